@@ -1,0 +1,94 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "Curlew",
+    products: [
+        .library(name: "Curlew", targets: ["Curlew"]),
+        .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
+        .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
+        .executable(name: "curlew", targets: ["CurlewTool"]),
+    ],
+    targets: [
+        // System libraries: a module map each, no code.
+        .systemLibrary(
+            name: "CLibcurl",
+            pkgConfig: "libcurl",
+            providers: [.apt(["libcurl4-openssl-dev"]), .brew(["curl"]), .yum(["libcurl-devel"])]
+        ),
+        .systemLibrary(
+            name: "COpenSSL",
+            pkgConfig: "openssl",
+            providers: [.apt(["libssl-dev"]), .brew(["openssl"]), .yum(["openssl-devel"])]
+        ),
+        .systemLibrary(
+            name: "CPSL",
+            pkgConfig: "libpsl",
+            providers: [.apt(["libpsl-dev"]), .brew(["libpsl"]), .yum(["libpsl-devel"])]
+        ),
+        .systemLibrary(
+            name: "CZlib",
+            pkgConfig: "zlib",
+            providers: [.apt(["zlib1g-dev"]), .brew(["zlib"]), .yum(["zlib-devel"])]
+        ),
+
+        // The shim: typed wrappers for what Swift cannot call (variadics, macros, epoll).
+        .target(name: "CCurl", dependencies: ["CLibcurl", "COpenSSL"]),
+
+        .target(name: "CurlewLocks", swiftSettings: strict),
+        .target(name: "CurlewCore", swiftSettings: strict),
+        .target(
+            name: "CurlewTransport",
+            dependencies: ["CurlewCore", "CurlewLocks", "CCurl"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "Curlew",
+            dependencies: ["CurlewCore", "CurlewLocks", "CurlewTransport", "COpenSSL", "CPSL", "CZlib"],
+            swiftSettings: strict
+        ),
+        .target(
+            name: "CurlewTesting",
+            dependencies: ["Curlew", "CurlewCore", "CurlewLocks"],
+            swiftSettings: strict
+        ),
+        .executableTarget(name: "CurlewTool", dependencies: ["Curlew"], swiftSettings: strict),
+
+        .testTarget(name: "CurlewLocksTests", dependencies: ["CurlewLocks"], swiftSettings: strict),
+        .testTarget(name: "CurlewCoreTests", dependencies: ["CurlewCore"], swiftSettings: strict),
+        .testTarget(
+            name: "CurlewTransportTests",
+            dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CurlewTests",
+            dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CurlewTestingTests",
+            dependencies: ["CurlewTesting", "CurlewCore", "CurlewLocks"],
+            swiftSettings: strict
+        ),
+        .testTarget(name: "CurlewToolTests", dependencies: ["CurlewTool"], swiftSettings: strict),
+        .testTarget(
+            name: "ConformanceTests",
+            dependencies: ["Curlew", "CurlewCore", "CurlewTesting"],
+            exclude: ["Corpora"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "IntegrationTests",
+            dependencies: ["Curlew", "CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            swiftSettings: strict
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

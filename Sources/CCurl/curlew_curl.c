@@ -1,0 +1,1 @@
+#include "curlew_curl.h"

@@ -1,0 +1,51 @@
+internal import Foundation
+
+extension CurlewError {
+    /// One of the five clocks ran out.
+    public var isTimeout: Bool {
+        switch code {
+        case .queueTimedOut, .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true
+        default: false
+        }
+    }
+
+    /// The server could not be reached, or the connection to it broke.
+    public var isConnectivity: Bool {
+        switch code {
+        case .resolveFailed, .connectFailed, .proxyFailed, .sendFailed, .receiveFailed, .truncated,
+            .connectTimedOut:
+            true
+        default: false
+        }
+    }
+
+    public var isCancellation: Bool { code == .cancelled }
+
+    /// The connection could not be made secure.
+    public var isTLS: Bool {
+        switch code {
+        case .tlsFailed, .certificateExpired, .certificateHostMismatch, .certificateUntrusted,
+            .certificateRevoked, .clientCertificateRequired:
+            true
+        default: false
+        }
+    }
+
+    /// A feature that the running libcurl lacks.
+    public static func unsupported(feature: String, needs: String) -> CurlewError {
+        CurlewError(.unsupported, phase: .creation, reason: "\(feature) needs \(needs)")
+    }
+}
+
+extension CurlewError: CustomStringConvertible {
+    public var description: String {
+        var text = code.rawValue
+        if !reason.isEmpty { text += ": \(reason)" }
+        text += " (phase \(phase.rawValue)"
+        if let url { text += ", \(url.absoluteString)" }
+        if attempt > 0 { text += ", attempt \(attempt)" }
+        if let responseCode { text += ", status \(responseCode)" }
+        if let native { text += ", \(native)" }
+        return text + ")"
+    }
+}

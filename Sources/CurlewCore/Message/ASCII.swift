@@ -1,0 +1,35 @@
+/// Byte classes and case folding of ASCII text: HTTP's syntax is defined on bytes, never on characters.
+package enum ASCII {
+    package static func lowercased(_ byte: UInt8) -> UInt8 {
+        byte &- 0x41 < 26 ? byte | 0x20 : byte
+    }
+
+    package static func isDigit(_ byte: UInt8) -> Bool { byte &- 0x30 < 10 }
+
+    package static func isAlpha(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
+
+    /// `tchar` of RFC 9110, 5.6.2.
+    package static func isTokenByte(_ byte: UInt8) -> Bool {
+        if isAlpha(byte) || isDigit(byte) { return true }
+        switch byte {
+        case UInt8(ascii: "!"), UInt8(ascii: "#"), UInt8(ascii: "$"), UInt8(ascii: "%"), UInt8(ascii: "&"),
+            UInt8(ascii: "'"), UInt8(ascii: "*"), UInt8(ascii: "+"), UInt8(ascii: "-"), UInt8(ascii: "."),
+            UInt8(ascii: "^"), UInt8(ascii: "_"), UInt8(ascii: "`"), UInt8(ascii: "|"), UInt8(ascii: "~"):
+            return true
+        default:
+            return false
+        }
+    }
+
+    /// Whether two strings are equal but for the case of ASCII letters.
+    package static func equalsIgnoringCase(_ lhs: String, _ rhs: String) -> Bool {
+        let (left, right) = (lhs.utf8, rhs.utf8)
+        guard left.count == right.count else { return false }
+        var iterator = right.makeIterator()
+        for byte in left {
+            guard let other = iterator.next() else { return false }
+            if byte != other, lowercased(byte) != lowercased(other) { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,27 @@
+/// One header field.
+public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
+    public let name: String
+    public let value: String
+
+    public init(name: String, value: String) {
+        self.name = name
+        self.value = value
+    }
+
+    public var description: String { "\(name): \(value)" }
+
+    /// Whether name and value may go onto the wire: the name is a token, the value has no CR, LF, NUL.
+    public var isValid: Bool { name.isHTTPToken && value.isHTTPFieldValue }
+}
+
+extension String {
+    /// Whether the string is a `token` of RFC 9110, 5.6.2 (not empty).
+    package var isHTTPToken: Bool {
+        !utf8.isEmpty && utf8.allSatisfy { ASCII.isTokenByte($0) }
+    }
+
+    /// Whether the string may stand as a header's value: CR, LF and NUL would let it forge more headers.
+    package var isHTTPFieldValue: Bool {
+        utf8.allSatisfy { $0 != 0x0D && $0 != 0x0A && $0 != 0x00 }
+    }
+}

@@ -1,0 +1,112 @@
+/// An ordered, case-insensitive list of header fields.
+///
+/// Building one for a request follows Alamofire: a name stands once, a later value replaces the earlier
+/// in its place. What a server sent keeps every duplicate, in order (`append`, `values(for:)`).
+public struct HTTPHeaders: Equatable, Hashable, Sendable {
+    private var fields: [HTTPHeader] = []
+
+    public init() {}
+
+    /// Of several fields with one name the last value wins, at the first one's position.
+    public init(_ headers: [HTTPHeader]) {
+        fields.reserveCapacity(headers.count)
+        for header in headers { update(header) }
+    }
+
+    public init(_ dictionary: [String: String]) {
+        fields.reserveCapacity(dictionary.count)
+        for (name, value) in dictionary { update(name: name, value: value) }
+    }
+
+    /// The fields as received: nothing is merged.
+    public init(received headers: [HTTPHeader]) { fields = headers }
+
+    // MARK: Changing
+
+    /// Same as `update(name:value:)`.
+    public mutating func add(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
+
+    /// Same as `update(_:)`.
+    public mutating func add(_ header: HTTPHeader) { update(header) }
+
+    public mutating func update(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
+
+    /// Replaces the first field of that name in place, or appends it.
+    public mutating func update(_ header: HTTPHeader) {
+        guard let index = index(of: header.name) else { return fields.append(header) }
+        fields[index] = header
+    }
+
+    /// Adds a field and keeps those of the same name.
+    public mutating func append(_ header: HTTPHeader) { fields.append(header) }
+
+    /// Adds a field and keeps those of the same name.
+    public mutating func append(name: String, value: String) { fields.append(HTTPHeader(name: name, value: value)) }
+
+    /// Removes every field of that name.
+    public mutating func remove(name: String) {
+        fields.removeAll { ASCII.equalsIgnoringCase($0.name, name) }
+    }
+
+    public mutating func sort() { fields.sort { $0.name.lowercased() < $1.name.lowercased() } }
+
+    public func sorted() -> HTTPHeaders {
+        var copy = self
+        copy.sort()
+        return copy
+    }
+
+    // MARK: Reading
+
+    /// The first value of that name.
+    public func value(for name: String) -> String? { index(of: name).map { fields[$0].value } }
+
+    /// Every value of that name, in order.
+    public func values(for name: String) -> [String] {
+        fields.filter { ASCII.equalsIgnoringCase($0.name, name) }.map(\.value)
+    }
+
+    /// All values of that name joined by `, `, as RFC 9110 5.3 allows for list fields (not for `Set-Cookie`).
+    public func combinedValue(for name: String) -> String? {
+        let all = values(for: name)
+        return all.isEmpty ? nil : all.joined(separator: ", ")
+    }
+
+    public func contains(name: String) -> Bool { index(of: name) != nil }
+
+    public subscript(_ name: String) -> String? {
+        get { value(for: name) }
+        set {
+            if let newValue { update(name: name, value: newValue) } else { remove(name: name) }
+        }
+    }
+
+    /// Names and values; of duplicates the last wins.
+    public var dictionary: [String: String] {
+        Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+    }
+
+    private func index(of name: String) -> Int? {
+        fields.firstIndex { ASCII.equalsIgnoringCase($0.name, name) }
+    }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
+    public init(dictionaryLiteral elements: (String, String)...) {
+        for (name, value) in elements { update(name: name, value: value) }
+    }
+
+    public init(arrayLiteral elements: HTTPHeader...) { self.init(elements) }
+}
+
+extension HTTPHeaders: Collection {
+    public var startIndex: Int { fields.startIndex }
+    public var endIndex: Int { fields.endIndex }
+    public subscript(position: Int) -> HTTPHeader { fields[position] }
+    public func index(after index: Int) -> Int { fields.index(after: index) }
+    public func makeIterator() -> IndexingIterator<[HTTPHeader]> { fields.makeIterator() }
+}
+
+extension HTTPHeaders: CustomStringConvertible {
+    public var description: String { fields.map(\.description).joined(separator: "\n") }
+}

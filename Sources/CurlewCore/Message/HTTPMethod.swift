@@ -1,0 +1,36 @@
+/// An HTTP request method. Case-sensitive, as RFC 9110 says.
+public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
+    public static let connect = HTTPMethod(rawValue: "CONNECT")
+    public static let delete = HTTPMethod(rawValue: "DELETE")
+    public static let get = HTTPMethod(rawValue: "GET")
+    public static let head = HTTPMethod(rawValue: "HEAD")
+    public static let options = HTTPMethod(rawValue: "OPTIONS")
+    public static let patch = HTTPMethod(rawValue: "PATCH")
+    public static let post = HTTPMethod(rawValue: "POST")
+    public static let put = HTTPMethod(rawValue: "PUT")
+    public static let query = HTTPMethod(rawValue: "QUERY")
+    public static let trace = HTTPMethod(rawValue: "TRACE")
+
+    public let rawValue: String
+
+    public init(rawValue: String) { self.rawValue = rawValue }
+
+    /// Whether sending it twice has the same effect as sending it once (RFC 9110, 9.2.2).
+    public var isIdempotent: Bool {
+        switch self {
+        case .get, .head, .put, .delete, .options, .trace, .query: true
+        default: false
+        }
+    }
+
+    /// Whether it only reads (RFC 9110, 9.2.1).
+    public var isSafe: Bool {
+        switch self {
+        case .get, .head, .options, .trace, .query: true
+        default: false
+        }
+    }
+
+    /// Whether it is an RFC 9110 token: anything else never reaches the wire.
+    public var isValid: Bool { rawValue.isHTTPToken }
+}

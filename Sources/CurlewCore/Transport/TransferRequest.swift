@@ -1,0 +1,52 @@
+public import Foundation
+
+/// One exchange, frozen: what goes onto the wire and under which limits. A retry or a redirect makes a new one.
+public struct TransferRequest: Sendable {
+    public var identifier: TaskIdentifier
+    /// 0 for the first try of a request.
+    public var attempt: Int
+    public var url: URL
+    public var method: HTTPMethod
+    /// This request's own fields.
+    public var headers: HTTPHeaders
+    /// The session's fields, sent where `headers` does not have the name. Shared, so that a transport can
+    /// keep its own form of them.
+    public var defaultHeaders: DefaultHeaders?
+    public var body: BodySource
+    public var options: TransferOptions
+
+    public init(
+        identifier: TaskIdentifier,
+        attempt: Int = 0,
+        url: URL,
+        method: HTTPMethod = .get,
+        headers: HTTPHeaders = [:],
+        defaultHeaders: DefaultHeaders? = nil,
+        body: BodySource = .none,
+        options: TransferOptions = TransferOptions()
+    ) {
+        self.identifier = identifier
+        self.attempt = attempt
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.defaultHeaders = defaultHeaders
+        self.body = body
+        self.options = options
+    }
+
+    /// The fields that go out: the session's, overlaid with the request's own.
+    public var effectiveHeaders: HTTPHeaders {
+        guard let defaultHeaders else { return headers }
+        var all = headers
+        for field in defaultHeaders.headers where !headers.contains(name: field.name) { all.append(field) }
+        return all
+    }
+}
+
+/// The header fields of a session. A class, because its identity is the key of a transport's prebuilt copy.
+public final class DefaultHeaders: Sendable {
+    public let headers: HTTPHeaders
+
+    public init(_ headers: HTTPHeaders) { self.headers = headers }
+}

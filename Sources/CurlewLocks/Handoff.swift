@@ -1,0 +1,21 @@
+public import Dispatch
+
+/// The only way from Curlew to a user's dispatch queue.
+///
+/// The thread sanitizer does not see libdispatch's happens-before edge on Linux. Taking and releasing
+/// one lock before the dispatch and again inside the closure gives it an edge that it does see.
+public struct Handoff: Sendable {
+    private let fence = Lock(())
+
+    public init() {}
+
+    /// Runs `work` on `queue`, after everything the caller did before this call.
+    public func callAsFunction(to queue: DispatchQueue, _ work: @escaping @Sendable () -> Void) {
+        let fence = fence
+        fence.withLock { _ in }
+        queue.async {
+            fence.withLock { _ in }
+            work()
+        }
+    }
+}

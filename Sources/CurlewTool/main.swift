@@ -1,0 +1,3 @@
+import Curlew
+
+print("curlew")
