@@ -1,1 +1,2 @@
 @_exported public import CurlewCore
+@_exported public import FoundationNetworking

@@ -1,0 +1,32 @@
+public import Foundation
+
+/// What an adapter may know beside the `URLRequest`.
+public struct RequestAdapterState: Sendable {
+    /// The session that runs the request.
+    public let session: Session
+    private let source: Source
+
+    private enum Source: Sendable {
+        case request(Request)
+        case identifier(UUID)
+    }
+
+    /// The identity of the request that is being adapted.
+    public var requestID: UUID {
+        switch source {
+        case .request(let request): request.id
+        case .identifier(let id): id
+        }
+    }
+
+    /// A state for calling an adapter by hand.
+    public init(requestID: UUID, session: Session) {
+        self.session = session
+        source = .identifier(requestID)
+    }
+
+    init(request: Request, session: Session) {
+        self.session = session
+        source = .request(request)
+    }
+}
