@@ -8,9 +8,7 @@ internal import Musl
 ///
 /// It stands on a pthread mutex: `Synchronization.Mutex` is invisible to the thread sanitizer on
 /// Linux (it reports races that are none) and is slower there.
-public final class Lock<State>: @unchecked Sendable {
-    // SAFETY: `state` is only touched between pthread_mutex_lock and _unlock of `mutex`.
-
+public final class Lock<State>: @unchecked Sendable {  // SAFETY: `state` is touched only while `mutex` is held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var state: State
 

@@ -1,0 +1,69 @@
+# `make demo` and `make test` are the two commands to begin with. Every target installs the system
+# packages that it lacks (scripts/packages) and says what is missing where it cannot.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+
+.PHONY: help
+help: ## Shows the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 26
+
+.PHONY: packages
+packages: ## Installs what a build needs
+	@scripts/packages build
+
+.PHONY: build
+build: packages ## Builds the package (debug)
+	swift build -Xswiftc -warnings-as-errors
+
+.PHONY: demo
+demo: packages ## Shows Curlew at work, without the internet
+	@scripts/demo
+
+.PHONY: test
+test: ## Runs every test against the in-process server and real servers
+	@scripts/test plain
+
+.PHONY: sanitize-thread
+sanitize-thread: ## Runs the tests under the thread sanitizer
+	@scripts/test thread
+
+.PHONY: sanitize-address
+sanitize-address: ## Runs the tests under the address sanitizer
+	@scripts/test address
+
+.PHONY: sanitize
+sanitize: sanitize-thread sanitize-address ## Runs the tests under both sanitizers
+
+.PHONY: count
+count: ## Compares instructions and allocations per request with their limits
+	@scripts/count
+
+.PHONY: bench
+bench: ## Measures Curlew, plain C and URLSession against the same nginx
+	@scripts/bench
+
+.PHONY: servers
+servers: ## Starts the real servers and leaves them running (scripts/servers stop)
+	@scripts/packages servers
+	@scripts/servers start
+
+.PHONY: format
+format: ## Formats the Swift sources in place
+	swift format format --in-place --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
+
+.PHONY: check
+check: ## Checks the arrows between targets and the formatting
+	@scripts/check-arrows
+	swift format lint --strict --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
+
+.PHONY: ci
+ci: ## Everything that continuous integration runs
+	@.ci/run
+
+.PHONY: clean
+clean: ## Removes what was built
+	rm -rf .build Benchmarks/.build .servers
