@@ -8,18 +8,7 @@ public class Request: @unchecked Sendable {
     // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 
     /// How far a request has come.
-    public enum State: Sendable, Hashable {
-        /// Made, not started.
-        case initialized
-        /// Running.
-        case resumed
-        /// Held: no byte moves.
-        case suspended
-        /// Cancelled: it ends, or has ended, with `.cancelled`.
-        case cancelled
-        /// Ended, with a response or an error.
-        case finished
-    }
+    public typealias State = RequestState
 
     /// Names the request. Made when first asked for.
     public var id: UUID { identity.withLock { $0.value() } }
