@@ -1,0 +1,128 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// Hands body bytes from the transport's thread to one reading task, and stops the sender when the
+/// reader is slow. No task of its own: a chunk goes from the callback to the awaiting reader.
+final class BodyChannel: Sendable {
+    private typealias Waiter = CheckedContinuation<Result<Data?, CurlewError>, Never>
+
+    private struct Shared: Sendable {
+        var machine: BodyChannelStateMachine<Waiter>
+        var control: (any TransferControl)?
+        var onAbandon: (@Sendable () -> Void)?
+    }
+
+    private let shared: Lock<Shared>
+
+    /// `onAbandon` is called at most once, when the reader leaves before the producer has finished.
+    init(watermarks: BodyChannelWatermarks = .standard, onAbandon: (@Sendable () -> Void)? = nil) {
+        shared = Lock(Shared(machine: BodyChannelStateMachine(watermarks: watermarks), onAbandon: onAbandon))
+    }
+
+    // MARK: Producer, on the transport's thread
+
+    /// A new attempt produces from now on, and is resumed through `control`.
+    func producerStarts(_ control: any TransferControl) {
+        shared.withLock {
+            $0.machine.producerStarted()
+            $0.control = control
+        }
+    }
+
+    /// Takes the bytes, or asks for them again later.
+    func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
+        switch shared.withLock({ $0.machine.producerOffered() }) {
+        case .pause: return .pause
+        case .abort: return .abort(CurlewError(.cancelled, phase: .receive, reason: "the reader has left"))
+        case .take: break
+        }
+        // The only copy of these bytes, made outside the lock; there is one producer, so nothing can
+        // have filled the channel since it said that there is room.
+        let chunk = bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
+        guard !chunk.isEmpty else { return .proceed }
+        perform(shared.withLock { $0.machine.producerDelivered(chunk) })
+        return .proceed
+    }
+
+    // MARK: The end, from the run
+
+    /// What is buffered can still be read; then the reader gets `error` or the end.
+    func finish(throwing error: CurlewError? = nil) {
+        let wake = shared.withLock { shared in
+            shared.control = nil
+            shared.onAbandon = nil
+            return shared.machine.producerFinished(error)
+        }
+        perform(wake)
+    }
+
+    // MARK: Consumer
+
+    /// The next chunk, nil at the end. Cancelling the awaiting task ends the channel and its transfer.
+    func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Data? {
+        if Task.isCancelled { leave() }
+        let (action, control) = shared.withLock {
+            shared -> (BodyChannelStateMachine<Waiter>.TakeAction, (any TransferControl)?) in
+            (shared.machine.consumerAsked(), shared.control)
+        }
+        if case .wait = action { return try await wait().get() }
+        if case .deliver(_, resumeProducer: true) = action { control?.resumeReceiving() }
+        return try Self.result(of: action).get()
+    }
+
+    /// The reader is gone: nothing is buffered any more and the transfer is cancelled.
+    func leave() {
+        let (action, onAbandon) = shared.withLock { shared in
+            let action = shared.machine.consumerLeft()
+            let onAbandon = action.cancelProducer ? shared.onAbandon : nil
+            shared.onAbandon = nil
+            return (action, onAbandon)
+        }
+        action.waiter?.resume(returning: .failure(Self.readerCancelled))
+        onAbandon?()
+    }
+
+    /// Bytes held now, as the watermarks count them.
+    var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
+
+    private func wait(isolation: isolated (any Actor)? = #isolation) async -> Result<Data?, CurlewError> {
+        await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter in
+                perform(shared.withLock { $0.machine.consumerWaited(waiter) })
+            }
+        } onCancel: {
+            leave()
+        }
+    }
+
+    private func perform(_ action: BodyChannelStateMachine<Waiter>.WakeAction) {
+        switch action {
+        case .none: break
+        case .wake(let waiter, let taken):
+            if case .deliver(_, resumeProducer: true) = taken {
+                shared.withLock { $0.control }?.resumeReceiving()
+            }
+            waiter.resume(returning: Self.result(of: taken))
+        }
+    }
+
+    private static func result(
+        of action: BodyChannelStateMachine<Waiter>.TakeAction
+    ) -> Result<Data?, CurlewError> {
+        switch action {
+        case .deliver(let chunk, _): .success(chunk)
+        case .end: .success(nil)
+        case .rethrow(let end): .failure(end.error)
+        case .fail(.cancelled): .failure(readerCancelled)
+        case .fail, .wait:
+            .failure(CurlewError(.internal, phase: .receive, reason: "a body has one reader at a time"))
+        }
+    }
+
+    private static let readerCancelled = CurlewError(
+        .cancelled,
+        phase: .receive,
+        reason: "the reading task was cancelled"
+    )
+}

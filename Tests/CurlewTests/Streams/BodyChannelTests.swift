@@ -1,0 +1,154 @@
+import CurlewCore
+import CurlewLocks
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Body channel", .timeLimit(.minutes(1)))
+struct BodyChannelTests {
+    /// Counts what a channel asks of its transfer.
+    final class CountingControl: TransferControl {
+        private let counts = Lock((resumed: 0, cancelled: 0))
+        let onResume: @Sendable () -> Void
+
+        init(onResume: @escaping @Sendable () -> Void = {}) { self.onResume = onResume }
+
+        var resumed: Int { counts.withLock { $0.resumed } }
+
+        func resumeReceiving() {
+            counts.withLock { $0.resumed += 1 }
+            onResume()
+        }
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) { counts.withLock { $0.cancelled += 1 } }
+    }
+
+    func send(_ text: String, into channel: BodyChannel) -> Bool {
+        var bytes = Data(text.utf8)
+        return bytes.withUnsafeMutableBytes { buffer in
+            if case .proceed = channel.receive(UnsafeRawBufferPointer(buffer)) { true } else { false }
+        }
+    }
+
+    @Test("chunks arrive in order, then the end")
+    func order() async throws {
+        let channel = BodyChannel()
+        #expect(send("one", into: channel))
+        #expect(send("two", into: channel))
+        channel.finish()
+        #expect(try await channel.next() == Data("one".utf8))
+        #expect(try await channel.next() == Data("two".utf8))
+        #expect(try await channel.next() == nil)
+        #expect(try await channel.next() == nil)
+    }
+
+    @Test("a waiting reader gets bytes from another thread")
+    func crossThread() async throws {
+        let channel = BodyChannel()
+        let producer = Thread {
+            for index in 0..<1000 {
+                while !self.send(String(index), into: channel) { sched_yield() }
+            }
+            channel.finish()
+        }
+        producer.start()
+        var index = 0
+        while let chunk = try await channel.next() {
+            #expect(chunk == Data(String(index).utf8))
+            index += 1
+        }
+        #expect(index == 1000)
+    }
+
+    @Test("what a pause held back comes after the resumption, and memory stays at the mark")
+    func backPressure() async throws {
+        let channel = BodyChannel(watermarks: BodyChannelWatermarks(high: 4096, low: 1024))
+        let (wakes, waker) = AsyncStream.makeStream(of: Void.self)
+        let control = CountingControl { waker.yield() }
+        channel.producerStarts(control)
+        let total = 1000
+        let producer = Task {
+            var iterator = wakes.makeAsyncIterator()
+            var index = 0
+            var pauses = 0
+            while index < total {
+                if send(String(format: "%0512d", index), into: channel) {
+                    index += 1
+                    #expect(channel.bufferedCost < 4096 + 600)
+                } else {
+                    pauses += 1
+                    await iterator.next()
+                }
+            }
+            channel.finish()
+            return pauses
+        }
+        var count = 0
+        while let chunk = try await channel.next() {
+            #expect(chunk == Data(String(format: "%0512d", count).utf8))
+            count += 1
+        }
+        #expect(count == total)
+        let pauses = await producer.value
+        #expect(control.resumed == pauses)
+    }
+
+    @Test("the error comes after the bytes before it")
+    func error() async throws {
+        let channel = BodyChannel()
+        #expect(send("one", into: channel))
+        channel.finish(throwing: CurlewError(.truncated, phase: .receive))
+        #expect(try await channel.next() == Data("one".utf8))
+        let failure = await #expect(throws: CurlewError.self) { _ = try await channel.next() }
+        #expect(failure?.code == .truncated)
+        #expect(try await channel.next() == nil)
+    }
+
+    @Test("cancelling a waiting reader ends its wait and the transfer", arguments: 0..<20)
+    func cancelWhileWaiting(_ round: Int) async {
+        let abandoned = Lock(0)
+        let channel = BodyChannel { abandoned.withLock { $0 += 1 } }
+        let reader = Task { () -> CurlewError.Code? in
+            do throws(CurlewError) {
+                while try await channel.next() != nil {}
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        if round % 2 == 0 { await Task.yield() }
+        reader.cancel()
+        #expect(await reader.value == .cancelled)
+        #expect(abandoned.withLock { $0 } == 1)
+        #expect(!send("late", into: channel))
+        #expect(channel.bufferedCost == 0)
+    }
+
+    @Test("a cancelled task reads nothing more, even if something is there")
+    func cancelledWithBufferedBytes() async {
+        let channel = BodyChannel()
+        #expect(send("one", into: channel))
+        let reader = Task { () -> CurlewError.Code? in
+            withUnsafeCurrentTask { $0?.cancel() }
+            do throws(CurlewError) {
+                _ = try await channel.next()
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(await reader.value == .cancelled)
+        #expect(channel.bufferedCost == 0)
+    }
+
+    @Test("leaving after the end does not cancel")
+    func leaveAfterEnd() async throws {
+        let abandoned = Lock(0)
+        let channel = BodyChannel { abandoned.withLock { $0 += 1 } }
+        channel.finish()
+        channel.leave()
+        #expect(abandoned.withLock { $0 } == 0)
+    }
+}
