@@ -1,0 +1,112 @@
+/// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` header (RFC 9110, 11.6.1).
+public struct AuthenticationChallenge: Hashable, Sendable {
+    /// As sent; compare it without regard to case.
+    public let scheme: String
+    /// Names in lower case, values without quotes.
+    public let parameters: [String: String]
+    /// The single value of schemes that have no parameters (`Negotiate`, `NTLM`).
+    public let token68: String?
+
+    public init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
+        self.scheme = scheme
+        self.parameters = parameters
+        self.token68 = token68
+    }
+
+    public var realm: String? { parameters["realm"] }
+
+    /// The challenges of all such fields of a response, in order. What follows a syntax error in a field is
+    /// not used, nor is the challenge with the error.
+    public static func parse(_ lines: [String]) -> [AuthenticationChallenge] {
+        lines.flatMap { line in
+            var parser = ChallengeParser(line)
+            return parser.challenges()
+        }
+    }
+}
+
+private struct ChallengeParser {
+    private var scanner: ByteScanner
+
+    init(_ line: String) { scanner = ByteScanner(line) }
+
+    mutating func challenges() -> [AuthenticationChallenge] {
+        var found: [AuthenticationChallenge] = []
+        var peeked: String?
+        while true {
+            if peeked == nil {
+                _ = skipSeparators()
+                peeked = word()
+            }
+            guard let scheme = peeked else { return found }
+            peeked = nil
+
+            let hasCommaBefore = skipSeparators()
+            guard let first = word() else {
+                if scanner.isAtEnd { found.append(AuthenticationChallenge(scheme: scheme)) }
+                return found
+            }
+            let equals = skipEquals()
+            let hasCommaAfter = skipSeparators()
+            if !hasCommaBefore, hasCommaAfter || scanner.isAtEnd {
+                let token = first + String(repeating: "=", count: equals)
+                found.append(AuthenticationChallenge(scheme: scheme, token68: token))
+                continue
+            }
+            guard let parameters = parameters(startingWith: first, equals: equals + skipEquals(), next: &peeked) else {
+                return found
+            }
+            found.append(AuthenticationChallenge(scheme: scheme, parameters: parameters))
+        }
+    }
+
+    /// Reads `name=value` pairs as far as they go; `next` gets the scheme that ended them. nil is an error.
+    private mutating func parameters(startingWith first: String, equals: Int, next: inout String?) -> [String: String]?
+    {
+        var parameters: [String: String] = [:]
+        var name = first
+        var equals = equals
+        while true {
+            if equals == 0 {
+                next = name
+                return parameters
+            }
+            guard equals == 1, !skipSeparators() else { return nil }
+            guard let value = value() else { return nil }
+            guard parameters.updateValue(value, forKey: ASCII.lowercased(name)) == nil else { return nil }
+
+            // A missing comma between two parameters is forgiven: servers forget it.
+            _ = skipSeparators()
+            guard let following = word() else { return scanner.isAtEnd ? parameters : nil }
+            name = following
+            if skipSeparators() {
+                next = name
+                return parameters
+            }
+            equals = skipEquals()
+        }
+    }
+
+    private mutating func value() -> String? {
+        scanner.peek == UInt8(ascii: "\"")
+            ? String(decoding: scanner.quotedString().value, as: UTF8.self) : word()
+    }
+
+    /// Whether a comma was among what was skipped.
+    private mutating func skipSeparators() -> Bool {
+        scanner.take { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }.contains(UInt8(ascii: ","))
+    }
+
+    private mutating func skipEquals() -> Int { scanner.take { $0 == UInt8(ascii: "=") }.count }
+
+    /// Wider than a token, as token68 has slashes and the values of real servers have more.
+    private mutating func word() -> String? {
+        let bytes = scanner.take { byte in
+            switch byte {
+            case 0x09, 0x20, UInt8(ascii: ","), UInt8(ascii: "="), UInt8(ascii: "\""): false
+            default: true
+            }
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+}

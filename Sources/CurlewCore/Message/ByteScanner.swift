@@ -1,0 +1,120 @@
+/// Reads bytes from left to right, for header parsers: a position that can only move inside the bytes.
+struct ByteScanner {
+    let bytes: [UInt8]
+    private(set) var position = 0
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position >= bytes.count }
+
+    var peek: UInt8? { position < bytes.count ? bytes[position] : nil }
+
+    mutating func next() -> UInt8? {
+        guard position < bytes.count else { return nil }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    /// Steps over `byte` if it is next.
+    mutating func skip(_ byte: UInt8) -> Bool {
+        guard peek == byte else { return false }
+        position += 1
+        return true
+    }
+
+    /// Steps over `text` if it is next, byte for byte.
+    mutating func skip(_ text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard position + length <= bytes.count else { return false }
+        for offset in 0..<length where bytes[position + offset] != text.utf8Start[offset] { return false }
+        position += length
+        return true
+    }
+
+    mutating func skip(while condition: (UInt8) -> Bool) {
+        while position < bytes.count, condition(bytes[position]) { position += 1 }
+    }
+
+    mutating func take(while condition: (UInt8) -> Bool) -> ArraySlice<UInt8> {
+        let start = position
+        skip(while: condition)
+        return bytes[start..<position]
+    }
+
+    /// Exactly `digits` decimal digits.
+    mutating func number(digits: Int) -> Int? {
+        guard position + digits <= bytes.count else { return nil }
+        var value = 0
+        for offset in position..<position + digits {
+            guard ASCII.isDigit(bytes[offset]) else { return nil }
+            value = value * 10 + Int(bytes[offset] &- 0x30)
+        }
+        position += digits
+        return value
+    }
+
+    /// As many digits as there are, at least one; nil also where they do not fit into Int64.
+    mutating func number() -> Int64? {
+        let digits = take(while: ASCII.isDigit)
+        return digits.isEmpty ? nil : ASCII.number(digits)
+    }
+
+    /// What stands between double quotes, the opening one being next. A backslash takes the next byte as it
+    /// is. Where the closing quote is missing, all the rest counts.
+    mutating func quotedString() -> (value: [UInt8], isClosed: Bool) {
+        var value: [UInt8] = []
+        guard skip(UInt8(ascii: "\"")) else { return (value, false) }
+        while let byte = next() {
+            switch byte {
+            case UInt8(ascii: "\""): return (value, true)
+            case UInt8(ascii: "\\"): value.append(next() ?? byte)
+            default: value.append(byte)
+            }
+        }
+        return (value, false)
+    }
+}
+
+extension ASCII {
+    /// Space and horizontal tab (RFC 9110's OWS).
+    package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
+
+    package static func isHexDigit(_ byte: UInt8) -> Bool { hexValue(byte) != nil }
+
+    package static func hexValue(_ byte: UInt8) -> UInt8? {
+        switch byte {
+        case 0x30...0x39: byte - 0x30
+        case 0x41...0x46: byte - 0x41 + 10
+        case 0x61...0x66: byte - 0x61 + 10
+        default: nil
+        }
+    }
+
+    static let upperHexDigits = Array("0123456789ABCDEF".utf8)
+
+    /// The decimal number that `digits` are; nil where it does not fit.
+    static func number(_ digits: some Sequence<UInt8>) -> Int64? {
+        var value: Int64 = 0
+        for digit in digits {
+            let (product, overflowsProduct) = value.multipliedReportingOverflow(by: 10)
+            let (sum, overflowsSum) = product.addingReportingOverflow(Int64(digit &- 0x30))
+            if overflowsProduct || overflowsSum { return nil }
+            value = sum
+        }
+        return value
+    }
+
+    static func trimmingBlanks(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+        var bytes = bytes
+        while let first = bytes.first, isBlank(first) { bytes.removeFirst() }
+        while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+        return bytes
+    }
+
+    package static func lowercased(_ text: String) -> String {
+        if text.utf8.allSatisfy({ $0 &- 0x41 >= 26 }) { return text }
+        return String(decoding: text.utf8.map(lowercased), as: UTF8.self)
+    }
+}

@@ -1,0 +1,115 @@
+/// A `Content-Disposition` header (RFC 6266).
+///
+///     ContentDisposition(parsing: "attachment; filename*=UTF-8''na%C3%AFve.txt").filename   // "naïve.txt"
+///
+/// `filename` is what the server wrote, paths and all. For a file on disk take `safeFilename`.
+public struct ContentDisposition: Hashable, Sendable {
+    /// `attachment`, `inline`, `form-data`; "" where a server sent none.
+    public let type: String
+    /// The file name as sent, `filename*` before `filename`; nil where there is none.
+    public let filename: String?
+    /// What `filename` says beside a `filename*`.
+    private let fallback: Fallback
+
+    /// What recipients that do not know `filename*` are given for a name beyond ASCII.
+    public enum Fallback: Hashable, Sendable {
+        /// The name with `?` for what is not ASCII.
+        case automatic
+        case none
+        case text(String)
+    }
+
+    public init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
+        self.type = type
+        self.filename = filename
+        self.fallback = fallback
+    }
+
+    /// Reads a header leniently: a part that makes no sense is left out.
+    public init(parsing header: String) {
+        var scanner = ByteScanner(header)
+        var type: String?
+        var plain: String?
+        var extended: String?
+        while !scanner.isAtEnd {
+            let part = Self.part(&scanner)
+            if type == nil, part.value == nil { type = part.name }
+            type = type ?? ""
+            guard let value = part.value else { continue }
+            switch part.name {
+            case "filename": plain = plain ?? value
+            case "filename*": extended = extended ?? ExtendedValue.decode(value)?.value
+            default: break
+            }
+        }
+        self.init(type: type ?? "", filename: [extended, plain].lazy.compactMap(Self.usable).first)
+    }
+
+    /// One piece between semicolons: `name`, `name=value` or `name="value"`; the name in lower case.
+    private static func part(_ scanner: inout ByteScanner) -> (name: String, value: String?) {
+        let semicolon = UInt8(ascii: ";")
+        let name = ASCII.trimmingBlanks(scanner.take { $0 != semicolon && $0 != UInt8(ascii: "=") })
+        var value: [UInt8]?
+        if scanner.skip("=") {
+            scanner.skip(while: ASCII.isBlank)
+            if scanner.peek == UInt8(ascii: "\"") { value = scanner.quotedString().value }
+            let rest = scanner.take { $0 != semicolon }
+            value = value ?? Array(ASCII.trimmingBlanks(rest))
+        }
+        _ = scanner.skip(";")
+        return (
+            ASCII.lowercased(String(decoding: name, as: UTF8.self)),
+            value.map { String(decoding: $0, as: UTF8.self) }
+        )
+    }
+
+    /// Line ends are left over from folded headers; a name with NUL is an attack on C programs.
+    private static func usable(_ name: String?) -> String? {
+        guard let name else { return nil }
+        let unfolded = String(name.unicodeScalars.filter { $0 != "\r" && $0 != "\n" })
+        return unfolded.isEmpty || unfolded.unicodeScalars.contains("\0") ? nil : unfolded
+    }
+}
+
+extension ContentDisposition {
+    /// The header's value. Nothing in a file name can end the header or begin another parameter.
+    public var headerValue: String {
+        let type = type.isHTTPToken ? type : "attachment"
+        guard let filename else { return type }
+        let needsExtended = !Self.isPrintableASCII(filename) || Self.hasEscape(filename)
+        switch fallback {
+        case .none where needsExtended:
+            return "\(type); filename*=\(ExtendedValue.encode(filename))"
+        case .text(let fallback) where fallback != filename:
+            let plain = Self.quoted(Self.printableASCII(fallback))
+            return "\(type); filename=\(plain); filename*=\(ExtendedValue.encode(filename))"
+        case .automatic, .none, .text:
+            let plain = "\(type); filename=\(Self.quoted(Self.printableASCII(filename)))"
+            return needsExtended ? plain + "; filename*=\(ExtendedValue.encode(filename))" : plain
+        }
+    }
+
+    private static func isPrintableASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
+
+    /// Some recipients undo percent escapes in a plain `filename`.
+    private static func hasEscape(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.indices.dropLast(2).contains {
+            bytes[$0] == UInt8(ascii: "%") && ASCII.isHexDigit(bytes[$0 + 1]) && ASCII.isHexDigit(bytes[$0 + 2])
+        }
+    }
+
+    private static func printableASCII(_ text: String) -> String {
+        String(
+            String.UnicodeScalarView(
+                text.unicodeScalars.map { $0.value >= 0x20 && $0.value < 0x7F ? $0 : "?" }))
+    }
+
+    private static func quoted(_ text: String) -> String {
+        if text.isHTTPToken { return text }
+        let escaped = text.utf8.flatMap { byte -> [UInt8] in
+            byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") ? [UInt8(ascii: "\\"), byte] : [byte]
+        }
+        return "\"\(String(decoding: escaped, as: UTF8.self))\""
+    }
+}

@@ -1,0 +1,52 @@
+public import Foundation
+
+/// A number of seconds in a header (RFC 9111, 1.2.2): digits only; what is too large is cut, not refused.
+package enum DeltaSeconds {
+    /// 2^31, the value that the RFC names for numbers that do not fit.
+    package static let maximum: Int64 = 2_147_483_648
+
+    package static func parse(_ text: String) -> Int64? {
+        let bytes = ASCII.trimmingBlanks(Array(text.utf8)[...])
+        guard !bytes.isEmpty, bytes.allSatisfy(ASCII.isDigit) else { return nil }
+        return min(ASCII.number(bytes) ?? maximum, maximum)
+    }
+}
+
+/// When a server wants to be asked again (RFC 9110, 10.2.3).
+public enum RetryAfter {
+    /// The delay that `value` asks for, seconds or a date, at most `maximum`. nil where it is neither, or a
+    /// date that has passed.
+    public static func delay(_ value: String, now: Date, maximum: Duration = .seconds(86_400)) -> Duration? {
+        if let seconds = DeltaSeconds.parse(value) { return min(.seconds(seconds), maximum) }
+        guard let date = HTTPDate.date(from: value, now: now) else { return nil }
+        let interval = date.timeIntervalSince(now)
+        guard interval >= 0 else { return nil }
+        return min(.milliseconds(Int64(min(interval, Double(DeltaSeconds.maximum)) * 1000)), maximum)
+    }
+}
+
+/// The directives of `Cache-Control`, names in lower case. Of repeated ones the first counts.
+package struct CacheControl: Sendable, Hashable {
+    /// "" for a directive without a value.
+    package private(set) var directives: [String: String] = [:]
+
+    package init(_ value: String) {
+        var scanner = ByteScanner(value)
+        while !scanner.isAtEnd {
+            scanner.skip { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
+            let name = ASCII.lowercased(String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self))
+            scanner.skip(while: ASCII.isBlank)
+            var argument: [UInt8] = []
+            if scanner.skip("=") {
+                scanner.skip(while: ASCII.isBlank)
+                if scanner.peek == UInt8(ascii: "\"") { argument = scanner.quotedString().value }
+                argument += ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
+            }
+            _ = scanner.take { $0 != UInt8(ascii: ",") }
+            if !name.isEmpty, directives[name] == nil { directives[name] = String(decoding: argument, as: UTF8.self) }
+        }
+    }
+
+    /// `max-age` in seconds; nil where it is missing or no number.
+    package var maxAge: Int64? { directives["max-age"].flatMap(DeltaSeconds.parse) }
+}

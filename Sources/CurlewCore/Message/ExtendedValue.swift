@@ -1,0 +1,57 @@
+internal import Foundation
+
+/// RFC 8187 parameter values: `UTF-8'en'na%C3%AFve`.
+package enum ExtendedValue {
+    /// The text and its language tag; nil where the value is malformed, its charset unknown, or its bytes
+    /// are no text in that charset.
+    package static func decode(_ value: String) -> (value: String, language: String)? {
+        let parts = value.utf8.split(
+            separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
+        guard parts.count == 3, let charset = CharsetLabel(String(decoding: parts[0], as: UTF8.self)),
+            let language = String(parts[1]), let bytes = percentDecoded(parts[2]), let text = charset.decode(bytes)
+        else { return nil }
+        return (text, language)
+    }
+
+    /// Always in UTF-8, without a language.
+    package static func encode(_ text: String) -> String {
+        var bytes = Array("UTF-8''".utf8)
+        for byte in text.utf8 {
+            if isAttributeByte(byte) {
+                bytes.append(byte)
+            } else {
+                bytes.append(UInt8(ascii: "%"))
+                bytes.append(ASCII.upperHexDigits[Int(byte >> 4)])
+                bytes.append(ASCII.upperHexDigits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// Takes any visible ASCII as itself: servers leave parentheses and the like unescaped.
+    private static func percentDecoded(_ text: Substring.UTF8View) -> Data? {
+        var data = Data()
+        var rest = text
+        while let byte = rest.popFirst() {
+            switch byte {
+            case UInt8(ascii: "%"):
+                guard let high = rest.popFirst().flatMap(ASCII.hexValue),
+                    let low = rest.popFirst().flatMap(ASCII.hexValue)
+                else { return nil }
+                data.append(high << 4 | low)
+            case UInt8(ascii: "\""): return nil
+            case 0x21...0x7E: data.append(byte)
+            default: return nil
+            }
+        }
+        return data
+    }
+
+    /// `attr-char`.
+    private static func isAttributeByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "%"): false
+        default: ASCII.isTokenByte(byte)
+        }
+    }
+}

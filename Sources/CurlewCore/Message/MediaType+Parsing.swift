@@ -1,0 +1,135 @@
+extension MediaType {
+    /// nil where `text` is no MIME type at all; a bad parameter is left out.
+    public init?(_ text: String) {
+        var scanner = ScalarScanner(text)
+        scanner.trimWhitespace()
+        let type = scanner.take { $0 != "/" }
+        guard type.isHTTPToken, scanner.skip("/") else { return nil }
+        let subtype = ScalarScanner.trimmingEnd(scanner.take { $0 != ";" })
+        guard subtype.isHTTPToken else { return nil }
+
+        self.init(type: ASCII.lowercased(type), subtype: ASCII.lowercased(subtype), parameters: [])
+        while scanner.skip(";") {
+            scanner.skipWhitespace()
+            let name = ASCII.lowercased(scanner.take { $0 != ";" && $0 != "=" })
+            guard scanner.skip("=") else { continue }
+            guard let value = Self.parameterValue(&scanner) else { continue }
+            if name.isHTTPToken, Self.isAllowed(value), self[parameter: name] == nil { set(name, to: value) }
+        }
+    }
+
+    private static func parameterValue(_ scanner: inout ScalarScanner) -> String? {
+        if scanner.peek == "\"" {
+            let value = scanner.quotedString(unescaped: true)
+            _ = scanner.take { $0 != ";" }
+            return value
+        }
+        let value = ScalarScanner.trimmingEnd(scanner.take { $0 != ";" })
+        return value.isEmpty ? nil : value
+    }
+
+    /// HTTP quoted-string token code points.
+    private static func isAllowed(_ value: String) -> Bool {
+        value.unicodeScalars.allSatisfy { scalar in
+            switch scalar.value {
+            case 0x09, 0x20...0x7E, 0x80...0xFF: true
+            default: false
+            }
+        }
+    }
+
+    /// The type that a response with these `Content-Type` lines has (the Fetch standard's "extract a MIME
+    /// type"): the last usable one counts, and inherits the charset of an equal type before it.
+    public static func effective(of lines: [String]) -> MediaType? {
+        var result: MediaType?
+        var charset: String?
+        for part in split(lines.joined(separator: ", ")) {
+            guard var type = MediaType(part), type.essence != "*/*" else { continue }
+            if type.essence != result?.essence {
+                charset = type.charset
+            } else if let own = type.charset {
+                charset = own
+            } else if let charset {
+                type.set("charset", to: charset)
+            }
+            result = type
+        }
+        return result
+    }
+
+    /// Splits at commas outside quoted strings.
+    private static func split(_ text: String) -> [String] {
+        var scanner = ScalarScanner(text)
+        var parts: [String] = []
+        var part = ""
+        while true {
+            part += scanner.take { $0 != "\"" && $0 != "," }
+            if scanner.peek == "\"" {
+                part += scanner.quotedString(unescaped: false)
+                continue
+            }
+            parts.append(part)
+            part = ""
+            if !scanner.skip(",") { return parts }
+        }
+    }
+}
+
+/// The MIME standard is written in code points, not bytes: U+0080 to U+00FF are allowed, those above are not.
+private struct ScalarScanner {
+    private var rest: Substring.UnicodeScalarView
+
+    init(_ text: String) { rest = text[...].unicodeScalars }
+
+    var peek: Unicode.Scalar? { rest.first }
+
+    mutating func skip(_ scalar: Unicode.Scalar) -> Bool {
+        guard rest.first == scalar else { return false }
+        rest.removeFirst()
+        return true
+    }
+
+    mutating func skipWhitespace() {
+        while let first = rest.first, Self.isWhitespace(first) { rest.removeFirst() }
+    }
+
+    mutating func trimWhitespace() {
+        skipWhitespace()
+        while let last = rest.last, Self.isWhitespace(last) { rest.removeLast() }
+    }
+
+    mutating func take(while condition: (Unicode.Scalar) -> Bool) -> String {
+        let end = rest.firstIndex { !condition($0) } ?? rest.endIndex
+        defer { rest = rest[end...] }
+        return String(rest[..<end])
+    }
+
+    mutating func quotedString(unescaped: Bool) -> String {
+        var value = String.UnicodeScalarView()
+        rest.removeFirst()
+        if !unescaped { value.append("\"") }
+        while let scalar = rest.popFirst() {
+            if scalar == "\"" {
+                if !unescaped { value.append(scalar) }
+                break
+            }
+            guard scalar == "\\" else {
+                value.append(scalar)
+                continue
+            }
+            if !unescaped || rest.isEmpty { value.append(scalar) }
+            if let escaped = rest.popFirst() { value.append(escaped) }
+        }
+        return String(value)
+    }
+
+    static func trimmingEnd(_ text: String) -> String {
+        var scalars = text[...].unicodeScalars
+        while let last = scalars.last, isWhitespace(last) { scalars.removeLast() }
+        return String(scalars)
+    }
+
+    private static func isWhitespace(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == " " || scalar == "\t" || scalar == "\n" || scalar == "\r"
+    }
+}
