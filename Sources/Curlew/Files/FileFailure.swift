@@ -1,0 +1,61 @@
+internal import CurlewCore
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Turns the system's error numbers into Curlew's codes for files that are written.
+enum FileFailure {
+    /// `action` says what was tried, for instance "writing"; `path` is shown as it is.
+    static func error(_ number: Int32, _ action: String, _ path: String) -> CurlewError {
+        let (code, cocoa) = classify(number)
+        return CurlewError(
+            code,
+            phase: .file,
+            reason: "\(action) \(path): \(String(cString: strerror(number)))",
+            underlying: CocoaError(cocoa, userInfo: [NSFilePathErrorKey: path]),
+            native: CurlewError.NativeCode(number: Int(number), name: name(of: number))
+        )
+    }
+
+    /// The code for the user, and the Cocoa error that people who come from Alamofire look for beneath it.
+    static func classify(_ number: Int32) -> (CurlewError.Code, CocoaError.Code) {
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: (.diskFull, .fileWriteOutOfSpace)
+        case ENOENT, ENOTDIR: (.destinationMissing, .fileNoSuchFile)
+        case EEXIST: (.destinationExists, .fileWriteFileExists)
+        case EACCES, EPERM: (.moveFailed, .fileWriteNoPermission)
+        case EROFS: (.moveFailed, .fileWriteVolumeReadOnly)
+        case ENAMETOOLONG, EINVAL: (.moveFailed, .fileWriteInvalidFileName)
+        default: (.moveFailed, .fileWriteUnknown)
+        }
+    }
+
+    static func name(of number: Int32) -> String {
+        switch number {
+        case EACCES: "EACCES"
+        case EBADF: "EBADF"
+        case EDQUOT: "EDQUOT"
+        case EEXIST: "EEXIST"
+        case EFBIG: "EFBIG"
+        case EINVAL: "EINVAL"
+        case EIO: "EIO"
+        case EISDIR: "EISDIR"
+        case ELOOP: "ELOOP"
+        case EMFILE: "EMFILE"
+        case ENAMETOOLONG: "ENAMETOOLONG"
+        case ENFILE: "ENFILE"
+        case ENOENT: "ENOENT"
+        case ENOSPC: "ENOSPC"
+        case ENOTDIR: "ENOTDIR"
+        case ENOTEMPTY: "ENOTEMPTY"
+        case EPERM: "EPERM"
+        case EROFS: "EROFS"
+        case EXDEV: "EXDEV"
+        default: "errno"
+        }
+    }
+}

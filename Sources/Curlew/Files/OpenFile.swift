@@ -1,0 +1,129 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// One open file. The lock keeps a write of one thread from meeting the close of another, whose number
+/// the system would give to the next file at once.
+final class OpenFile: Sendable {
+    let path: String
+    private let descriptor: Lock<Int32>
+
+    private static let closed: Int32 = -1
+
+    private init(path: String, descriptor: Int32) {
+        self.path = path
+        self.descriptor = Lock(descriptor)
+    }
+
+    deinit { close() }
+
+    /// A new file that only this user can read. Fails if the name is taken, also by a symbolic link.
+    static func create(_ path: String) throws(CurlewError) -> OpenFile {
+        try open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, "creating")
+    }
+
+    /// An existing file, not through a symbolic link.
+    static func existing(_ path: String) throws(CurlewError) -> OpenFile {
+        try open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, "opening")
+    }
+
+    private static func open(_ path: String, _ flags: Int32, _ action: String) throws(CurlewError) -> OpenFile {
+        while true {
+            let descriptor = systemOpen(path, flags, 0o600)
+            if descriptor >= 0 { return OpenFile(path: path, descriptor: descriptor) }
+            if errno != EINTR { throw FileFailure.error(errno, action, path) }
+        }
+    }
+
+    /// Writes all of `bytes` at `offset`, on the calling thread.
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
+        try descriptor.withLock { descriptor throws(CurlewError) in
+            var done = 0
+            while done < bytes.count {
+                let count = pwrite(
+                    descriptor, bytes.baseAddress.map { $0 + done }, bytes.count - done, off_t(offset) + off_t(done))
+                if count > 0 {
+                    done += count
+                } else if count == 0 || errno != EINTR {
+                    throw FileFailure.error(count == 0 ? ENOSPC : errno, "writing", path)
+                }
+            }
+        }
+    }
+
+    /// Fills `buffer` from `offset` on as far as the file goes.
+    func read(into buffer: UnsafeMutableRawBufferPointer, at offset: Int64) throws(CurlewError) -> Int {
+        try descriptor.withLock { descriptor throws(CurlewError) in
+            while true {
+                let count = pread(descriptor, buffer.baseAddress, buffer.count, off_t(offset))
+                if count >= 0 { return count }
+                if errno != EINTR { throw FileFailure.error(errno, "reading", path) }
+            }
+        }
+    }
+
+    func status() throws(CurlewError) -> stat {
+        try call("examining") { descriptor, result in fstat(descriptor, &result) }
+    }
+
+    func truncate(to size: Int64) throws(CurlewError) {
+        _ = try call("truncating") { descriptor, _ in ftruncate(descriptor, off_t(size)) }
+    }
+
+    /// Until its bytes are on the disk.
+    func synchronize() throws(CurlewError) {
+        _ = try call("flushing") { descriptor, _ in fsync(descriptor) }
+    }
+
+    func setPermissions(_ mode: mode_t) throws(CurlewError) {
+        _ = try call("setting the permissions of") { descriptor, _ in fchmod(descriptor, mode) }
+    }
+
+    /// Sets room aside and makes the file that long. Where the file system cannot reserve, it is only made long.
+    func reserve(_ size: Int64) throws(CurlewError) {
+        _ = try call("reserving room for") { descriptor, _ in
+            let code = posix_fallocate(descriptor, 0, off_t(size))
+            guard code == EOPNOTSUPP || code == EINVAL || code == ENOSYS else {
+                errno = code
+                return code == 0 ? 0 : -1
+            }
+            return ftruncate(descriptor, off_t(size))
+        }
+    }
+
+    /// Whether this is now the only one who has the file locked. Ends with the file's closing.
+    func lockForWriting() -> Bool {
+        descriptor.withLock { flock($0, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+    }
+
+    func close() {
+        descriptor.withLock { descriptor in
+            guard descriptor != Self.closed else { return }
+            // Linux has released the number even if the call reports an error.
+            _ = systemClose(descriptor)
+            descriptor = Self.closed
+        }
+    }
+
+    private func call(
+        _ action: String,
+        _ body: (Int32, inout stat) -> Int32
+    ) throws(CurlewError) -> stat {
+        try descriptor.withLock { descriptor throws(CurlewError) in
+            var result = stat()
+            while body(descriptor, &result) != 0 {
+                if errno != EINTR { throw FileFailure.error(errno, action, path) }
+            }
+            return result
+        }
+    }
+}
+
+private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }
+private func systemClose(_ descriptor: Int32) -> Int32 { close(descriptor) }

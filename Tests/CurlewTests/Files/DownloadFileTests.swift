@@ -1,0 +1,286 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Download file", .timeLimit(.minutes(1)))
+struct DownloadFileTests {
+    func made(in scratch: ScratchDirectory, _ text: String = "new") throws -> DownloadFile {
+        let file = try DownloadFile.create(in: scratch.path)
+        try write(text, to: file)
+        return file
+    }
+
+    func write(_ text: String, to file: DownloadFile, at offset: Int64 = 0) throws {
+        var bytes = Array(text.utf8)
+        try bytes.withUnsafeMutableBytes { try file.write(UnsafeRawBufferPointer($0), at: offset) }
+    }
+
+    func mode(_ url: URL) throws -> mode_t {
+        var status = stat()
+        try #require(lstat(url.plainPath, &status) == 0)
+        return status.st_mode & 0o7777
+    }
+
+    @Test("while it grows only its owner can read it, in the end the process's mask decides")
+    func permissions() throws {
+        let scratch = try ScratchDirectory()
+        let file = try made(in: scratch)
+        #expect(try mode(file.url) == 0o600)
+        try file.move(to: scratch.file("a"), options: [])
+        let mask = try #require(FilePermissions.currentMask())
+        #expect(try mode(scratch.file("a")) == 0o666 & ~mask)
+        #expect(scratch.names == ["a"])
+        #expect(scratch.file("a").text == "new")
+    }
+
+    @Test(
+        "the mask is read from the kernel's account",
+        arguments: [
+            ("Name:\tx\nUmask:\t0022\nState:\tR", 0o022 as mode_t?), ("Umask: 0077", 0o077), ("Umask:\t", nil),
+            ("Name:\tx", nil), ("", nil), ("Umask:\t9", nil),
+        ])
+    func mask(_ status: String, _ expected: mode_t?) { #expect(FilePermissions.mask(inStatus: status) == expected) }
+
+    @Test("a file that is let go of is removed")
+    func abandoned() throws {
+        let scratch = try ScratchDirectory()
+        do { _ = try made(in: scratch) }
+        #expect(scratch.names == [])
+    }
+
+    @Test("discarding removes it, a second end changes nothing")
+    func discarded() throws {
+        let scratch = try ScratchDirectory()
+        let file = try made(in: scratch)
+        file.discard()
+        file.discard()
+        try file.move(to: scratch.file("a"), options: [])
+        #expect(scratch.names == [])
+    }
+
+    @Test("a kept file stays, private, and can be continued")
+    func keptAndReopened() throws {
+        let scratch = try ScratchDirectory()
+        let file = try made(in: scratch, "0123456789")
+        let path = file.url.plainPath
+        file.keep()
+        let again = try #require(DownloadFile.reopen(path, keeping: 4))
+        #expect(again.size == 4)
+        try write("abc", to: again, at: 4)
+        try again.move(to: scratch.file("a"), options: [])
+        #expect(scratch.file("a").text == "0123abc")
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("resuming is refused where it could harm")
+    func reopenRefuses() throws {
+        let scratch = try ScratchDirectory()
+        #expect(DownloadFile.reopen(scratch.file("missing").plainPath, keeping: 0) == nil)
+
+        let short = try made(in: scratch, "012")
+        short.keep()
+        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 4) == nil)
+        #expect(short.url.text == "012", "a refused file is left as it was")
+
+        let link = scratch.file("link")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: short.url)
+        #expect(DownloadFile.reopen(link.plainPath, keeping: 1) == nil)
+
+        try FileManager.default.linkItem(at: short.url, to: scratch.file("hard"))
+        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
+        try FileManager.default.removeItem(at: scratch.file("hard"))
+
+        chmod(short.url.plainPath, 0o666)
+        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
+        chmod(short.url.plainPath, 0o600)
+        #expect(DownloadFile.reopen(scratch.path, keeping: 0) == nil, "a directory")
+        mkfifo(scratch.file("pipe").plainPath, 0o600)
+        #expect(DownloadFile.reopen(scratch.file("pipe").plainPath, keeping: 0) == nil)
+
+        let busy = try #require(DownloadFile.reopen(short.url.plainPath, keeping: 3))
+        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 3) == nil, "one writer at a time")
+        busy.keep()
+        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 3) != nil)
+    }
+
+    @Test("an existing file is kept unless it may be replaced")
+    func existing() throws {
+        let scratch = try ScratchDirectory()
+        try Data("old".utf8).write(to: scratch.file("a"))
+        let refused = try made(in: scratch)
+        let error = #expect(throws: CurlewError.self) { try refused.move(to: scratch.file("a"), options: []) }
+        #expect(error?.code == .destinationExists)
+        #expect((error?.underlying as? CocoaError)?.code == .fileWriteFileExists)
+        #expect(scratch.file("a").text == "old")
+        #expect(scratch.names == ["a"])
+
+        try made(in: scratch).move(to: scratch.file("a"), options: .removePreviousFile)
+        #expect(scratch.file("a").text == "new")
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("a symbolic link at the destination is never written through", arguments: [true, false])
+    func symbolicLink(dangling: Bool) throws {
+        let scratch = try ScratchDirectory()
+        let precious = scratch.file("precious")
+        if !dangling { try Data("old".utf8).write(to: precious) }
+        try FileManager.default.createSymbolicLink(at: scratch.file("a"), withDestinationURL: precious)
+        let error = #expect(throws: CurlewError.self) {
+            try made(in: scratch).move(to: scratch.file("a"), options: [])
+        }
+        #expect(error?.code == .destinationExists)
+        try made(in: scratch).move(to: scratch.file("a"), options: .removePreviousFile)
+        #expect(scratch.file("a").text == "new")
+        #expect(precious.text == (dangling ? nil : "old"))
+    }
+
+    @Test("a directory at the destination is not removed")
+    func directory() throws {
+        let scratch = try ScratchDirectory()
+        try FileManager.default.createDirectory(at: scratch.file("a"), withIntermediateDirectories: true)
+        for options in [DownloadRequest.Options.removePreviousFile, []] {
+            let error = #expect(throws: CurlewError.self) {
+                try made(in: scratch).move(to: scratch.file("a"), options: options)
+            }
+            #expect(error?.code == (options.isEmpty ? .destinationExists : .moveFailed))
+        }
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("a missing directory is an error, or made")
+    func missingDirectory() throws {
+        let scratch = try ScratchDirectory()
+        let target = scratch.file("x/y/a")
+        let error = #expect(throws: CurlewError.self) { try made(in: scratch).move(to: target, options: []) }
+        #expect(error?.code == .destinationMissing)
+        #expect((error?.underlying as? CocoaError)?.code == .fileNoSuchFile)
+        #expect(error?.native?.name == "ENOENT")
+        #expect(scratch.names == [])
+        try made(in: scratch).move(to: target, options: .createIntermediateDirectories)
+        #expect(target.text == "new")
+    }
+
+    @Test("a file on another file system is copied, and nothing is left behind")
+    func acrossFileSystems() throws {
+        let scratch = try ScratchDirectory()
+        guard FileManager.default.isWritableFile(atPath: "/dev/shm") else { return }
+        let other = try ScratchDirectory(in: URL(filePath: "/dev/shm"))
+        let big = String(repeating: "0123456789abcdef", count: 40_000)
+        try made(in: other, big).move(to: scratch.file("a"), options: [])
+        #expect(scratch.file("a").text == big)
+        #expect(scratch.names == ["a"])
+        #expect(other.names == [])
+        #expect(throws: CurlewError.self) { try made(in: other, big).move(to: scratch.file("a"), options: []) }
+        try made(in: other).move(to: scratch.file("a"), options: .removePreviousFile)
+        #expect(scratch.file("a").text == "new")
+        #expect(scratch.names == ["a"])
+        #expect(other.names == [])
+    }
+
+    @Test("the destination's directory vanishes while downloading")
+    func directoryRemoved() throws {
+        let scratch = try ScratchDirectory()
+        let folder = scratch.file("folder")
+        for recreate in [false, true] {
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            let file = try DownloadFile.create(in: folder.plainPath)
+            try write("survives", to: file)
+            try FileManager.default.removeItem(at: folder)
+            let target = folder.appending(path: "a")
+            if recreate {
+                try file.move(to: target, options: .createIntermediateDirectories)
+                #expect(target.text == "survives")
+            } else {
+                let error = #expect(throws: CurlewError.self) { try file.move(to: target, options: []) }
+                #expect(error?.code == .destinationMissing)
+                #expect(scratch.names == [])
+            }
+        }
+    }
+
+    @Test("a full disk has its own code")
+    func fullDisk() throws {
+        let full = try OpenFile.existing("/dev/full")
+        let error = #expect(throws: CurlewError.self) {
+            try [UInt8](repeating: 1, count: 10).withUnsafeBytes { try full.write($0, at: 0) }
+        }
+        #expect(error?.code == .diskFull)
+        #expect(error?.native == CurlewError.NativeCode(number: Int(ENOSPC), name: "ENOSPC"))
+    }
+
+    @Test("writing after the end is an error, not a write into somebody else's file")
+    func writeAfterEnd() throws {
+        let scratch = try ScratchDirectory()
+        let file = try made(in: scratch)
+        file.discard()
+        let error = #expect(throws: CurlewError.self) { try write("x", to: file) }
+        #expect(error?.native?.name == "EBADF")
+    }
+
+    @Test(
+        "error numbers have codes",
+        arguments: [
+            (ENOSPC, CurlewError.Code.diskFull), (EDQUOT, .diskFull), (EFBIG, .diskFull), (ENOENT, .destinationMissing),
+            (ENOTDIR, .destinationMissing), (EEXIST, .destinationExists), (EACCES, .moveFailed), (EROFS, .moveFailed),
+            (EIO, .moveFailed), (EISDIR, .moveFailed),
+        ])
+    func codes(_ number: Int32, _ code: CurlewError.Code) {
+        let error = FileFailure.error(number, "writing", "/tmp/x")
+        #expect(error.code == code)
+        #expect(error.native?.number == Int(number))
+        #expect(error.native?.name.hasPrefix("E") == true)
+    }
+
+    @Test("the temporary file lies beside its destination where that is possible")
+    func beside() throws {
+        let scratch = try ScratchDirectory()
+        #expect(DestinationDirectory.forTemporaryFile(beside: scratch.file("a")) == scratch.path)
+        #expect(
+            DestinationDirectory.forTemporaryFile(beside: scratch.file("x/a")) == DestinationDirectory.temporary)
+        #expect(DestinationDirectory.forTemporaryFile(beside: nil) == DestinationDirectory.temporary)
+    }
+
+    @Test("directories that were made can be taken back, others not")
+    func madeDirectories() throws {
+        let scratch = try ScratchDirectory()
+        let made = try DestinationDirectory.create(scratch.path + "/x/y/z")
+        #expect(made == ["/x", "/x/y", "/x/y/z"].map { scratch.path + $0 })
+        #expect(try DestinationDirectory.create(scratch.path + "/x/y") == [])
+        try Data().write(to: scratch.file("x/keep"))
+        DestinationDirectory.removeIfEmpty(made)
+        #expect(scratch.names == ["x"])
+        #expect(FileManager.default.fileExists(atPath: scratch.file("x/keep").plainPath))
+        #expect(!FileManager.default.fileExists(atPath: scratch.file("x/y").plainPath))
+    }
+
+    @Test(
+        "the suggested name comes from the header, else from the URL, and is one harmless component",
+        arguments: [
+            ("attachment; filename=\"a.txt\"", "http://h/x.bin", "a.txt" as String?),
+            ("attachment; filename=\"../../etc/passwd\"", "http://h/x.bin", "passwd"),
+            ("attachment; filename*=UTF-8''na%C3%AFve.txt", "http://h/x.bin", "naïve.txt"),
+            ("attachment; filename=\"..\"", "http://h/x.bin", "x.bin"), (nil, "http://h/dir/x.bin?y=1", "x.bin"),
+            (nil, "http://h/", nil), (nil, "http://h", nil), ("inline", "http://h/a%2F..%2Fb", "b"),
+        ])
+    func suggested(_ disposition: String?, _ url: String, _ expected: String?) {
+        #expect(SuggestedFilename.make(disposition: disposition, url: URL(string: url)) == expected)
+    }
+
+    @Test("one lane keeps order and passes errors on")
+    func lane() async throws {
+        let lane = FileLane.next()
+        let order = AsyncStream.makeStream(of: Int.self)
+        for index in 0..<100 { lane.enqueue { order.continuation.yield(index) } }
+        lane.enqueue { order.continuation.finish() }
+        var seen: [Int] = []
+        for await index in order.stream { seen.append(index) }
+        #expect(seen == Array(0..<100))
+        let failure = await #expect(throws: CurlewError.self) {
+            try await lane.run { () throws(CurlewError) in throw CurlewError(.diskFull, phase: .file) }
+        }
+        #expect(failure?.code == .diskFull)
+        #expect(try await lane.run { () throws(CurlewError) in 7 } == 7)
+    }
+}
