@@ -45,8 +45,8 @@ LOCATIONS = """
         location = /redirect { return 302 /small; }
         location = /close { return 444; }
         location = /sink { client_max_body_size 0; return 200 "taken\\n"; }
-        # nginx counts the head too: a response of some 280 bytes is held back for about six seconds.
-        location = /held.txt { limit_rate 50; }
+        # nginx counts the head too: a response of some 250 bytes is held back for five seconds.
+        location = /held.txt { limit_rate 40; }
         location = /slow.txt { limit_rate 2k; }
         location /stored/ {
             client_max_body_size 0;
