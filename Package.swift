@@ -55,7 +55,7 @@ let package = Package(
         ),
         .target(
             name: "CurlewTesting",
-            dependencies: ["Curlew", "CurlewCore", "CurlewLocks"],
+            dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
             swiftSettings: strict
         ),
         .executableTarget(name: "CurlewTool", dependencies: ["Curlew"], swiftSettings: strict),

@@ -1,0 +1,96 @@
+internal import CurlewCore
+internal import Foundation
+
+extension StandardRoutes {
+    /// What arrived, as JSON in httpbin's shape.
+    static let echo: [Entry] =
+        [
+            Entry("/get") { .json(.echo($0)) },
+            Entry("/post", ["POST"]) { .json(.echo($0)) },
+            Entry("/put", ["PUT"]) { .json(.echo($0)) },
+            Entry("/patch", ["PATCH"]) { .json(.echo($0)) },
+            Entry("/delete", ["DELETE"]) { .json(.echo($0)) },
+            Entry("/head", ["HEAD", "GET"]) { .json(.echo($0)) },
+            Entry("/options", ["OPTIONS"]) { .json(.echo($0)) },
+            Entry("/trace", ["TRACE"]) { .json(.echo($0)) },
+            Entry("/anything", nil) { .json(.echo($0)) },
+            Entry("/anything/*", nil) { .json(.echo($0)) },
+            Entry("/headers", nil) { .json(.object([("headers", .headers($0))])) },
+            Entry("/ip", nil) { _ in .json(.object([("origin", "127.0.0.1")])) },
+            Entry("/user-agent", nil) {
+                .json(.object([("user-agent", $0.headers["User-Agent"].map(JSONText.string) ?? .null)]))
+            },
+            Entry("/upload", ["POST", "PUT", "PATCH"]) { request in
+                .json(
+                    .object([
+                        ("bytes", .number(String(request.bodyByteCount))),
+                        ("sha256", .string(request.bodySHA256)),
+                    ])
+                )
+            },
+        ]
+}
+
+extension JSONText {
+    static func headers(_ request: TestServer.Request) -> JSONText {
+        // As an object cannot hold a name twice, repeated fields are joined as RFC 9110, 5.3 says.
+        var names: [String] = []
+        for field in request.headers
+        where !names.contains(where: { ASCII.equalsIgnoringCase($0, field.name) }) {
+            names.append(field.name)
+        }
+        return .object(names.map { ($0, .string(request.headers.combinedValue(for: $0) ?? "")) })
+    }
+
+    static func echo(_ request: TestServer.Request) -> JSONText {
+        var form: [(String, String)] = []
+        var files: [(String, String)] = []
+        var data = ""
+        var json = JSONText.null
+        let type = request.headers["Content-Type"] ?? ""
+        let essence = type.prefix { $0 != ";" }.trimmingCharacters(in: .whitespaces).lowercased()
+        switch essence {
+        case "application/x-www-form-urlencoded":
+            form = TestServer.FormField.parse(text(request.body)).map { ($0.name, $0.value) }
+        case "multipart/form-data":
+            for part in request.multipartParts {
+                if part.filename == nil {
+                    form.append((part.name, text(part.body)))
+                } else {
+                    files.append((part.name, shown(part.body, type: part.contentType)))
+                }
+            }
+        default:
+            data = shown(request.body, type: type)
+            json = parsed(request.body)
+        }
+        return .object([
+            ("args", merged(request.query.map { ($0.name, $0.value) })),
+            ("data", .string(data)),
+            ("files", merged(files)),
+            ("form", merged(form)),
+            ("headers", headers(request)),
+            ("json", json),
+            ("method", .string(request.method)),
+            ("origin", "127.0.0.1"),
+            ("url", .string(request.url)),
+        ])
+    }
+
+    /// Text as it is, anything else as a data URL.
+    private static func shown(_ data: Data, type: String?) -> String {
+        if let text = String(data: data, encoding: .utf8) { return text }
+        let type = type.flatMap { $0.isEmpty ? nil : $0 } ?? "application/octet-stream"
+        return "data:\(type);base64,\(data.base64EncodedString())"
+    }
+
+    private static func text(_ data: Data) -> String { String(decoding: data, as: UTF8.self) }
+
+    private static func parsed(_ data: Data) -> JSONText {
+        guard !data.isEmpty, let value = try? JSONSerialization.jsonObject(with: data, options: .fragmentsAllowed),
+            let out = try? JSONSerialization.data(withJSONObject: value, options: [.fragmentsAllowed, .sortedKeys])
+        else { return .null }
+        // Already JSON: passed on as it is.
+        return .number(text(out))
+    }
+}

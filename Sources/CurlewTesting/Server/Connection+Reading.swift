@@ -1,0 +1,172 @@
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+extension Connection {
+    private enum Arrival { case bytes, nothing, end }
+
+    func readHead(_ now: ContinuousClock.Instant) -> Need? {
+        while true {
+            if let event = parser.next(&input) {
+                switch event {
+                case .head(let head):
+                    headArrived(head)
+                    return nil
+                case .invalid(let reason):
+                    return refuse(reason)
+                case .body, .end:
+                    continue
+                }
+            }
+            if let need = readMore(now) { return need }
+        }
+    }
+
+    func readBody(upTo limit: Int64?, _ now: ContinuousClock.Instant) -> Need? {
+        while true {
+            guard let request, !request.isBodyComplete else { return nil }
+            let room = limit.map { $0 - request.bodyByteCount } ?? .max
+            guard room > 0 else { return nil }
+            if let event = parser.next(&input, most: Int(min(room, 1 << 20))) {
+                switch event {
+                case .body(let part): bodyArrived(part)
+                case .end(let trailers): bodyEnded(trailers)
+                case .invalid(let reason): return refuse(reason)
+                case .head: continue
+                }
+                continue
+            }
+            if let need = readMore(now) { return need }
+        }
+    }
+
+    func drain(_ limit: Duration?, _ now: ContinuousClock.Instant) -> Need? {
+        if wakeTime == nil { wakeTime = now + (limit ?? .seconds(86_400)) }
+        let end = wakeTime ?? now
+        while now < end {
+            switch receive(65_536, into: { _ in }) {
+            case .bytes: continue
+            case .nothing: return .readable
+            case .end:
+                wakeTime = nil
+                return nil
+            }
+        }
+        wakeTime = nil
+        return nil
+    }
+
+    /// What the peer has sent of a request that it did not finish.
+    func recordAborted() {
+        guard var aborted = request ?? headless() else { return }
+        guard !aborted.isBodyComplete else { return }
+        aborted.rawBytes = Data(parser.raw) + Data(input.prefix(max(0, parser.rawLimit - parser.raw.count)))
+        aborted.bodySHA256 = bodyDigest.finish()
+        server.recorder.addAborted(aborted)
+        request = nil
+    }
+
+    private func headless() -> TestServer.Request? {
+        guard !input.isEmpty else { return nil }
+        return TestServer.Request(
+            method: "",
+            target: "",
+            version: .http1_1,
+            headers: [:],
+            connection: number,
+            indexOnConnection: exchanges,
+            peerPort: peerPort,
+            serverPort: server.port
+        )
+    }
+
+    /// Reads what there is; nil when something has come.
+    private func readMore(_ now: ContinuousClock.Instant) -> Need? {
+        if let readTime, now < readTime { return .time(readTime) }
+        let arrival = receive(readPace?.bytes ?? 65_536) { input.append($0) }
+        switch arrival {
+        case .bytes:
+            if let readPace { readTime = now + readPace.every }
+            return nil
+        case .nothing:
+            return .readable
+        case .end:
+            recordAborted()
+            close()
+            return .event
+        }
+    }
+
+    private func receive(_ most: Int, into take: (UnsafeRawBufferPointer) -> Void) -> Arrival {
+        withUnsafeTemporaryAllocation(byteCount: most, alignment: 1) { buffer in
+            while true {
+                let count = recv(descriptor, buffer.baseAddress, most, 0)
+                if count > 0 {
+                    server.recorder.received(count)
+                    take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                    return .bytes
+                }
+                if count == 0 { return .end }
+                if errno == EINTR { continue }
+                return errno == EAGAIN ? .nothing : .end
+            }
+        }
+    }
+
+    private func headArrived(_ head: RequestParser.Head) {
+        let arrived = TestServer.Request(
+            method: head.method,
+            target: head.target,
+            version: head.version,
+            headers: head.headers,
+            connection: number,
+            indexOnConnection: exchanges,
+            peerPort: peerPort,
+            serverPort: server.port
+        )
+        request = arrived
+        if chosen == nil, let scripted = server.router.takeScripted(arrived.rawPath) {
+            chosen = scripted
+            append(ResponseSteps.beforeReading(scripted))
+        }
+        if head.hasBody, ASCII.equalsIgnoringCase(head.headers["Expect"] ?? "", "100-continue") {
+            let named = chosen.map(\.expectation) ?? server.router.expectation(for: arrived)
+            switch named ?? server.configuration.expectation {
+            case .answer:
+                if chosen?.readsBody != false { append([.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))]) }
+            case .ignore:
+                break
+            case .refuse:
+                var refusal = TestServer.Response.status(417).closing()
+                refusal.readsBody = false
+                chosen = refusal
+            }
+        }
+        append(chosen.map(ResponseSteps.readingBody) ?? [.readBody(upTo: nil)])
+        if chosen?.readsBody == false { request?.rawBytes = Data(parser.raw) }
+        append([.answer])
+    }
+
+    private func bodyArrived(_ part: ArraySlice<UInt8>) {
+        bodyDigest.update(part)
+        request?.bodyByteCount += Int64(part.count)
+        let room = server.configuration.bodyLimit - (request?.body.count ?? 0)
+        if room > 0 { request?.body.append(contentsOf: part.prefix(room)) }
+    }
+
+    private func bodyEnded(_ trailers: HTTPHeaders) {
+        request?.trailers = trailers
+        request?.isBodyComplete = true
+        request?.bodySHA256 = bodyDigest.finish()
+        request?.rawBytes = Data(parser.raw)
+    }
+
+    /// Answers 400 to what is not HTTP and ends the connection.
+    private func refuse(_ reason: String) -> Need? {
+        recordAborted()
+        let body = "bad request: \(reason)\n"
+        let head = "HTTP/1.1 400 Bad Request\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
+        append([.send(Array((head + body).utf8))] + Step.ending)
+        return nil
+    }
+}

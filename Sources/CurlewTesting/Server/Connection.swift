@@ -1,0 +1,205 @@
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+/// One accepted connection: an interpreter of steps. Lives on the server's thread alone.
+final class Connection {
+    /// What must happen before it can go on.
+    enum Need {
+        case readable
+        case writable
+        case time(ContinuousClock.Instant)
+        /// A gate's opening; the peer's leaving ends it too.
+        case event
+    }
+
+    let descriptor: Int32
+    let number: Int
+    let peerPort: Int
+    let server: ServerCore
+    let wakeLater: @Sendable () -> Void
+
+    var input = InputBuffer()
+    var parser = RequestParser()
+    var request: TestServer.Request?
+    var bodyDigest = Digest(.sha256)
+    var exchanges = 0
+    /// Answers for the exchanges of this connection, whatever they ask for.
+    var script: [TestServer.Response]
+    /// The answer, when a script has chosen it.
+    var chosen: TestServer.Response?
+    var bodyCursor = BodyCursor(.none, isChunked: false)
+    var isBodyChunked = false
+    var trailers: HTTPHeaders = [:]
+
+    var output: [UInt8] = []
+    var outputStart = 0
+    var sendPace: Pace?
+    var readPace: Pace?
+
+    private var steps: [Step] = []
+    private var nextStep = 0
+    /// When the running wait is over.
+    var wakeTime: ContinuousClock.Instant?
+    /// When the next portion may be sent or read.
+    var sendTime: ContinuousClock.Instant?
+    var readTime: ContinuousClock.Instant?
+    var pauseAfterPiece = Duration.zero
+    private var awaitsGate = false
+    private var hasPassedGate = false
+    private var isClosed = false
+
+    init(
+        descriptor: Int32,
+        number: Int,
+        peerPort: Int,
+        script: [TestServer.Response],
+        server: ServerCore,
+        wakeLater: @escaping @Sendable () -> Void
+    ) {
+        self.descriptor = descriptor
+        self.number = number
+        self.peerPort = peerPort
+        self.script = script
+        self.server = server
+        self.wakeLater = wakeLater
+        beginExchange()
+    }
+
+    func append(_ more: [Step]) { steps += more }
+
+    func gateOpened() { hasPassedGate = true }
+
+    /// Runs steps until one must wait; nil when the connection is over.
+    func run(_ now: ContinuousClock.Instant) -> Need? {
+        // So many steps a turn: a peer that is always ready must not keep the others waiting.
+        for _ in 0..<64 {
+            guard !isClosed, nextStep < steps.count else { return nil }
+            if let need = perform(steps[nextStep], now) { return isClosed ? nil : need }
+            nextStep += 1
+        }
+        return .time(now)
+    }
+
+    /// The peer has gone while nothing was to be read from it.
+    func peerLeft() {
+        recordAborted()
+        close()
+    }
+
+    func close() {
+        guard !isClosed else { return }
+        isClosed = true
+        _ = Glibc.close(descriptor)
+    }
+
+    func beginExchange() {
+        steps = []
+        nextStep = 0
+        request = nil
+        chosen = nil
+        sendPace = nil
+        readPace = nil
+        sendTime = nil
+        readTime = nil
+        bodyDigest = Digest(.sha256)
+        parser.beginRequest()
+        parser.rawLimit = server.configuration.rawLimit
+        parser.headLimit = server.configuration.headLimit
+        exchanges += 1
+        if !script.isEmpty {
+            let next = script.removeFirst()
+            chosen = next
+            steps += ResponseSteps.beforeReading(next)
+        }
+        steps.append(.readHead)
+    }
+
+    /// nil when the step is done.
+    private func perform(_ step: Step, _ now: ContinuousClock.Instant) -> Need? {
+        switch step {
+        case .readHead:
+            return readHead(now)
+        case .readBody(let limit):
+            return readBody(upTo: limit, now)
+        case .answer:
+            answer()
+            return nil
+        case .send(let bytes):
+            output = bytes
+            outputStart = 0
+            steps[nextStep] = .flush
+            return flush(now)
+        case .flush:
+            return flush(now)
+        case .sendBody(let limit):
+            return sendBody(upTo: limit, now)
+        case .sendBodyEnd:
+            // A generator that ended early leaves no way to tell where the next response begins.
+            steps[nextStep] = bodyCursor.isShort ? .close : .send(bodyEnd())
+            nextStep -= 1
+            return nil
+        case .wait(let duration):
+            return wait(duration, now)
+        case .waitFor(let gate):
+            return wait(for: gate)
+        case .stall:
+            return .event
+        case .paceSending(let pace):
+            sendPace = pace
+            return nil
+        case .paceReading(let pace):
+            readPace = pace
+            return nil
+        case .halfClose:
+            _ = shutdown(descriptor, Int32(SHUT_WR))
+            return nil
+        case .drain(let limit):
+            return drain(limit, now)
+        case .close:
+            close()
+            return .event
+        case .reset:
+            isClosed = true
+            Sockets.reset(descriptor)
+            return .event
+        case .endExchange:
+            beginExchange()
+            // `run` goes on to the step after this one: the new list's first.
+            nextStep = -1
+            return nil
+        }
+    }
+
+    private func wait(_ duration: Duration, _ now: ContinuousClock.Instant) -> Need? {
+        guard let end = wakeTime else {
+            wakeTime = now + duration
+            return .time(now + duration)
+        }
+        guard now >= end else { return .time(end) }
+        wakeTime = nil
+        return nil
+    }
+
+    private func wait(for gate: Gate) -> Need? {
+        if !awaitsGate {
+            guard gate.whenOpen(wakeLater) else { return nil }
+            awaitsGate = true
+        }
+        guard hasPassedGate else { return .event }
+        awaitsGate = false
+        hasPassedGate = false
+        return nil
+    }
+
+    private func answer() {
+        guard let request else { return close() }
+        server.recorder.add(request)
+        let response = chosen ?? server.router.respond(to: request)
+        let plan = ResponseSteps(response: response, request: request)
+        isBodyChunked = plan.isChunked
+        trailers = response.trailers
+        bodyCursor = BodyCursor(response.body, isChunked: plan.isChunked)
+        append(plan.answering())
+    }
+}

@@ -1,0 +1,35 @@
+internal import CurlewLocks
+
+/// Bytes that look random and are the same in every run.
+enum PatternBlock {
+    static let length = 65_521
+
+    private static let cache = Lock<[UInt64: [UInt8]]>([:])
+
+    static func block(seed: UInt64) -> [UInt8] {
+        cache.withLock { cache in
+            if let known = cache[seed] { return known }
+            let made = make(seed: seed)
+            // Tests use a handful of seeds; whoever uses many pays with time, not with memory.
+            if cache.count >= 8 { cache.removeAll() }
+            cache[seed] = made
+            return made
+        }
+    }
+
+    /// splitmix64, eight bytes a step.
+    private static func make(seed: UInt64) -> [UInt8] {
+        var state = seed
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(length + 8)
+        while bytes.count < length {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var word = state
+            word = (word ^ (word >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            word = (word ^ (word >> 27)) &* 0x94D0_49BB_1331_11EB
+            word ^= word >> 31
+            withUnsafeBytes(of: word.littleEndian) { bytes.append(contentsOf: $0) }
+        }
+        return Array(bytes[..<length])
+    }
+}

@@ -1,0 +1,187 @@
+internal import CurlewCore
+
+/// Takes HTTP/1.1 requests out of a stream of bytes, one event at a time, so that the connection can stop
+/// between any two of them. What follows a request in the buffer stays there: it is the next one.
+struct RequestParser {
+    enum Event {
+        case head(Head)
+        case body(ArraySlice<UInt8>)
+        case end(trailers: HTTPHeaders)
+        case invalid(String)
+    }
+
+    struct Head {
+        var method: String
+        var target: String
+        var version: HTTPVersion
+        var headers: HTTPHeaders
+        var hasBody: Bool
+    }
+
+    private enum State {
+        case head
+        case body(left: Int64)
+        case chunkSize
+        case chunk(left: Int64)
+        case chunkEnd
+        case trailers
+        case failed
+    }
+
+    private var state = State.head
+    /// Bytes that were taken out of the buffer since the request began.
+    private(set) var raw: [UInt8] = []
+    var rawLimit = 0
+    var headLimit = 1 << 20
+
+    /// The next event; nil when more bytes are needed. At most `most` bytes of body come at once.
+    mutating func next(_ buffer: inout InputBuffer, most: Int = .max) -> Event? {
+        while true {
+            switch state {
+            case .head:
+                return parseHead(&buffer)
+            case .body(let left):
+                if left == 0 { return ended() }
+                guard !buffer.isEmpty else { return nil }
+                let part = take(&buffer, Int(min(left, Int64(most))))
+                state = .body(left: left - Int64(part.count))
+                return .body(part)
+            case .chunkSize:
+                guard let line = takeLine(&buffer) else { return overlong(buffer) }
+                let digits = line.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
+                guard let size = Int64(digits, radix: 16), size >= 0 else { return fail("chunk size \(line)") }
+                if size == 0 { state = .trailers } else { state = .chunk(left: size) }
+            case .chunk(let left):
+                if left == 0 {
+                    state = .chunkEnd
+                    continue
+                }
+                guard !buffer.isEmpty else { return nil }
+                let part = take(&buffer, Int(min(left, Int64(most))))
+                state = .chunk(left: left - Int64(part.count))
+                return .body(part)
+            case .chunkEnd:
+                guard let line = takeLine(&buffer) else { return overlong(buffer) }
+                guard line.isEmpty else { return fail("no line end after a chunk") }
+                state = .chunkSize
+            case .trailers:
+                guard let fields = takeFields(&buffer) else { return overlong(buffer) }
+                return ended(trailers: Self.headers(fields))
+            case .failed:
+                return nil
+            }
+        }
+    }
+
+    /// Whether bytes of a request have been taken that has not ended.
+    var isMidRequest: Bool {
+        if case .head = state { return false }
+        return true
+    }
+
+    mutating func beginRequest() {
+        state = .head
+        raw = []
+    }
+
+    private mutating func parseHead(_ buffer: inout InputBuffer) -> Event? {
+        // RFC 9112, 2.2: empty lines before the request line are ignored.
+        while buffer.lineLength().map({ $0 <= 2 && Self.text(buffer.prefix($0)).isEmpty }) == true {
+            _ = takeLine(&buffer)
+        }
+        guard var lines = takeFields(&buffer) else { return overlong(buffer) }
+        let parts = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false)
+        guard parts.count == 3, let version = HTTPVersion(rawValue: String(parts[2])) else {
+            return fail("request line")
+        }
+        let headers = Self.headers(lines)
+        guard headers.count == lines.count else { return fail("header line") }
+        let isChunked = headers.values(for: "Transfer-Encoding").joined(separator: ",").lowercased().contains("chunked")
+        if isChunked {
+            state = .chunkSize
+        } else if let text = headers["Content-Length"] {
+            guard let length = Int64(text), length >= 0 else { return fail("content length \(text)") }
+            state = .body(left: length)
+        } else {
+            state = .body(left: 0)
+        }
+        var hasBody = isChunked
+        if case .body(let left) = state { hasBody = left > 0 }
+        return .head(
+            Head(
+                method: String(parts[0]),
+                target: String(parts[1]),
+                version: version,
+                headers: headers,
+                hasBody: hasBody
+            )
+        )
+    }
+
+    private mutating func ended(trailers: HTTPHeaders = [:]) -> Event {
+        state = .head
+        return .end(trailers: trailers)
+    }
+
+    private mutating func fail(_ reason: String) -> Event {
+        state = .failed
+        return .invalid(reason)
+    }
+
+    private mutating func overlong(_ buffer: InputBuffer) -> Event? {
+        buffer.count > headLimit ? fail("a line or head above \(headLimit) bytes") : nil
+    }
+
+    private mutating func take(_ buffer: inout InputBuffer, _ count: Int) -> ArraySlice<UInt8> {
+        let part = buffer.prefix(count)
+        buffer.consume(part.count)
+        if raw.count < rawLimit { raw.append(contentsOf: part.prefix(rawLimit - raw.count)) }
+        return part
+    }
+
+    private mutating func takeLine(_ buffer: inout InputBuffer) -> String? {
+        buffer.lineLength().map { Self.text(take(&buffer, $0)) }
+    }
+
+    /// The lines up to an empty one, when that has arrived.
+    private mutating func takeFields(_ buffer: inout InputBuffer) -> [String]? {
+        var lengths: [Int] = []
+        var offset = 0
+        while let length = buffer.lineLength(from: offset) {
+            offset += length
+            if length <= 2, Self.text(buffer.prefix(offset).suffix(length)).isEmpty {
+                let lines = lengths.map { Self.text(take(&buffer, $0)) }
+                _ = take(&buffer, length)
+                return lines
+            }
+            lengths.append(length)
+        }
+        return nil
+    }
+
+    /// A line without its end.
+    private static func text(_ bytes: ArraySlice<UInt8>) -> String {
+        var line = bytes
+        if line.last == 0x0A { line.removeLast() }
+        if line.last == 0x0D { line.removeLast() }
+        return String(decoding: line, as: UTF8.self)
+    }
+
+    /// Lines without a colon are left out.
+    private static func headers(_ lines: [String]) -> HTTPHeaders {
+        HTTPHeaders(
+            received: lines.compactMap { line in
+                guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
+                let value = line[line.index(after: colon)...]
+                return HTTPHeader(name: String(line[..<colon]), value: trimmed(value))
+            }
+        )
+    }
+
+    private static func trimmed(_ value: Substring) -> String {
+        var value = value
+        while let first = value.utf8.first, first == 0x20 || first == 0x09 { value.removeFirst() }
+        while let last = value.utf8.last, last == 0x20 || last == 0x09 { value.removeLast() }
+        return String(value)
+    }
+}

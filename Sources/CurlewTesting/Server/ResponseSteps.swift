@@ -1,0 +1,168 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Turns a response into steps.
+struct ResponseSteps {
+    let response: TestServer.Response
+    let request: TestServer.Request
+
+    /// Whether the body's pieces are wrapped in chunks.
+    var isChunked: Bool {
+        switch response.framing {
+        case .chunked: allowsBody
+        case .automatic: allowsBody && request.version != .http1_0 && bodyLength == nil
+        case .untilClose, .asIs, .raw: false
+        }
+    }
+
+    /// Whether body bytes are sent at all.
+    var sendsBody: Bool { response.framing == .raw || (allowsBody && request.method != "HEAD") }
+
+    /// Steps before any byte of the request is read (or before its body, when it was chosen by path).
+    static func beforeReading(_ response: TestServer.Response) -> [Step] {
+        var steps: [Step] = []
+        if let rate = response.readRate { steps.append(.paceReading(Pace(bytesPerSecond: rate))) }
+        for fault in response.faults where fault.point == .beforeReading { steps += fault.action.steps }
+        return steps
+    }
+
+    /// Steps that read the request's body.
+    static func readingBody(_ response: TestServer.Response) -> [Step] {
+        guard response.readsBody else { return [] }
+        var steps: [Step] = []
+        for (offset, action) in response.faults.ordered(by: \.readingOffset) {
+            steps.append(.readBody(upTo: offset))
+            steps += action.steps
+        }
+        steps.append(.readBody(upTo: nil))
+        return steps
+    }
+
+    /// Steps that answer.
+    func answering() -> [Step] {
+        var steps: [Step] = []
+        for interim in response.interim {
+            steps.append(.send(head(status: interim.status, reason: nil, headers: interim.headers)))
+            if interim.pause > .zero { steps.append(.wait(interim.pause)) }
+        }
+        if response.delay > .zero { steps.append(.wait(response.delay)) }
+        if let rate = response.sendRate { steps.append(.paceSending(Pace(bytesPerSecond: rate))) }
+        for fault in response.faults where fault.point == .beforeHead { steps += fault.action.steps }
+        if response.framing != .raw { steps += sendingHead() }
+        if sendsBody {
+            for (offset, action) in response.faults.ordered(by: \.bodyOffset) {
+                if offset > 0 { steps.append(.sendBody(upTo: offset)) }
+                steps += action.steps
+            }
+            steps += [.sendBody(upTo: nil), .sendBodyEnd]
+        }
+        for fault in response.faults where fault.point == .atEnd { steps += fault.action.steps }
+        if endsConnection {
+            steps += Step.ending
+        } else {
+            steps.append(.endExchange)
+        }
+        return steps
+    }
+
+    private func sendingHead() -> [Step] {
+        let bytes = head(status: response.status, reason: response.reason, headers: framedHeaders())
+        var steps: [Step] = []
+        var sent = 0
+        for (offset, action) in response.faults.ordered(by: \.headOffset) {
+            let end = max(sent, min(Int(offset), bytes.count))
+            steps.append(.send(Array(bytes[sent..<end])))
+            steps += action.steps
+            sent = end
+        }
+        steps.append(.send(Array(bytes[sent...])))
+        return steps
+    }
+
+    private var endsConnection: Bool {
+        if response.closesConnection || !response.readsBody { return true }
+        switch response.framing {
+        case .untilClose: return true
+        case .automatic: if allowsBody, bodyLength == nil, request.version == .http1_0 { return true }
+        case .chunked, .asIs, .raw: break
+        }
+        let connection = request.headers.values(for: "Connection").joined(separator: ",").lowercased()
+        if request.version == .http1_0 { return !connection.contains("keep-alive") }
+        return connection.contains("close")
+    }
+
+    /// 1xx, 204 and 304 have no body, whatever the response says.
+    private var allowsBody: Bool {
+        response.status >= 200 && response.status != 204 && response.status != 304
+    }
+
+    private var bodyLength: Int64? {
+        switch response.body {
+        case .none: 0
+        case .data(let data): Int64(data.count)
+        case .chunks: nil
+        case .generated(let length, _): length
+        }
+    }
+
+    private func framedHeaders() -> HTTPHeaders {
+        var headers = response.headers
+        guard response.framing != .asIs else { return headers }
+        if isChunked {
+            if !headers.contains(name: "Transfer-Encoding") {
+                headers.append(name: "Transfer-Encoding", value: "chunked")
+            }
+        } else if response.framing == .automatic, allowsBody, let bodyLength, !headers.contains(name: "Content-Length")
+        {
+            headers.append(name: "Content-Length", value: String(bodyLength))
+        }
+        if endsConnection, !headers.contains(name: "Connection") { headers.append(name: "Connection", value: "close") }
+        return headers
+    }
+
+    private func head(status: Int, reason: String?, headers: HTTPHeaders) -> [UInt8] {
+        var text = "HTTP/1.1 \(status) \(reason ?? ReasonPhrase.of(status))\r\n"
+        for field in headers { text += "\(field.name): \(field.value)\r\n" }
+        return Array((text + "\r\n").utf8)
+    }
+}
+
+extension Step {
+    /// The end of a connection after everything has been said: first our direction, then what the peer
+    /// still sends is thrown away for a while. Closing with unread bytes would turn into a reset.
+    static let ending: [Step] = [.halfClose, .drain(.seconds(1)), .close]
+}
+
+extension TestServer.Fault.Action {
+    var steps: [Step] {
+        switch self {
+        case .close: [.close]
+        case .reset: [.reset]
+        case .halfClose: [.halfClose, .drain(nil), .close]
+        case .delay(let duration): [.wait(duration)]
+        case .stall(nil): [.stall]
+        case .stall(let gate?): [.waitFor(gate)]
+        case .dribble(let bytes, let every): [.paceSending(Pace(bytes: bytes, every: every))]
+        case .dribbleReading(let bytes, let every): [.paceReading(Pace(bytes: bytes, every: every))]
+        case .garbage(let data): [.send(Array(data))]
+        }
+    }
+}
+
+extension TestServer.Fault {
+    fileprivate var readingOffset: Int64? { if case .readingBody(let offset) = point { offset } else { nil } }
+    fileprivate var headOffset: Int64? { if case .inHead(let offset) = point { Int64(offset) } else { nil } }
+    fileprivate var bodyOffset: Int64? { if case .inBody(let offset) = point { offset } else { nil } }
+}
+
+extension [TestServer.Fault] {
+    /// The faults that have an offset, lowest first; equal ones in the order in which they were given.
+    fileprivate func ordered(
+        by offset: (TestServer.Fault) -> Int64?
+    ) -> [(offset: Int64, action: TestServer.Fault.Action)] {
+        enumerated()
+            .compactMap { index, fault in offset(fault).map { (offset: $0, action: fault.action, index: index) } }
+            .sorted { ($0.offset, $0.index) < ($1.offset, $1.index) }
+            .map { ($0.offset, $0.action) }
+    }
+}

@@ -1,0 +1,73 @@
+internal import CurlewLocks
+internal import Glibc
+
+/// What the server's thread and everybody else share.
+final class ServerCore: Sendable {
+    let configuration: TestServer.Configuration
+    let port: Int
+    let router = Router()
+    let recorder: Recorder
+    let mailbox: Mailbox
+
+    init(configuration: TestServer.Configuration, port: Int) throws(SystemError) {
+        self.configuration = configuration
+        self.port = port
+        recorder = Recorder(requestLimit: configuration.recordLimit, byteLimit: configuration.recordByteLimit)
+        mailbox = try Mailbox()
+    }
+}
+
+/// What is to be told to the server's thread, and the pipe that wakes it.
+final class Mailbox: Sendable {
+    enum Message: Sendable {
+        case stop
+        case gateOpened(connection: Int)
+        case closeConnections
+    }
+
+    private struct State {
+        var messages: [Message] = []
+        var isOpen = true
+    }
+
+    let readEnd: Int32
+    private let writeEnd: Int32
+    private let state = Lock(State())
+
+    init() throws(SystemError) {
+        var ends: [Int32] = [-1, -1]
+        guard pipe(&ends) == 0 else { throw SystemError("pipe") }
+        for end in ends { Sockets.makePrivate(end) }
+        readEnd = ends[0]
+        writeEnd = ends[1]
+    }
+
+    func post(_ message: Message) {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            state.messages.append(message)
+            var byte: UInt8 = 1
+            // Under the lock, so that `close` cannot give the number to somebody else meanwhile.
+            _ = write(writeEnd, &byte, 1)
+        }
+    }
+
+    func take() -> [Message] {
+        var bytes = [UInt8](repeating: 0, count: 256)
+        while read(readEnd, &bytes, bytes.count) > 0 {}
+        return state.withLock { state in
+            defer { state.messages = [] }
+            return state.messages
+        }
+    }
+
+    func close() {
+        state.withLock { state in
+            guard state.isOpen else { return }
+            state.isOpen = false
+            state.messages = []
+            _ = Glibc.close(readEnd)
+            _ = Glibc.close(writeEnd)
+        }
+    }
+}

@@ -1,0 +1,176 @@
+internal import CurlewLocks
+internal import Glibc
+
+/// The server's one thread: it polls the listener, the mailbox and every connection, and lets those run
+/// whose turn has come. Everything in here belongs to that thread.
+final class ServerLoop {
+    private let core: ServerCore
+    private let listener: Int32
+    /// The mailbox, the listener, then a slot for each connection.
+    private var slots: [pollfd]
+    private var connections: [Connection] = []
+    private var slotOfNumber: [Int: Int] = [:]
+    private var wakeTimes: [Int: ContinuousClock.Instant] = [:]
+    private var lastNumber = 0
+    /// Set while the process has no descriptor left for another connection.
+    private var acceptsAgain: ContinuousClock.Instant?
+
+    private static let fixedSlots = 2
+    private static let peerLeft = Int16(0x2000)  // POLLRDHUP, which Glibc's module does not export
+    private static let broken = Int16(POLLERR | POLLHUP | POLLNVAL)
+
+    init(core: ServerCore, listener: Int32) {
+        self.core = core
+        self.listener = listener
+        slots = [
+            pollfd(fd: core.mailbox.readEnd, events: Int16(POLLIN), revents: 0),
+            pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
+        ]
+    }
+
+    /// Serves until the mailbox says stop, then closes everything.
+    func run() {
+        while turn() {}
+        for connection in connections { drop(connection) }
+        close(listener)
+        core.mailbox.close()
+        core.recorder.stopped()
+        core.router.removeEverything()
+    }
+
+    private func turn() -> Bool {
+        let ready = poll(&slots, nfds_t(slots.count), timeout(.now))
+        let now = ContinuousClock.now
+        guard ready >= 0 || errno == EINTR else { return false }
+        if slots[0].revents != 0 {
+            for message in core.mailbox.take() {
+                switch message {
+                case .stop: return false
+                case .gateOpened(let number): gateOpened(number, now)
+                case .closeConnections: for connection in connections { finish(connection) }
+                }
+            }
+        }
+        serveReady(now)
+        serveWoken(now)
+        if slots[1].revents != 0 { acceptAll(now) }
+        if let again = acceptsAgain, now >= again {
+            acceptsAgain = nil
+            slots[1].events = Int16(POLLIN)
+        }
+        return true
+    }
+
+    private func timeout(_ now: ContinuousClock.Instant) -> Int32 {
+        var next = acceptsAgain
+        for time in wakeTimes.values where next.map({ time < $0 }) ?? true { next = time }
+        guard let next else { return -1 }
+        guard next > now else { return 0 }
+        let (seconds, attoseconds) = (next - now).components
+        // Rounded up: waking a little early would only spin.
+        let milliseconds = seconds * 1_000 + attoseconds / 1_000_000_000_000_000 + 1
+        return Int32(clamping: milliseconds)
+    }
+
+    private func serveReady(_ now: ContinuousClock.Instant) {
+        // From the end, so that a connection that goes is replaced by one that has had its turn.
+        var index = connections.count - 1
+        while index >= 0 {
+            defer { index -= 1 }
+            guard index < connections.count else { continue }
+            let slot = slots[index + Self.fixedSlots]
+            guard slot.revents != 0 else { continue }
+            slots[index + Self.fixedSlots].revents = 0
+            let connection = connections[index]
+            let wants = slot.events & Int16(POLLIN | POLLOUT)
+            if slot.revents & wants != 0 {
+                run(connection, now)
+            } else if slot.revents & (Self.peerLeft | Self.broken) != 0 {
+                connection.peerLeft()
+                finish(connection)
+            }
+        }
+    }
+
+    private func serveWoken(_ now: ContinuousClock.Instant) {
+        guard !wakeTimes.isEmpty else { return }
+        for (number, time) in wakeTimes where time <= now {
+            guard let index = slotOfNumber[number] else { continue }
+            run(connections[index], now)
+        }
+    }
+
+    private func gateOpened(_ number: Int, _ now: ContinuousClock.Instant) {
+        guard let index = slotOfNumber[number] else { return }
+        connections[index].gateOpened()
+        run(connections[index], now)
+    }
+
+    private func run(_ connection: Connection, _ now: ContinuousClock.Instant) {
+        guard let index = slotOfNumber[connection.number] else { return }
+        let slot = index + Self.fixedSlots
+        wakeTimes[connection.number] = nil
+        switch connection.run(now) {
+        case nil: finish(connection)
+        case .readable?: slots[slot].events = Int16(POLLIN)
+        case .writable?: slots[slot].events = Int16(POLLOUT) | Self.peerLeft
+        case .event?: slots[slot].events = Self.peerLeft
+        case .time(let time)?:
+            slots[slot].events = Self.peerLeft
+            wakeTimes[connection.number] = time
+        }
+    }
+
+    private func acceptAll(_ now: ContinuousClock.Instant) {
+        // So many a turn, so that those that are there already get theirs.
+        for _ in 0..<256 {
+            do throws(SystemError) {
+                guard let (descriptor, peerPort) = try Sockets.accept(listener) else { return }
+                add(descriptor, peerPort, now)
+            } catch {
+                slots[1].events = 0
+                acceptsAgain = now + .milliseconds(10)
+                return
+            }
+        }
+    }
+
+    private func add(_ descriptor: Int32, _ peerPort: Int, _ now: ContinuousClock.Instant) {
+        lastNumber += 1
+        let number = lastNumber
+        let mailbox = core.mailbox
+        let connection = Connection(
+            descriptor: descriptor,
+            number: number,
+            peerPort: peerPort,
+            script: core.router.takeConnectionScript(),
+            server: core,
+            wakeLater: { mailbox.post(.gateOpened(connection: number)) }
+        )
+        slotOfNumber[number] = connections.count
+        connections.append(connection)
+        slots.append(pollfd(fd: descriptor, events: 0, revents: 0))
+        core.recorder.connectionOpened()
+        run(connection, now)
+    }
+
+    /// Takes the connection out of the lists; the last one moves into its place.
+    private func finish(_ connection: Connection) {
+        guard let index = slotOfNumber.removeValue(forKey: connection.number) else { return }
+        wakeTimes[connection.number] = nil
+        let last = connections.count - 1
+        if index != last {
+            connections[index] = connections[last]
+            slots[index + Self.fixedSlots] = slots[last + Self.fixedSlots]
+            slotOfNumber[connections[index].number] = index
+        }
+        connections.removeLast()
+        slots.removeLast()
+        drop(connection)
+    }
+
+    private func drop(_ connection: Connection) {
+        connection.close()
+        core.recorder.connectionClosed()
+    }
+}

@@ -1,0 +1,101 @@
+public import CurlewCore
+public import Foundation
+
+extension TestServer {
+    /// One part of a `multipart/form-data` body.
+    public struct Part: Sendable {
+        /// Its fields as sent.
+        public var headers: HTTPHeaders
+        /// The form field's name.
+        public var name: String
+        /// The file's name, where there is one.
+        public var filename: String?
+        public var body: Data
+        public var contentType: String? { headers["Content-Type"] }
+    }
+}
+
+extension TestServer.Request {
+    /// The parts of a multipart body; empty where it is none, or broken.
+    public var multipartParts: [TestServer.Part] {
+        guard let type = headers["Content-Type"], type.lowercased().hasPrefix("multipart/"),
+            let boundary = Self.parameter("boundary", of: type)
+        else { return [] }
+        let line = Data("\r\n".utf8)
+        let delimiter = Data("\r\n--\(boundary)".utf8)
+        // A delimiter begins with a line end, but for the first one, which may stand at the very front.
+        let bytes = line + body
+        var parts: [TestServer.Part] = []
+        guard var cursor = bytes.range(of: delimiter)?.upperBound else { return [] }
+        while let next = bytes.range(of: delimiter, in: cursor..<bytes.endIndex) {
+            if let part = Self.part(bytes[cursor..<next.lowerBound], line) { parts.append(part) }
+            cursor = next.upperBound
+        }
+        return parts
+    }
+
+    /// What stands between two delimiters: the rest of the delimiter's line, fields, an empty line, the body.
+    private static func part(_ bytes: Data, _ line: Data) -> TestServer.Part? {
+        guard let start = bytes.range(of: line)?.upperBound else { return nil }
+        let rest = bytes[start...]
+        let head: Data
+        let body: Data
+        if rest.starts(with: line) {
+            head = Data()
+            body = Data(rest.dropFirst(2))
+        } else {
+            guard let end = rest.range(of: line + line) else { return nil }
+            head = Data(rest[..<end.lowerBound])
+            body = Data(rest[end.upperBound...])
+        }
+        let fields = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n").compactMap { text in
+            text.firstIndex(of: ":").map { colon in
+                HTTPHeader(
+                    name: String(text[..<colon]),
+                    value: text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                )
+            }
+        }
+        let headers = HTTPHeaders(received: fields)
+        let disposition = headers["Content-Disposition"] ?? ""
+        return TestServer.Part(
+            headers: headers,
+            name: parameter("name", of: disposition) ?? "",
+            filename: parameter("filename", of: disposition),
+            body: body
+        )
+    }
+
+    /// A parameter's value, with quotes and backslashes undone as browsers write them (`%22`, `\"`).
+    static func parameter(_ name: String, of field: String) -> String? {
+        var rest = Substring(field)
+        while let semicolon = rest.firstIndex(of: ";") {
+            rest = rest[rest.index(after: semicolon)...].drop { $0 == " " || $0 == "\t" }
+            guard let equals = rest.firstIndex(where: { $0 == "=" || $0 == ";" }), rest[equals] == "=" else { continue }
+            let found = rest[..<equals].lowercased() == name
+            rest = rest[rest.index(after: equals)...]
+            let value = takeValue(&rest)
+            if found { return value }
+        }
+        return nil
+    }
+
+    private static func takeValue(_ rest: inout Substring) -> String {
+        guard rest.first == "\"" else {
+            let value = rest.prefix { $0 != ";" }
+            rest = rest[value.endIndex...]
+            return value.trimmingCharacters(in: .whitespaces)
+        }
+        rest.removeFirst()
+        var value = ""
+        while let character = rest.popFirst(), character != "\"" {
+            if character == "\\", let next = rest.first, next == "\"" || next == "\\" {
+                value.append(next)
+                rest.removeFirst()
+            } else {
+                value.append(character)
+            }
+        }
+        return value.replacing("%22", with: "\"").replacing("%0D%0A", with: "\r\n")
+    }
+}

@@ -1,0 +1,115 @@
+public import CurlewCore
+public import Foundation
+
+extension TestServer.Response {
+    /// Plain UTF-8 text.
+    public static func text(_ text: String, status: Int = 200, type: String = "text/plain; charset=utf-8") -> Self {
+        .data(Data(text.utf8), status: status, type: type)
+    }
+
+    /// Bytes of some type.
+    public static func data(_ data: Data, status: Int = 200, type: String = "application/octet-stream") -> Self {
+        Self(status: status, headers: ["Content-Type": type], body: .data(data))
+    }
+
+    /// A value as JSON with sorted keys; 500 if it cannot be encoded.
+    public static func json(_ value: some Encodable, status: Int = 200) -> Self {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        do {
+            return .data(try encoder.encode(value), status: status, type: "application/json")
+        } catch {
+            return .text("\(error)", status: 500)
+        }
+    }
+
+    /// A status without a body.
+    public static func status(_ status: Int, headers: HTTPHeaders = [:]) -> Self {
+        Self(status: status, headers: headers)
+    }
+
+    /// `count` bytes that depend on nothing but `seed` and their position (`TestServer.patternBytes`).
+    public static func bytes(_ count: Int64, seed: UInt64 = 0) -> Self {
+        Self(
+            headers: ["Content-Type": "application/octet-stream"],
+            body: .generated(length: count) { offset, most in
+                TestServer.patternBytes(from: offset, count: most, seed: seed)
+            }
+        )
+    }
+
+    /// A redirect.
+    public static func redirect(to location: String, status: Int = 302) -> Self {
+        Self(status: status, headers: ["Location": location])
+    }
+
+    /// Exactly these bytes, a segment each, and then the end of the connection.
+    public static func raw(_ segments: [String], every pause: Duration = .zero) -> Self {
+        raw(segments.map { Data($0.utf8) }, every: pause)
+    }
+
+    /// Exactly these bytes, a segment each, and then the end of the connection.
+    public static func raw(_ segments: [Data], every pause: Duration = .zero) -> Self {
+        var response = Self(body: .chunks(segments, every: pause))
+        response.framing = .raw
+        response.closesConnection = true
+        return response
+    }
+
+    /// No answer at all: the connection stays until the peer leaves or the server stops.
+    public static var hanging: Self { Self().faulting(.stall(), at: .beforeHead) }
+}
+
+extension TestServer.Response {
+    /// The same with one more fault.
+    public func faulting(_ action: TestServer.Fault.Action, at point: TestServer.Fault.Point) -> Self {
+        changed { $0.faults.append(TestServer.Fault(action, at: point)) }
+    }
+
+    /// The same, held at that point until the gate opens.
+    public func stalling(until gate: Gate, at point: TestServer.Fault.Point) -> Self {
+        faulting(.stall(until: gate), at: point)
+    }
+
+    /// The same, after so long.
+    public func delayed(by delay: Duration) -> Self { changed { $0.delay = delay } }
+
+    /// The same at no more than that many bytes per second.
+    public func throttled(to bytesPerSecond: Int) -> Self { changed { $0.sendRate = bytesPerSecond } }
+
+    /// The same, and then the end of the connection, announced by `Connection: close`.
+    public func closing() -> Self { changed { $0.closesConnection = true } }
+
+    /// The same with one more field.
+    public func header(_ name: String, _ value: String) -> Self {
+        changed { $0.headers.append(name: name, value: value) }
+    }
+
+    /// The same, changed by a closure.
+    public func changed(_ change: (inout Self) -> Void) -> Self {
+        var copy = self
+        change(&copy)
+        return copy
+    }
+}
+
+extension TestServer {
+    /// The bytes that `/bytes/{n}`, `/download/{n}` and the like send, from `offset` on.
+    ///
+    /// A test that got a range compares it with the same range from here.
+    public static func patternBytes(from offset: Int64 = 0, count: Int, seed: UInt64 = 0) -> Data {
+        guard count > 0 else { return Data() }
+        // One block per seed, repeated; its length is prime, so that no power-of-two boundary repeats with it.
+        let block = PatternBlock.block(seed: seed)
+        var data = Data(capacity: count)
+        var position = Int(offset % Int64(block.count))
+        var left = count
+        while left > 0 {
+            let part = min(left, block.count - position)
+            data.append(contentsOf: block[position..<position + part])
+            left -= part
+            position = 0
+        }
+        return data
+    }
+}

@@ -1,0 +1,93 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("TestServer: exchanges", .timeLimit(.minutes(1)))
+struct ServerBasicsTests {
+    @Test func keepsAConnectionForSeveralRequests() throws {
+        let server = try TestServer()
+        let client = try WireClient(port: server.port)
+        for index in 1...3 {
+            let response = try client.request("GET", "/bytes/\(index)")
+            #expect(response.status == 200)
+            #expect(response.body == TestServer.patternBytes(count: index))
+        }
+        #expect(server.connectionCount == 1)
+        #expect(server.requests.map(\.indexOnConnection) == [1, 2, 3])
+    }
+
+    @Test func answersPipelinedRequestsInOrder() throws {
+        let server = try TestServer()
+        server.route("/echo/{what}") { .text($0.parameters["what"] ?? "") }
+        let client = try WireClient(port: server.port)
+        client.send(
+            "POST /echo/a HTTP/1.1\r\nContent-Length: 3\r\n\r\nGETGET /echo/b HTTP/1.1\r\n\r\nGET /echo/c HTTP/1.1\r\n\r\n"
+        )
+        #expect(try (0..<3).map { _ in try client.response().text } == ["a", "b", "c"])
+        #expect(server.requests.map(\.bodyText) == ["GET", "", ""])
+    }
+
+    @Test func takesARequestAtEverySplitPoint() throws {
+        let server = try TestServer()
+        let wire =
+            "POST /post?a=1 HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: v\r\n\r\n"
+        let bytes = Data(wire.utf8)
+        let client = try WireClient(port: server.port)
+        for split in 1..<bytes.count {
+            client.send(bytes.prefix(split))
+            client.send(bytes.dropFirst(split))
+            #expect(try client.response().status == 200)
+        }
+        #expect(server.requests.count == bytes.count - 1)
+        for request in server.requests {
+            #expect(request.bodyText == "abcde")
+            #expect(request.trailers["T"] == "v")
+            #expect(request.rawBytes == bytes)
+        }
+    }
+
+    @Test func recordsFieldsInOrderAndCase() throws {
+        let server = try TestServer()
+        let client = try WireClient(port: server.port)
+        client.send("GET /x?y=z HTTP/1.1\r\nhOsT: h\r\nB: 1\r\na: 2\r\nB:3 \r\n\r\n")
+        #expect(try client.response().status == 404)
+        let request = try #require(server.requests.first)
+        #expect(request.headers.map(\.description) == ["hOsT: h", "B: 1", "a: 2", "B: 3"])
+        #expect(request.target == "/x?y=z")
+        #expect(request.url == "http://h/x?y=z")
+    }
+
+    @Test func waitsForRequests() async throws {
+        let server = try TestServer()
+        let waiting = Task { try await server.waitForRequests(count: 2) }
+        let client = try WireClient(port: server.port)
+        _ = try client.request("GET", "/get")
+        _ = try client.request("GET", "/get")
+        #expect(try await waiting.value.count == 2)
+        await #expect(throws: TestServer.WaitFailure.self) {
+            try await server.waitForRequests(count: 3, timeout: .milliseconds(20))
+        }
+        client.close()
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
+    @Test func endsConnectionsWhenItStops() async throws {
+        let server = try TestServer()
+        let client = try WireClient(port: server.port)
+        client.send("GET /hang HTTP/1.1\r\n\r\n")
+        try await server.waitForRequests(count: 1)
+        server.stop()
+        client.readToEnd()
+        #expect(client.ending != .open)
+        #expect(throws: WireClient.Failure.self) { try WireClient(port: server.port) }
+        server.stop()
+    }
+
+    @Test func goesWithItsLastReference() throws {
+        var server: TestServer? = try TestServer()
+        let port = try #require(server?.port)
+        server = nil
+        #expect(throws: WireClient.Failure.self) { try WireClient(port: port) }
+    }
+}
