@@ -1,5 +1,3 @@
-public import Foundation
-
 /// What has arrived.
 extension TestServer {
     /// Every request that was answered or is about to be, in the order in which they were complete.
