@@ -37,6 +37,8 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"]), .yum(["zlib-devel"])]
         ),
+        // The kernel's routing messages, for reachability.
+        .systemLibrary(name: "CNetlink"),
 
         // The shim: typed wrappers for what Swift cannot call (variadics, macros, epoll).
         .target(name: "CCurl", dependencies: ["CLibcurl", "COpenSSL"]),
@@ -50,7 +52,7 @@ let package = Package(
         ),
         .target(
             name: "Curlew",
-            dependencies: ["CurlewCore", "CurlewLocks", "CurlewTransport", "COpenSSL", "CPSL", "CZlib"],
+            dependencies: ["CurlewCore", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL", "CPSL", "CZlib"],
             swiftSettings: strict
         ),
         .target(

@@ -1,0 +1,140 @@
+internal import CNetlink
+
+/// Reads a datagram of rtnetlink messages. Pure: bytes in, changes out (netlink(7), rtnetlink(7)).
+struct NetlinkMessages {
+    /// What one datagram held.
+    struct Content: Equatable {
+        var changes: [NetworkChange] = []
+        /// Answers to route look-ups, by the sequence number of the question.
+        var routes: [UInt32: RouteAnswer] = [:]
+        /// Sequence numbers of dumps that are complete.
+        var finishedDumps: Set<UInt32> = []
+    }
+
+    /// `lookups` are the sequence numbers of route look-ups: the answer to one is no new route.
+    static func parse(_ bytes: UnsafeRawBufferPointer, lookups: Set<UInt32> = []) -> Content {
+        var content = Content()
+        var rest = bytes[...]
+        let headerSize = MemoryLayout<nlmsghdr>.size
+        while rest.count >= headerSize {
+            let message = UnsafeRawBufferPointer(rebasing: rest)
+            let header = message.loadUnaligned(as: nlmsghdr.self)
+            let length = Int(header.nlmsg_len)
+            guard length >= headerSize, length <= message.count else { break }
+            read(header, UnsafeRawBufferPointer(rebasing: message[headerSize..<length]), lookups, into: &content)
+            rest = rest.dropFirst(aligned(length))
+        }
+        return content
+    }
+
+    private static func read(
+        _ header: nlmsghdr,
+        _ body: UnsafeRawBufferPointer,
+        _ lookups: Set<UInt32>,
+        into content: inout Content
+    ) {
+        switch Int(header.nlmsg_type) {
+        case Int(NLMSG_DONE):
+            content.finishedDumps.insert(header.nlmsg_seq)
+        case Int(NLMSG_ERROR):
+            // A refused look-up is an answer; a refused dump is over.
+            if lookups.contains(header.nlmsg_seq) {
+                content.routes[header.nlmsg_seq] = .unreachable
+            } else {
+                content.finishedDumps.insert(header.nlmsg_seq)
+            }
+        case Int(RTM_NEWLINK), Int(RTM_DELLINK):
+            let isNew = header.nlmsg_type == UInt16(RTM_NEWLINK)
+            if let change = link(body, isNew: isNew) { content.changes.append(change) }
+        case Int(RTM_NEWROUTE) where lookups.contains(header.nlmsg_seq):
+            content.routes[header.nlmsg_seq] = routeAnswer(body)
+        case Int(RTM_NEWROUTE), Int(RTM_DELROUTE):
+            guard let route = defaultRoute(body) else { return }
+            let isNew = header.nlmsg_type == UInt16(RTM_NEWROUTE)
+            content.changes.append(isNew ? .defaultRoute(route) : .defaultRouteRemoved(route))
+        default:
+            return
+        }
+    }
+
+    private static func link(_ body: UnsafeRawBufferPointer, isNew: Bool) -> NetworkChange? {
+        let size = MemoryLayout<ifinfomsg>.size
+        guard body.count >= size else { return nil }
+        let info = body.loadUnaligned(as: ifinfomsg.self)
+        guard isNew else { return .linkRemoved(index: info.ifi_index) }
+        var name = ""
+        for attribute in Attributes(body, from: size) where attribute.type == UInt16(IFLA_IFNAME) {
+            name = String(decoding: attribute.value.prefix { $0 != 0 }, as: UTF8.self)
+        }
+        // IFF_UP and IFF_RUNNING (netdevice(7)): switched on, and with a carrier.
+        let running: UInt32 = 0x1 | 0x40
+        return .link(
+            NetworkState.Link(
+                index: info.ifi_index,
+                name: name,
+                hardwareType: info.ifi_type,
+                isRunning: info.ifi_flags & running == running
+            )
+        )
+    }
+
+    private static func defaultRoute(_ body: UnsafeRawBufferPointer) -> NetworkState.DefaultRoute? {
+        let size = MemoryLayout<rtmsg>.size
+        guard body.count >= size else { return nil }
+        let info = body.loadUnaligned(as: rtmsg.self)
+        let local = RT_TABLE_LOCAL.rawValue
+        guard info.rtm_dst_len == 0, info.rtm_type == UInt8(RTN_UNICAST) else { return nil }
+        var route = NetworkState.DefaultRoute(
+            isIPv6: info.rtm_family == 10,
+            interface: nil,
+            table: UInt32(info.rtm_table),
+            priority: 0
+        )
+        for attribute in Attributes(body, from: size) {
+            switch UInt32(attribute.type) {
+            case RTA_OIF.rawValue: route.interface = attribute.value.load32.map(Int32.init(bitPattern:))
+            case RTA_TABLE.rawValue: route.table = attribute.value.load32 ?? route.table
+            case RTA_PRIORITY.rawValue: route.priority = attribute.value.load32 ?? 0
+            default: continue
+            }
+        }
+        return route.table == local ? nil : route
+    }
+
+    private static func routeAnswer(_ body: UnsafeRawBufferPointer) -> RouteAnswer {
+        let size = MemoryLayout<rtmsg>.size
+        guard body.count >= size else { return .unreachable }
+        let type = body.loadUnaligned(as: rtmsg.self).rtm_type
+        guard type == UInt8(RTN_UNICAST) || type == UInt8(RTN_LOCAL) else { return .unreachable }
+        for attribute in Attributes(body, from: size) where UInt32(attribute.type) == RTA_OIF.rawValue {
+            if let index = attribute.value.load32 { return .over(interface: Int32(bitPattern: index)) }
+        }
+        return .unreachable
+    }
+
+    static func aligned(_ length: Int) -> Int { (length + 3) & ~3 }
+}
+
+/// The type-length-value attributes behind a message's fixed part.
+private struct Attributes: Sequence, IteratorProtocol {
+    private var rest: Slice<UnsafeRawBufferPointer>
+
+    init(_ body: UnsafeRawBufferPointer, from offset: Int) {
+        rest = body.dropFirst(NetlinkMessages.aligned(offset))
+    }
+
+    mutating func next() -> (type: UInt16, value: UnsafeRawBufferPointer)? {
+        let headerSize = MemoryLayout<rtattr>.size
+        guard rest.count >= headerSize else { return nil }
+        let bytes = UnsafeRawBufferPointer(rebasing: rest)
+        let header = bytes.loadUnaligned(as: rtattr.self)
+        let length = Int(header.rta_len)
+        guard length >= headerSize, length <= bytes.count else { return nil }
+        rest = rest.dropFirst(NetlinkMessages.aligned(length))
+        return (header.rta_type, UnsafeRawBufferPointer(rebasing: bytes[headerSize..<length]))
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    fileprivate var load32: UInt32? { count >= 4 ? loadUnaligned(as: UInt32.self) : nil }
+}

@@ -1,0 +1,94 @@
+internal import CNetlink
+internal import CurlewLocks
+internal import Foundation
+internal import Glibc
+
+/// Follows the kernel's routing messages on a thread of its own, and says when the status changes. No polling.
+final class NetworkMonitor: Sendable {
+    /// What has to be reachable.
+    enum Target: Sendable, Equatable {
+        case defaultRoute
+        case host(String)
+    }
+
+    private struct State {
+        var status = NetworkReachabilityStatus.unknown
+        /// Closing it ends the thread, which waits at the other end of the pair.
+        var stopper: Int32?
+    }
+
+    private let target: Target
+    private let namespace: String?
+    private let state = Lock(State())
+    private let onChange: @Sendable (NetworkReachabilityStatus) -> Void
+
+    /// `namespace` is the path of a network namespace to look at instead of the process's own.
+    init(
+        target: Target,
+        namespace: String? = nil,
+        onChange: @escaping @Sendable (NetworkReachabilityStatus) -> Void
+    ) {
+        self.target = target
+        self.namespace = namespace
+        self.onChange = onChange
+    }
+
+    deinit { stop() }
+
+    var status: NetworkReachabilityStatus { state.withLock { $0.status } }
+
+    /// False where the kernel gives no netlink socket (a strict sandbox).
+    func start() -> Bool {
+        var ends: [Int32] = [-1, -1]
+        guard socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0, &ends) == 0 else {
+            return false
+        }
+        let (stopSignal, stopper) = (ends[0], ends[1])
+        let alreadyRunning = state.withLock { state in
+            guard state.stopper == nil else { return true }
+            state.stopper = stopper
+            return false
+        }
+        guard !alreadyRunning else {
+            close(stopSignal)
+            close(stopper)
+            return true
+        }
+        let opened = Lock<Bool?>(nil)
+        let ready = DispatchSemaphore(value: 0)
+        let thread = Thread { [weak self, target, namespace] in
+            defer { close(stopSignal) }
+            let loop = NetlinkLoop(target: target, namespace: namespace)
+            opened.withLock { $0 = loop != nil }
+            ready.signal()
+            loop?.run(until: stopSignal) { status in self?.report(status) }
+        }
+        thread.name = "curlew.network"
+        thread.stackSize = 256 * 1024
+        thread.start()
+        ready.wait()
+        guard opened.withLock({ $0 }) == true else {
+            stop()
+            return false
+        }
+        return true
+    }
+
+    func stop() {
+        let stopper = state.withLock { state in
+            defer { state.stopper = nil }
+            return state.stopper
+        }
+        // The thread's poll sees the hang-up.
+        if let stopper { close(stopper) }
+    }
+
+    private func report(_ status: NetworkReachabilityStatus) {
+        let changed = state.withLock { state in
+            guard state.stopper != nil, state.status != status else { return false }
+            state.status = status
+            return true
+        }
+        if changed { onChange(status) }
+    }
+}

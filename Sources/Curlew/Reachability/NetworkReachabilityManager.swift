@@ -1,0 +1,147 @@
+internal import CurlewLocks
+public import Dispatch
+public import Foundation
+
+/// Listens to the kernel's routes and links, and tells when the network comes and goes.
+///
+///     let reachability = NetworkReachabilityManager()
+///     for await status in reachability.statuses() { print(status) }
+///
+/// It wakes only when something changes. Listening ends with `stopListening()`, or with the last reference.
+public final class NetworkReachabilityManager: Sendable {
+    public typealias Listener = @Sendable (_ status: NetworkReachabilityStatus) -> Void
+
+    /// Follows the default route.
+    public static let `default` = NetworkReachabilityManager()
+
+    /// Posted on the listener's queue with the manager as object and the status under `statusKey`.
+    public static let statusDidChangeNotification = Notification.Name("curlew.notification.name.reachability.didChange")
+    public static let statusKey = "curlew.notification.key.reachability.status"
+
+    private struct State {
+        var monitor: NetworkMonitor?
+        var streams: [Int: AsyncStream<NetworkReachabilityStatus>.Continuation] = [:]
+        var nextStream = 0
+        /// Who asked for the monitor to run: the listener counts as one, each stream as one.
+        var hasListener = false
+    }
+
+    private let target: NetworkMonitor.Target
+    private let namespace: String?
+    private let state = Lock(State())
+    private let handoff = Handoff()
+
+    /// Whether the default route leads anywhere.
+    public convenience init() { self.init(target: .defaultRoute) }
+
+    /// Whether there is a route to `host`, a name or an address.
+    public convenience init(host: String) { self.init(target: .host(host)) }
+
+    init(target: NetworkMonitor.Target, namespace: String? = nil) {
+        self.target = target
+        self.namespace = namespace
+    }
+
+    deinit {
+        state.withLock { state in
+            state.monitor?.stop()
+            for stream in state.streams.values { stream.finish() }
+        }
+    }
+
+    /// The last known status; `.unknown` unless somebody listens.
+    public var status: NetworkReachabilityStatus { state.withLock { $0.monitor?.status ?? .unknown } }
+
+    public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
+    public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
+    public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
+
+    /// Calls `listener` on `queue` with the present status and then with every change. A former listener
+    /// is replaced. False where the kernel gives no netlink socket.
+    @discardableResult
+    public func startListening(
+        onQueue queue: DispatchQueue = .main,
+        onUpdatePerforming listener: @escaping Listener
+    ) -> Bool {
+        stopListening()
+        state.withLock { $0.hasListener = true }
+        return start(notifying: (queue, listener))
+    }
+
+    /// Ends the listener's calls. Streams go on.
+    public func stopListening() {
+        let wasListening = state.withLock { state in
+            defer { state.hasListener = false }
+            return state.hasListener
+        }
+        guard wasListening else { return }
+        restart()
+    }
+
+    /// The present status, then every change; the latest one if the reader is slow.
+    public func statuses() -> AsyncStream<NetworkReachabilityStatus> {
+        let (stream, continuation) = AsyncStream.makeStream(
+            of: NetworkReachabilityStatus.self,
+            bufferingPolicy: .bufferingNewest(1)
+        )
+        let (key, known) = state.withLock { state in
+            defer { state.nextStream += 1 }
+            state.streams[state.nextStream] = continuation
+            return (state.nextStream, state.monitor?.status)
+        }
+        continuation.onTermination = { [weak self] _ in self?.streamEnded(key) }
+        if let known, known != .unknown {
+            continuation.yield(known)
+        } else if known == nil, !start(notifying: nil) {
+            continuation.finish()
+        }
+        return stream
+    }
+
+    private func start(notifying listener: (queue: DispatchQueue, call: Listener)?) -> Bool {
+        let handoff = handoff
+        let monitor = NetworkMonitor(target: target, namespace: namespace) { [weak self] status in
+            guard let self else { return }
+            for stream in self.state.withLock({ Array($0.streams.values) }) { stream.yield(status) }
+            guard let listener else { return }
+            handoff(to: listener.queue) { [weak self] in
+                listener.call(status)
+                NotificationCenter.default.post(
+                    name: Self.statusDidChangeNotification,
+                    object: self,
+                    userInfo: [Self.statusKey: status]
+                )
+            }
+        }
+        let former = state.withLock { state in
+            defer { state.monitor = monitor }
+            return state.monitor
+        }
+        former?.stop()
+        guard monitor.start() else {
+            state.withLock { if $0.monitor === monitor { $0.monitor = nil } }
+            return false
+        }
+        return true
+    }
+
+    /// After the listener has gone: the monitor runs on only for the streams.
+    private func restart() {
+        let (former, needed) = state.withLock { state in
+            defer { state.monitor = nil }
+            return (state.monitor, !state.streams.isEmpty)
+        }
+        former?.stop()
+        if needed { _ = start(notifying: nil) }
+    }
+
+    private func streamEnded(_ key: Int) {
+        let idle = state.withLock { state -> NetworkMonitor? in
+            state.streams[key] = nil
+            guard state.streams.isEmpty, !state.hasListener else { return nil }
+            defer { state.monitor = nil }
+            return state.monitor
+        }
+        idle?.stop()
+    }
+}

@@ -1,0 +1,25 @@
+/// Whether there is a way to the network, as the kernel's routes and links tell it.
+///
+/// A route is a way, not a promise that somebody answers: use it to decide when to try again, never
+/// whether to try at all.
+public enum NetworkReachabilityStatus: Sendable, Hashable, CustomStringConvertible {
+    case unknown
+    case notReachable
+    case reachable(ConnectionType)
+
+    /// What the way out leads over.
+    public enum ConnectionType: Sendable, Hashable {
+        case ethernetOrWiFi
+        /// A modem: `wwan` and `ppp` links.
+        case cellular
+    }
+
+    public var description: String {
+        switch self {
+        case .unknown: "unknown"
+        case .notReachable: "not reachable"
+        case .reachable(.ethernetOrWiFi): "reachable over ethernet or WiFi"
+        case .reachable(.cellular): "reachable over a cellular modem"
+        }
+    }
+}

@@ -1,0 +1,118 @@
+import Curlew
+import Foundation
+import Testing
+
+@testable import class Curlew.NetworkReachabilityManager
+@testable import struct Curlew.NetworkState
+
+/// Real links that go down and up, in a network namespace of the test's own.
+@Suite("Reachability in a network namespace", .serialized, .timeLimit(.minutes(1)), .enabled(if: Namespace.isAvailable))
+struct NamespaceTests {
+    @Test func `a link that loses and regains its carrier is reported within 100 ms`() async throws {
+        let namespace = try Namespace()
+        defer { namespace.remove() }
+        try namespace.addPair()
+        let manager = NetworkReachabilityManager(target: .defaultRoute, namespace: namespace.path)
+        var statuses = manager.statuses().makeAsyncIterator()
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+
+        for _ in 0..<3 {
+            #expect(
+                try await Self.delay(of: .notReachable, in: &statuses) { try namespace.ip("link", "set", "v1", "down") }
+                    < .milliseconds(100))
+            #expect(
+                try await Self.delay(of: .reachable(.ethernetOrWiFi), in: &statuses) {
+                    try namespace.ip("link", "set", "v1", "up")
+                } < .milliseconds(100))
+        }
+        #expect(manager.isReachableOnEthernetOrWiFi)
+    }
+
+    @Test func `removing and adding the default route is reported`() async throws {
+        let namespace = try Namespace()
+        defer { namespace.remove() }
+        try namespace.addPair()
+        let manager = NetworkReachabilityManager(target: .defaultRoute, namespace: namespace.path)
+        var statuses = manager.statuses().makeAsyncIterator()
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+        try namespace.ip("route", "del", "default")
+        #expect(await statuses.next() == .notReachable)
+        try namespace.ip("-6", "route", "add", "default", "dev", "v0")
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+    }
+
+    @Test func `a host is followed by its own route`() async throws {
+        let namespace = try Namespace()
+        defer { namespace.remove() }
+        try namespace.addPair()
+        let manager = NetworkReachabilityManager(target: .host("192.0.2.7"), namespace: namespace.path)
+        var statuses = manager.statuses().makeAsyncIterator()
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+        try namespace.ip("route", "del", "default")
+        #expect(await statuses.next() == .notReachable)
+        try namespace.ip("route", "add", "192.0.2.0/24", "via", "10.99.0.2")
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+    }
+
+    /// How long after `change` returned `status` was seen. The command itself does not count.
+    private static func delay(
+        of status: NetworkReachabilityStatus,
+        in statuses: inout AsyncStream<NetworkReachabilityStatus>.Iterator,
+        after change: () throws -> Void
+    ) async throws -> Duration {
+        try change()
+        let start = ContinuousClock.now
+        while let next = await statuses.next(), next != status {}
+        return ContinuousClock.now - start
+    }
+}
+
+/// A network namespace with one veth pair, made by ip-netns(8).
+private struct Namespace {
+    let name: String
+    var path: String { "/run/netns/\(name)" }
+
+    /// Needs root, iproute2 and a kernel that allows namespaces.
+    static let isAvailable: Bool = {
+        do {
+            let probe = try Namespace()
+            probe.remove()
+            return true
+        } catch {
+            print("SKIPPED: reachability in a network namespace needs root and `ip netns` (iproute2): \(error)")
+            return ProcessInfo.processInfo.environment["CI"] == "true"
+        }
+    }()
+
+    init() throws {
+        name = "curlew-\(ProcessInfo.processInfo.processIdentifier)-\(Int.random(in: 0..<1_000_000))"
+        try Self.run(["netns", "add", name])
+    }
+
+    func addPair() throws {
+        try ip("link", "add", "v0", "type", "veth", "peer", "name", "v1")
+        try ip("addr", "add", "10.99.0.1/24", "dev", "v0")
+        try ip("link", "set", "v0", "up")
+        try ip("link", "set", "v1", "up")
+        try ip("route", "add", "default", "via", "10.99.0.2")
+    }
+
+    func ip(_ arguments: String...) throws { try Self.run(["-n", name] + arguments) }
+
+    func remove() { try? Self.run(["netns", "del", name]) }
+
+    private static func run(_ arguments: [String]) throws {
+        let process = Process()
+        process.executableURL = URL(filePath: "/usr/bin/env")
+        process.arguments = ["ip"] + arguments
+        let errors = Pipe()
+        process.standardError = errors
+        try process.run()
+        process.waitUntilExit()
+        guard process.terminationStatus == 0 else {
+            throw Failure(text: String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self))
+        }
+    }
+
+    private struct Failure: Error { var text: String }
+}
