@@ -1,0 +1,87 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite("Resume data", .timeLimit(.minutes(1)))
+struct ResumeDataTests {
+    static func sample() throws -> ResumeData {
+        ResumeData(
+            url: try #require(URL(string: "https://example.com/disk.img?v=1")), headers: ["Accept": "*/*"],
+            validator: .entityTag("\"5e1f\""), bytesWritten: 10, expectedTotal: 40, file: "/srv/in/a.part")
+    }
+
+    @Test("it is the documented text")
+    func text() throws {
+        let text = String(decoding: try Self.sample().encoded, as: UTF8.self)
+        #expect(
+            text == """
+                {"bytesWritten":10,"curlewResumeData":1,"expectedTotal":40,"file":"/srv/in/a.part",\
+                "headers":[{"name":"Accept","value":"*/*"}],"method":"GET",\
+                "url":"https://example.com/disk.img?v=1","validator":{"entityTag":"\\"5e1f\\""}}
+                """)
+    }
+
+    @Test("what is written is read")
+    func roundTrip() throws {
+        var data = try Self.sample()
+        #expect(try ResumeData(data.encoded) == data)
+        data.validator = .lastModified("Sun, 06 Nov 1994 08:49:37 GMT")
+        data.expectedTotal = nil
+        #expect(try ResumeData(data.encoded) == data)
+        data.expectedTotal = 40
+        data.segments = [FileSegment(0..<30, written: 4), FileSegment(30..<40, written: 6)]
+        #expect(try ResumeData(data.encoded) == data)
+    }
+
+    @Test(
+        "secrets are not kept",
+        arguments: [
+            "Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "x-auth-token", "X-Amz-Security-Token",
+            "Set-Cookie", "X-Client-Secret", "Session-Id", "If-Range", "RANGE", "Accept-Encoding", "Host",
+        ])
+    func secrets(_ name: String) throws {
+        let data = ResumeData(
+            url: try #require(URL(string: "https://user:pass@example.com/a?b=c")),
+            headers: [name: "hush", "Accept-Language": "en"], validator: .entityTag("\"x\""), bytesWritten: 1,
+            expectedTotal: nil, file: "/a")
+        #expect(data.headers == [HTTPHeader(name: "Accept-Language", value: "en")])
+        #expect(data.url.absoluteString == "https://example.com/a?b=c")
+        let text = String(decoding: data.encoded, as: UTF8.self)
+        #expect(!text.contains("hush") && !text.contains("pass"))
+    }
+
+    @Test(
+        "what is not sound is rejected",
+        arguments: [
+            (#""curlewResumeData":1"#, #""curlewResumeData":2"#), (#""curlewResumeData":1,"#, ""),
+            (#"https://example.com"#, "file://example.com"), (#"https://example.com"#, ""),
+            (#""GET""#, #""POST""#), (#""value":"*/*""#, #""value":"a\r\nb""#), (#""Accept""#, #""Cookie""#),
+            (#""Accept""#, #""Acc ept""#), (#""\"5e1f\"""#, #""W/\"5e1f\"""#), (#""\"5e1f\"""#, #""\"5\r\ne\"""#),
+            (#""bytesWritten":10"#, #""bytesWritten":-1"#), (#""bytesWritten":10"#, #""bytesWritten":41"#),
+            (#""bytesWritten":10"#, #""bytesWritten":1e30"#), (#""file":"/srv"#, #""file":"srv"#),
+            (#""file":"/srv"#, #""file":"/\u0000srv"#), (#"{"entityTag":"\"5e1f\""}"#, "{}"),
+            (#"{"entityTag":"\"5e1f\""}"#, #"{"lastModified":"today"}"#), ("}", ""),
+            (#""method""#, #""segments":[],"method""#),
+            (#""method""#, #""segments":[{"first":0,"end":40,"written":9}],"method""#),
+            (#""method""#, #""segments":[{"first":0,"end":41,"written":10}],"method""#),
+            (#""method""#, #""segments":[{"first":0,"end":20,"written":10}],"method""#),
+            (
+                #""method""#,
+                #""segments":[{"first":0,"end":20,"written":10},{"first":21,"end":40,"written":0}],"method""#
+            ), (#""method""#, #""segments":[{"first":0,"end":40,"written":-1}],"method""#),
+        ])
+    func rejected(_ original: String, _ replacement: String) throws {
+        let text = String(decoding: try Self.sample().encoded, as: UTF8.self)
+        try #require(text.contains(original))
+        let broken = Data(text.replacingOccurrences(of: original, with: replacement).utf8)
+        let error = #expect(throws: CurlewError.self) { try ResumeData(broken) }
+        #expect(error?.code == .resumeRejected)
+    }
+
+    @Test(
+        "nothing and noise are rejected", arguments: [Data(), Data("null".utf8), Data([0xFF, 0, 1]), Data("[]".utf8)])
+    func noise(_ data: Data) {
+        let error = #expect(throws: CurlewError.self) { try ResumeData(data) }
+        #expect(error?.code == .resumeRejected)
+    }
+}
