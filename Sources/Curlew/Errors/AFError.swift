@@ -1,0 +1,113 @@
+public import CurlewCore
+public import Foundation
+
+/// Alamofire's name for `CurlewError`.
+public typealias AFError = CurlewError
+
+/// A result whose failure is a `CurlewError`.
+public typealias AFResult<Success> = Result<Success, AFError>
+
+// Alamofire's cases as functions that make the error with its code, phase, sentence and reason: the one
+// place where those four are put together.
+extension CurlewError {
+    public static var explicitlyCancelled: CurlewError {
+        CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
+    }
+
+    public static func invalidURL(url: any URLConvertible) -> CurlewError {
+        let reason = InvalidURLReason(url: url)
+        return CurlewError(.invalidURL, phase: .creation, reason: reason.description, underlying: reason)
+    }
+
+    public static func createURLRequestFailed(error: any Error) -> CurlewError {
+        CurlewError(
+            .requestCreationFailed,
+            phase: .creation,
+            reason: "Creation of the URLRequest failed with error: \(Explanation.of(error))",
+            underlying: error
+        )
+    }
+
+    public static func createUploadableFailed(error: any Error) -> CurlewError {
+        CurlewError(
+            .bodyUnavailable,
+            phase: .creation,
+            reason: "Creation of the upload's body failed with error: \(Explanation.of(error))",
+            underlying: error
+        )
+    }
+
+    public static func urlRequestValidationFailed(reason: URLRequestValidationFailureReason) -> CurlewError {
+        CurlewError(.invalidBody, phase: .creation, reason: reason.explanation, underlying: reason)
+    }
+
+    public static func parameterEncodingFailed(reason: ParameterEncodingFailureReason) -> CurlewError {
+        CurlewError(.parameterEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
+    }
+
+    public static func parameterEncoderFailed(reason: ParameterEncoderFailureReason) -> CurlewError {
+        CurlewError(.parameterEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
+    }
+
+    public static func multipartEncodingFailed(reason: MultipartEncodingFailureReason) -> CurlewError {
+        CurlewError(.multipartEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
+    }
+
+    public static func requestAdaptationFailed(error: any Error) -> CurlewError {
+        CurlewError(
+            .adaptationFailed,
+            phase: .adaptation,
+            reason: "Request adaptation failed with error: \(Explanation.of(error))",
+            underlying: error
+        )
+    }
+
+    public static func requestRetryFailed(retryError: any Error, originalError: any Error) -> CurlewError {
+        var error = CurlewError(
+            .retryFailed,
+            phase: .retry,
+            reason: "Request retry failed with retry error: \(Explanation.of(retryError)), "
+                + "original error: \(Explanation.of(originalError))",
+            underlying: RequestRetryFailure(retryError: retryError, originalError: originalError)
+        )
+        if let original = originalError as? CurlewError { error.takePlace(of: original) }
+        return error
+    }
+
+    public static func responseValidationFailed(reason: ResponseValidationFailureReason) -> CurlewError {
+        var error = CurlewError(reason.code, phase: .validation, reason: reason.explanation, underlying: reason)
+        if case .unacceptableStatusCode(let code) = reason { error.responseCode = code }
+        return error
+    }
+
+    public static func responseSerializationFailed(reason: ResponseSerializationFailureReason) -> CurlewError {
+        CurlewError(reason.code, phase: .decoding, reason: reason.explanation, underlying: reason)
+    }
+
+    public static var sessionDeinitialized: CurlewError {
+        CurlewError(
+            .sessionClosed,
+            phase: .lifecycle,
+            reason: "Session was deinitialized before the request ended; keep a reference to it.",
+            underlying: SessionClosedReason.deinitialized
+        )
+    }
+
+    public static func sessionInvalidated(error: (any Error)?) -> CurlewError {
+        CurlewError(
+            .sessionClosed,
+            phase: .lifecycle,
+            reason: "Session was invalidated" + (error.map { " with error: \(Explanation.of($0))" } ?? "."),
+            underlying: SessionClosedReason.invalidated(error: error)
+        )
+    }
+
+    public static func downloadedFileMoveFailed(error: any Error, source: URL, destination: URL) -> CurlewError {
+        CurlewError(
+            FileErrorCode.of(error),
+            phase: .file,
+            reason: "Moving the downloaded file to its destination failed with error: \(Explanation.of(error))",
+            underlying: DownloadedFileMoveFailure(error: error, source: source, destination: destination)
+        )
+    }
+}

@@ -1,0 +1,62 @@
+public import CurlewCore
+public import Foundation
+
+extension CurlewError {
+    /// Why a server was not trusted; `underlying` of `.certificateUntrusted` and its neighbours.
+    public enum ServerTrustFailureReason: Error {
+        /// Every host must be evaluated, and this one has no evaluator.
+        case noRequiredEvaluator(host: String)
+        case noCertificatesFound
+        case noPublicKeysFound
+        /// The chain is not trusted: OpenSSL's number and sentence.
+        case defaultEvaluationFailed(host: String, verifyResult: Int, explanation: String)
+        /// No name of the certificate is the host's.
+        case hostValidationFailed(host: String, names: [String])
+        case revocationCheckFailed(host: String, verifyResult: Int, explanation: String)
+        /// Certificates in DER.
+        case certificatePinningFailed(host: String, pinned: [Data], server: [Data])
+        /// Public keys as SubjectPublicKeyInfo in DER.
+        case publicKeyPinningFailed(host: String, pinned: [Data], server: [Data])
+        case customEvaluationFailed(error: any Error)
+    }
+
+    public static func serverTrustEvaluationFailed(reason: ServerTrustFailureReason) -> CurlewError {
+        CurlewError(reason.code, phase: .tls, reason: reason.explanation, underlying: reason)
+    }
+}
+
+extension CurlewError.ServerTrustFailureReason {
+    var code: CurlewError.Code {
+        switch self {
+        case .hostValidationFailed: .certificateHostMismatch
+        case .revocationCheckFailed: .certificateRevoked
+        // X509_V_ERR_CERT_NOT_YET_VALID and _CERT_HAS_EXPIRED, see X509_STORE_CTX_get_error(3).
+        case .defaultEvaluationFailed(_, 9, _), .defaultEvaluationFailed(_, 10, _): .certificateExpired
+        case .defaultEvaluationFailed(_, 23, _): .certificateRevoked
+        case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .defaultEvaluationFailed,
+            .certificatePinningFailed, .publicKeyPinningFailed, .customEvaluationFailed:
+            .certificateUntrusted
+        }
+    }
+
+    var explanation: String {
+        switch self {
+        case .noRequiredEvaluator(let host): "A trust evaluator is required for host \(host), but there is none."
+        case .noCertificatesFound: "No certificates were found or provided to evaluate."
+        case .noPublicKeysFound: "No public keys were found or provided to evaluate."
+        case .defaultEvaluationFailed(let host, let result, let text):
+            "The certificates of \(host) are not trusted: \(text) (\(result))."
+        case .hostValidationFailed(let host, _): "The certificate is not made out to \(host)."
+        case .revocationCheckFailed(let host, let result, let text):
+            "The certificates of \(host) failed the revocation check: \(text) (\(result))."
+        case .certificatePinningFailed(let host, _, _): "No certificate of \(host) is among the pinned ones."
+        case .publicKeyPinningFailed(let host, _, _): "No public key of \(host) is among the pinned ones."
+        case .customEvaluationFailed(let error): "Custom trust evaluation failed with error: \(Explanation.of(error))"
+        }
+    }
+
+    var underlyingError: (any Error)? {
+        guard case .customEvaluationFailed(let error) = self else { return nil }
+        return error
+    }
+}
