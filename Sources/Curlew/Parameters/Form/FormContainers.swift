@@ -1,0 +1,83 @@
+struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+    let encoding: FormEncoding
+    var codingPath: [any CodingKey] { encoding.codingPath }
+
+    private func member(_ key: Key) -> FormEncoding { encoding.nested(encoding.node.member(key.stringValue), key) }
+
+    mutating func encodeNil(forKey key: Key) throws { member(key).node.encodeNil(encoding.options) }
+
+    mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
+        let member = member(key)
+        try member.node.encode(value, options: encoding.options, codingPath: member.codingPath)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type,
+        forKey key: Key
+    ) -> KeyedEncodingContainer<NestedKey> {
+        member(key).container(keyedBy: keyType)
+    }
+
+    mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+        member(key).unkeyedContainer()
+    }
+
+    /// The parent's members stand among the child's: forms have no key `super`.
+    mutating func superEncoder() -> any Encoder { encoding }
+
+    mutating func superEncoder(forKey key: Key) -> any Encoder { member(key) }
+
+    // The standard library leaves out what is nil; the options may want it written.
+
+    private mutating func encodeOptional<T: Encodable>(_ value: T?, _ key: Key) throws {
+        if let value { try encode(value, forKey: key) } else { try encodeNil(forKey: key) }
+    }
+
+    mutating func encodeIfPresent(_ value: Bool?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: String?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Double?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Float?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Int?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Int8?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Int16?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Int32?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Int64?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: Int128?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt8?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt16?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt32?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt64?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent(_ value: UInt128?, forKey key: Key) throws { try encodeOptional(value, key) }
+    mutating func encodeIfPresent<T: Encodable>(_ value: T?, forKey key: Key) throws { try encodeOptional(value, key) }
+}
+
+struct FormUnkeyedContainer: UnkeyedEncodingContainer {
+    let encoding: FormEncoding
+    var codingPath: [any CodingKey] { encoding.codingPath }
+    private(set) var count = 0
+
+    init(encoding: FormEncoding) { self.encoding = encoding }
+
+    private mutating func element() -> FormEncoding {
+        defer { count += 1 }
+        return encoding.nested(encoding.node.element(), FormIndex(count))
+    }
+
+    mutating func encodeNil() throws { element().node.encodeNil(encoding.options) }
+
+    mutating func encode<T: Encodable>(_ value: T) throws {
+        let element = element()
+        try element.node.encode(value, options: encoding.options, codingPath: element.codingPath)
+    }
+
+    mutating func nestedContainer<NestedKey: CodingKey>(
+        keyedBy keyType: NestedKey.Type
+    ) -> KeyedEncodingContainer<NestedKey> {
+        element().container(keyedBy: keyType)
+    }
+
+    mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
+
+    mutating func superEncoder() -> any Encoder { element() }
+}

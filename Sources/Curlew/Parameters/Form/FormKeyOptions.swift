@@ -1,0 +1,80 @@
+extension URLEncodedFormEncoder {
+    /// How the key of an array's element is written.
+    public enum ArrayEncoding: Sendable {
+        /// `key[]`
+        case brackets
+        /// `key`
+        case noBrackets
+        /// `key[0]`
+        case indexInBrackets
+        case custom(@Sendable (_ key: String, _ index: Int) -> String)
+
+        func encode(_ key: String, atIndex index: Int) -> String {
+            switch self {
+            case .brackets: "\(key)[]"
+            case .noBrackets: key
+            case .indexInBrackets: "\(key)[\(index)]"
+            case .custom(let encode): encode(key, index)
+            }
+        }
+    }
+
+    /// How the key of a nested member is put behind its parent's.
+    public struct KeyPathEncoding: Sendable {
+        /// `parent[child]`
+        public static let brackets = KeyPathEncoding { "[\($0)]" }
+        /// `parent.child`
+        public static let dots = KeyPathEncoding { ".\($0)" }
+
+        private let encoding: @Sendable (_ subkey: String) -> String
+
+        /// `encoding` gives what follows the parent's key.
+        public init(encoding: @escaping @Sendable (_ subkey: String) -> String) { self.encoding = encoding }
+
+        func encodeKeyPath(_ keyPath: String) -> String { encoding(keyPath) }
+    }
+
+    /// How keys are changed.
+    public enum KeyEncoding: Sendable {
+        case useDefaultKeys
+        /// `oneTwoThree` → `one_two_three`
+        case convertToSnakeCase
+        /// `oneTwoThree` → `one-two-three`
+        case convertToKebabCase
+        /// `oneTwoThree` → `OneTwoThree`
+        case capitalized
+        case uppercased
+        case lowercased
+        case custom(@Sendable (_ key: String) -> String)
+
+        func encode(_ key: String) -> String {
+            switch self {
+            case .useDefaultKeys: key
+            case .convertToSnakeCase: Self.words(of: key, joinedBy: "_")
+            case .convertToKebabCase: Self.words(of: key, joinedBy: "-")
+            case .capitalized: key.prefix(1).uppercased() + key.dropFirst()
+            case .uppercased: key.uppercased()
+            case .lowercased: key.lowercased()
+            case .custom(let encode): encode(key)
+            }
+        }
+
+        /// Splits before an upper-case letter that follows a lower-case one, and before the last upper-case letter
+        /// of a run that a lower-case one follows: `myURLProperty` is `my`, `url`, `property`.
+        private static func words(of key: String, joinedBy separator: String) -> String {
+            let characters = Array(key)
+            var result = ""
+            for (index, character) in characters.enumerated() {
+                if character.isUppercase, index > 0 {
+                    let follows = characters[index - 1]
+                    let startsWord = index + 1 < characters.count && characters[index + 1].isLowercase
+                    if follows.isLowercase || follows.isNumber || (follows.isUppercase && startsWord) {
+                        result += separator
+                    }
+                }
+                result += character.lowercased()
+            }
+            return result
+        }
+    }
+}

@@ -1,0 +1,97 @@
+public import Foundation
+
+extension URLEncodedFormEncoder {
+    /// How a `Bool` is written.
+    public enum BoolEncoding: Sendable {
+        /// `1` and `0`
+        case numeric
+        /// `true` and `false`
+        case literal
+
+        func encode(_ value: Bool) -> String {
+            switch self {
+            case .numeric: value ? "1" : "0"
+            case .literal: value ? "true" : "false"
+            }
+        }
+    }
+
+    /// How `Data` is written.
+    public enum DataEncoding: Sendable {
+        /// As an array of byte values.
+        case deferredToData
+        case base64
+        case custom(@Sendable (Data) throws -> String)
+
+        func encode(_ data: Data) throws -> String? {
+            switch self {
+            case .deferredToData: nil
+            case .base64: data.base64EncodedString()
+            case .custom(let encode): try encode(data)
+            }
+        }
+    }
+
+    /// How a `Date` is written.
+    public enum DateEncoding: Sendable {
+        /// Seconds since 2001.
+        case deferredToDate
+        case secondsSince1970
+        case millisecondsSince1970
+        /// `2001-01-01T00:02:03Z`
+        case iso8601
+        case formatted(DateFormatter)
+        case custom(@Sendable (Date) throws -> String)
+
+        func encode(_ date: Date) throws -> String? {
+            switch self {
+            case .deferredToDate: nil
+            case .secondsSince1970: String(date.timeIntervalSince1970)
+            case .millisecondsSince1970: String(date.timeIntervalSince1970 * 1000)
+            case .iso8601: date.formatted(.iso8601)
+            case .formatted(let formatter): formatter.string(from: date)
+            case .custom(let encode): try encode(date)
+            }
+        }
+    }
+
+    /// How nil is written.
+    public struct NilEncoding: Sendable {
+        /// The key is left out.
+        public static let dropKey = NilEncoding { nil }
+        /// `key=`
+        public static let dropValue = NilEncoding { "" }
+        /// `key=null`
+        public static let null = NilEncoding { "null" }
+
+        private let encoding: @Sendable () -> String?
+
+        /// nil from `encoding` leaves the key out.
+        public init(encoding: @escaping @Sendable () -> String?) { self.encoding = encoding }
+
+        func encodeNil() -> String? { encoding() }
+    }
+
+    /// How a space is written.
+    public enum SpaceEncoding: Sendable {
+        /// `%20`
+        case percentEscaped
+        /// `+`
+        case plusReplaced
+    }
+}
+
+/// The options that decide while values are read.
+struct FormValueOptions: Sendable {
+    let bool: URLEncodedFormEncoder.BoolEncoding
+    let data: URLEncodedFormEncoder.DataEncoding
+    let date: URLEncodedFormEncoder.DateEncoding
+    let null: URLEncodedFormEncoder.NilEncoding
+
+    init(_ encoder: URLEncodedFormEncoder) {
+        bool = encoder.boolEncoding
+        data = encoder.dataEncoding
+        date = encoder.dateEncoding
+        null = encoder.nilEncoding
+    }
+}

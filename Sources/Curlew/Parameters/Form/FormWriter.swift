@@ -1,0 +1,71 @@
+internal import Foundation
+
+/// Writes a tree of values as pairs.
+struct FormWriter {
+    private let alphabetizes: Bool
+    private let array: URLEncodedFormEncoder.ArrayEncoding
+    private let key: URLEncodedFormEncoder.KeyEncoding
+    private let keyPath: URLEncodedFormEncoder.KeyPathEncoding
+    private let space: URLEncodedFormEncoder.SpaceEncoding
+    private let escaping: QueryEscaping
+
+    /// One pair, its key ending in `=`: so sorted, a nested key stands before the one that it begins with.
+    private struct Pair {
+        let key: String
+        let value: String
+    }
+
+    init(_ encoder: URLEncodedFormEncoder, escaping: QueryEscaping) {
+        alphabetizes = encoder.alphabetizeKeyValuePairs
+        array = encoder.arrayEncoding
+        key = encoder.keyEncoding
+        keyPath = encoder.keyPathEncoding
+        space = encoder.spaceEncoding
+        self.escaping = escaping
+    }
+
+    func text(of members: [FormNode.Member]) -> String {
+        arranged(members.map { pairs($0.node, $0.key) }).map { $0.key + $0.value }.joined(separator: "&")
+    }
+
+    private func pairs(_ node: FormNode, _ name: String) -> [Pair] {
+        switch node.content {
+        case .empty: []
+        case .text(let text): [Pair(key: escape(key.encode(name)) + "=", value: escape(text))]
+        case .array(let elements):
+            arranged(
+                elements.filter { !$0.isEmpty }.enumerated().map { pairs($1, array.encode(name, atIndex: $0)) }
+            )
+        case .object(let members):
+            arranged(members.map { pairs($0.node, name + keyPath.encodeKeyPath($0.key)) })
+        }
+    }
+
+    // Whole groups are sorted, by their first key: the members of one array element stay together, and
+    // elements of equal keys stay in order.
+    private func arranged(_ groups: [[Pair]]) -> [Pair] {
+        let groups = groups.filter { !$0.isEmpty }
+        guard alphabetizes else { return groups.flatMap { $0 } }
+        return groups.enumerated().sorted { lhs, rhs in
+            let (left, right) = (lhs.element[0].key, rhs.element[0].key)
+            return left == right ? lhs.offset < rhs.offset : left < right
+        }.flatMap(\.element)
+    }
+
+    private func escape(_ text: String) -> String {
+        switch space {
+        case .percentEscaped: escaping.escape(text)
+        // The plus signs of the text itself are percent-encoded by then.
+        case .plusReplaced:
+            text.split(separator: " ", omittingEmptySubsequences: false)
+                .map { escaping.escape(String($0)) }.joined(separator: "+")
+        }
+    }
+}
+
+extension FormNode {
+    var isEmpty: Bool {
+        guard case .empty = content else { return false }
+        return true
+    }
+}

@@ -1,0 +1,91 @@
+internal import CurlewLocks
+public import Foundation
+
+/// Writes an `Encodable` value as `application/x-www-form-urlencoded` text.
+///
+///     try URLEncodedFormEncoder().encode(["a": ["b": 1]]) as String      // a%5Bb%5D=1
+///
+/// The root must be keyed: a struct, a class or a dictionary. Elements of an array keep their order, also
+/// where pairs are alphabetized.
+public final class URLEncodedFormEncoder: Sendable {
+    /// What this encoder itself complains about.
+    public enum Error: Swift.Error, Equatable {
+        /// The root is an array or a single value, shown here.
+        case invalidRootObject(String)
+    }
+
+    /// Whether pairs are sorted by key, so that equal values give equal text. Otherwise they stand as encoded.
+    public let alphabetizeKeyValuePairs: Bool
+    public let arrayEncoding: ArrayEncoding
+    public let boolEncoding: BoolEncoding
+    public let dataEncoding: DataEncoding
+    public let dateEncoding: DateEncoding
+    public let keyEncoding: KeyEncoding
+    public let keyPathEncoding: KeyPathEncoding
+    public let nilEncoding: NilEncoding
+    public let spaceEncoding: SpaceEncoding
+
+    /// What is not percent-encoded.
+    public var allowedCharacters: CharacterSet {
+        get { allowed.withLock { $0.characters } }
+        set { allowed.withLock { $0 = Allowed(newValue) } }
+    }
+
+    private let allowed: Lock<Allowed>
+
+    public init(
+        alphabetizeKeyValuePairs: Bool = true,
+        arrayEncoding: ArrayEncoding = .brackets,
+        boolEncoding: BoolEncoding = .numeric,
+        dataEncoding: DataEncoding = .base64,
+        dateEncoding: DateEncoding = .deferredToDate,
+        keyEncoding: KeyEncoding = .useDefaultKeys,
+        keyPathEncoding: KeyPathEncoding = .brackets,
+        nilEncoding: NilEncoding = .dropKey,
+        spaceEncoding: SpaceEncoding = .percentEscaped,
+        allowedCharacters: CharacterSet = .afURLQueryAllowed
+    ) {
+        self.alphabetizeKeyValuePairs = alphabetizeKeyValuePairs
+        self.arrayEncoding = arrayEncoding
+        self.boolEncoding = boolEncoding
+        self.dataEncoding = dataEncoding
+        self.dateEncoding = dateEncoding
+        self.keyEncoding = keyEncoding
+        self.keyPathEncoding = keyPathEncoding
+        self.nilEncoding = nilEncoding
+        self.spaceEncoding = spaceEncoding
+        allowed = Lock(Allowed(allowedCharacters))
+    }
+
+    /// The value as text.
+    public func encode(_ value: any Encodable) throws -> String {
+        let root = FormNode()
+        try root.encode(value, options: FormValueOptions(self), codingPath: [])
+        guard case .object(let members) = root.content else { throw Error.invalidRootObject("\(root.content)") }
+        return FormWriter(self, escaping: allowed.withLock { $0.escaping }).text(of: members)
+    }
+
+    /// The value as UTF-8.
+    public func encode(_ value: any Encodable) throws -> Data {
+        let text: String = try encode(value)
+        return Data(text.utf8)
+    }
+
+    private struct Allowed: Sendable {
+        let characters: CharacterSet
+        let escaping: QueryEscaping
+
+        init(_ characters: CharacterSet) {
+            self.characters = characters
+            escaping = characters == .afURLQueryAllowed ? .standard : QueryEscaping(allowed: characters)
+        }
+    }
+}
+
+extension URLEncodedFormEncoder.Error: LocalizedError {
+    public var errorDescription: String? {
+        switch self {
+        case .invalidRootObject(let object): "URLEncodedFormEncoder requires a keyed root object, not \(object)."
+        }
+    }
+}

@@ -1,0 +1,55 @@
+internal import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Writes parameters as JSON into the body.
+public struct JSONEncoding: ParameterEncoding {
+    /// What this encoding itself complains about.
+    public enum Error: Swift.Error {
+        case invalidJSONObject
+    }
+
+    public static var `default`: JSONEncoding { JSONEncoding() }
+    public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
+
+    public let options: JSONSerialization.WritingOptions
+
+    public init(options: JSONSerialization.WritingOptions = []) { self.options = options }
+
+    public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+        try encode(urlRequest, withJSONObject: parameters)
+    }
+
+    /// Writes any JSON object, for instance an array, into the body.
+    public func encode(_ urlRequest: any URLRequestConvertible, withJSONObject jsonObject: Any? = nil) throws
+        -> URLRequest
+    {
+        var request = try urlRequest.asURLRequest()
+        guard let jsonObject else { return request }
+        guard JSONSerialization.isValidJSONObject(jsonObject) else {
+            throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: Error.invalidJSONObject))
+        }
+        do {
+            let data = try JSONSerialization.data(withJSONObject: jsonObject, options: options)
+            request.setContentTypeIfAbsent(ContentType.json)
+            request.httpBody = data
+        } catch {
+            throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+        }
+        return request
+    }
+}
+
+extension JSONEncoding.Error: LocalizedError {
+    public var errorDescription: String? { "Invalid JSON object provided for parameter or object encoding." }
+}
+
+extension ParameterEncoding where Self == JSONEncoding {
+    /// JSON in the body.
+    public static var json: JSONEncoding { JSONEncoding() }
+}
+
+extension ParameterEncoding where Self == URLEncoding {
+    /// A query string, in the URL or the body by method.
+    public static var urlEncoded: URLEncoding { URLEncoding() }
+}

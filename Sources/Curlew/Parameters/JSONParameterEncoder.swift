@@ -1,0 +1,51 @@
+internal import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Writes an `Encodable` value as JSON into the body.
+open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
+    // SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
+
+    public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
+
+    public static var prettyPrinted: JSONParameterEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .prettyPrinted
+        return JSONParameterEncoder(encoder: encoder)
+    }
+
+    public static var sortedKeys: JSONParameterEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return JSONParameterEncoder(encoder: encoder)
+    }
+
+    public let encoder: JSONEncoder
+
+    public init(encoder: JSONEncoder = JSONEncoder()) { self.encoder = encoder }
+
+    open func encode<Parameters: Encodable & Sendable>(
+        _ parameters: Parameters?,
+        into request: URLRequest
+    ) throws -> URLRequest {
+        guard let parameters else { return request }
+        var request = request
+        do {
+            request.httpBody = try encoder.encode(parameters)
+            request.setContentTypeIfAbsent(ContentType.json)
+        } catch {
+            throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))
+        }
+        return request
+    }
+}
+
+extension ParameterEncoder where Self == JSONParameterEncoder {
+    /// JSON in the body.
+    public static var json: JSONParameterEncoder { JSONParameterEncoder() }
+
+    /// JSON in the body, by your own encoder.
+    public static func json(encoder: JSONEncoder = JSONEncoder()) -> JSONParameterEncoder {
+        JSONParameterEncoder(encoder: encoder)
+    }
+}

@@ -1,0 +1,48 @@
+internal import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Writes an `Encodable` value as a property list into the body.
+public final class PropertyListParameterEncoder: @unchecked Sendable, ParameterEncoder {
+    // SAFETY: `encoder` is set once; PropertyListEncoder may encode on several threads, and is not changed here.
+
+    public static var `default`: PropertyListParameterEncoder { PropertyListParameterEncoder() }
+
+    public let encoder: PropertyListEncoder
+
+    /// The default encoder writes XML.
+    public init(encoder: PropertyListEncoder? = nil) {
+        if let encoder {
+            self.encoder = encoder
+        } else {
+            let xml = PropertyListEncoder()
+            xml.outputFormat = .xml
+            self.encoder = xml
+        }
+    }
+
+    public func encode<Parameters: Encodable & Sendable>(
+        _ parameters: Parameters?,
+        into request: URLRequest
+    ) throws -> URLRequest {
+        guard let parameters else { return request }
+        var request = request
+        do {
+            request.httpBody = try encoder.encode(parameters)
+            request.setContentTypeIfAbsent(ContentType.propertyList)
+        } catch {
+            throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
+        }
+        return request
+    }
+}
+
+extension ParameterEncoder where Self == PropertyListParameterEncoder {
+    /// A property list in the body.
+    public static var propertyList: PropertyListParameterEncoder { PropertyListParameterEncoder() }
+
+    /// A property list in the body, by your own encoder.
+    public static func propertyList(encoder: PropertyListEncoder) -> PropertyListParameterEncoder {
+        PropertyListParameterEncoder(encoder: encoder)
+    }
+}

@@ -1,0 +1,68 @@
+public import Foundation
+
+extension CharacterSet {
+    /// What stands unescaped in a query: RFC 3986's query characters without the general and sub delimiters
+    /// `:#[]@!$&'()*+,;=`; `?` and `/` stay, as section 3.4 allows.
+    public static let afURLQueryAllowed: CharacterSet = {
+        let delimiters = CharacterSet(charactersIn: ":#[]@!$&'()*+,;=")
+        return CharacterSet.urlQueryAllowed.subtracting(delimiters)
+    }()
+}
+
+/// Percent-encodes strings by a table of 128 bits, one byte at a time: no character is ever split, however
+/// many scalars it is composed of.
+struct QueryEscaping: Sendable {
+    static let standard = QueryEscaping(allowed: .afURLQueryAllowed)
+
+    private let low: UInt64
+    private let high: UInt64
+    /// Kept for sets that allow more than ASCII, which a table of bytes cannot express.
+    private let beyondASCII: CharacterSet?
+
+    init(allowed: CharacterSet) {
+        var (low, high): (UInt64, UInt64) = (0, 0)
+        for byte in UInt8(0)..<128 where allowed.contains(Unicode.Scalar(byte)) {
+            if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte - 64) }
+        }
+        self.low = low
+        self.high = high
+        let rest = allowed.subtracting(CharacterSet(charactersIn: Unicode.Scalar(0)..."\u{7F}"))
+        beyondASCII = rest.isEmpty ? nil : rest
+    }
+
+    func escape(_ string: String) -> String {
+        if let beyondASCII { return escape(string, beyondASCII: beyondASCII) }
+        if string.utf8.allSatisfy(isAllowed) { return string }
+        return String(decoding: escaped(string.utf8), as: UTF8.self)
+    }
+
+    private func isAllowed(_ byte: UInt8) -> Bool {
+        byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
+    }
+
+    private func escaped(_ bytes: some Collection<UInt8>) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count * 3)
+        for byte in bytes {
+            if isAllowed(byte) {
+                result.append(byte)
+            } else {
+                result.append(0x25)
+                result.append(Self.digits[Int(byte >> 4)])
+                result.append(Self.digits[Int(byte & 15)])
+            }
+        }
+        return result
+    }
+
+    private func escape(_ string: String, beyondASCII: CharacterSet) -> String {
+        var result: [UInt8] = []
+        for scalar in string.unicodeScalars {
+            let bytes = Array(UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+            result += beyondASCII.contains(scalar) ? bytes : escaped(bytes)
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static let digits = Array("0123456789ABCDEF".utf8)
+}

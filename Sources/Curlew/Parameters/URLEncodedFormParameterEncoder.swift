@@ -1,0 +1,76 @@
+internal import CurlewCore
+internal import Foundation
+public import FoundationNetworking
+
+/// Writes an `Encodable` value as a query string, into the URL or into the body.
+open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder {
+    // SAFETY: both properties are set once, and Sendable.
+
+    /// Where the query string goes.
+    public enum Destination: Sendable {
+        /// Into the URL for GET, HEAD and DELETE, into the body otherwise.
+        case methodDependent
+        case queryString
+        case httpBody
+
+        func encodesParametersInURL(for method: HTTPMethod) -> Bool {
+            switch self {
+            case .methodDependent: [.get, .head, .delete].contains(method)
+            case .queryString: true
+            case .httpBody: false
+            }
+        }
+    }
+
+    public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
+
+    public let encoder: URLEncodedFormEncoder
+    public let destination: Destination
+
+    public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
+        self.encoder = encoder
+        self.destination = destination
+    }
+
+    open func encode<Parameters: Encodable & Sendable>(
+        _ parameters: Parameters?,
+        into request: URLRequest
+    ) throws -> URLRequest {
+        guard let parameters else { return request }
+        var request = request
+        guard let url = request.url else {
+            throw CurlewError.parameterEncoderFailed(reason: .missingRequiredComponent(.url))
+        }
+        guard let method = request.method else {
+            throw CurlewError.parameterEncoderFailed(
+                reason: .missingRequiredComponent(.httpMethod(rawValue: request.httpMethod ?? "nil"))
+            )
+        }
+        let query: String
+        do {
+            query = try encoder.encode(parameters)
+        } catch {
+            throw CurlewError.parameterEncoderFailed(reason: .encoderFailed(error: error))
+        }
+        if destination.encodesParametersInURL(for: method) {
+            if !query.isEmpty { request.url = url.appendingEncodedQuery(query) }
+        } else {
+            request.setContentTypeIfAbsent(ContentType.formURLEncoded)
+            request.httpBody = Data(query.utf8)
+        }
+        return request
+    }
+}
+
+extension ParameterEncoder where Self == URLEncodedFormParameterEncoder {
+    /// A query string, in the URL or the body by method.
+    public static var urlEncodedForm: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
+
+    /// A query string by your own encoder and destination.
+    public static func urlEncodedForm(
+        encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(),
+        destination: URLEncodedFormParameterEncoder.Destination = .methodDependent
+    ) -> URLEncodedFormParameterEncoder {
+        URLEncodedFormParameterEncoder(encoder: encoder, destination: destination)
+    }
+}

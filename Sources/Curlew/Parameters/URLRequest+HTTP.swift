@@ -1,0 +1,56 @@
+public import CurlewCore
+internal import Foundation
+public import FoundationNetworking
+
+extension URLRequest {
+    /// A request to `url`, which is checked here.
+    public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {
+        self.init(url: try url.asURL())
+        if method != .get { httpMethod = method.rawValue }
+        if let headers { self.headers = headers }
+    }
+
+    /// `httpMethod` as a value.
+    public var method: HTTPMethod? {
+        get { httpMethod.map(HTTPMethod.init(rawValue:)) }
+        set { httpMethod = newValue?.rawValue }
+    }
+
+    /// `allHTTPHeaderFields` as a value. Setting it replaces them all.
+    public var headers: HTTPHeaders {
+        get { allHTTPHeaderFields.map(HTTPHeaders.init) ?? HTTPHeaders() }
+        set { allHTTPHeaderFields = newValue.dictionary }
+    }
+
+    /// Throws where the request cannot be sent: a GET request with a body.
+    public func validate() throws {
+        if httpMethod == nil || httpMethod == "GET", let body = httpBody {
+            throw CurlewError.urlRequestValidationFailed(reason: .bodyDataInGETRequest(body))
+        }
+    }
+}
+
+extension HTTPURLResponse {
+    /// The header fields as Foundation keeps them: repeated ones are merged or lost. `ResponseHead` has them all.
+    public var headers: HTTPHeaders {
+        HTTPHeaders(
+            allHeaderFields.reduce(into: [:]) { fields, field in
+                if let name = field.key as? String, let value = field.value as? String { fields[name] = value }
+            }
+        )
+    }
+}
+
+extension URLSessionConfiguration {
+    /// The additional header fields as a value.
+    public var headers: HTTPHeaders {
+        get {
+            HTTPHeaders(
+                (httpAdditionalHeaders ?? [:]).reduce(into: [:]) { fields, field in
+                    if let name = field.key as? String, let value = field.value as? String { fields[name] = value }
+                }
+            )
+        }
+        set { httpAdditionalHeaders = newValue.dictionary }
+    }
+}
