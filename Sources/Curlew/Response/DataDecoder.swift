@@ -1,0 +1,10 @@
+public import Foundation
+
+/// Decodes values from bytes: `JSONDecoder`, `PropertyListDecoder`, or a faster one of your own.
+public protocol DataDecoder: Sendable {
+    func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
+}
+
+extension JSONDecoder: DataDecoder {}
+
+extension PropertyListDecoder: DataDecoder {}

@@ -1,0 +1,126 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// What a request for data ended with: what was sent, what came back, and what it was turned into.
+public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
+    /// The last `URLRequest` that was sent.
+    public let request: URLRequest?
+    /// The body as received.
+    public let data: Data?
+    /// The last attempt's metrics; also of a failed one.
+    public let metrics: TransferMetrics?
+    /// How long the serializer took, in seconds.
+    public let serializationDuration: TimeInterval
+    public let result: Result<Success, Failure>
+
+    let lazyResponse: LazyResponse?
+
+    /// The response's head as Foundation knows it. Built when first asked for; `head` is cheaper and complete.
+    public var response: HTTPURLResponse? { lazyResponse?.value }
+
+    /// The response's head as received.
+    public var head: ResponseHead? { lazyResponse?.head }
+
+    public var value: Success? {
+        guard case .success(let value) = result else { return nil }
+        return value
+    }
+
+    public var error: Failure? {
+        guard case .failure(let error) = result else { return nil }
+        return error
+    }
+
+    /// A response made by hand.
+    public init(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        metrics: TransferMetrics?,
+        serializationDuration: TimeInterval,
+        result: Result<Success, Failure>
+    ) {
+        self.init(
+            request: request,
+            lazyResponse: response.map(LazyResponse.init),
+            data: data,
+            metrics: metrics,
+            serializationDuration: serializationDuration,
+            result: result
+        )
+    }
+
+    init(
+        request: URLRequest?,
+        lazyResponse: LazyResponse?,
+        data: Data?,
+        metrics: TransferMetrics?,
+        serializationDuration: TimeInterval,
+        result: Result<Success, Failure>
+    ) {
+        self.request = request
+        self.lazyResponse = lazyResponse
+        self.data = data
+        self.metrics = metrics
+        self.serializationDuration = serializationDuration
+        self.result = result
+    }
+
+    private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
+        DataResponse<S, F>(
+            request: request,
+            lazyResponse: lazyResponse,
+            data: data,
+            metrics: metrics,
+            serializationDuration: serializationDuration,
+            result: result
+        )
+    }
+}
+
+/// A data response whose failure is a `CurlewError`.
+public typealias AFDataResponse<Success: Sendable> = DataResponse<Success, AFError>
+
+extension DataResponse {
+    /// The response with its value transformed.
+    public func map<NewSuccess: Sendable>(_ transform: (Success) -> NewSuccess) -> DataResponse<NewSuccess, Failure> {
+        with(result.map(transform))
+    }
+
+    /// The response with its value transformed by what may fail.
+    public func tryMap<NewSuccess: Sendable>(
+        _ transform: (Success) throws -> NewSuccess
+    ) -> DataResponse<NewSuccess, any Error> {
+        with(result.tryMap(transform))
+    }
+
+    /// The response with its error transformed.
+    public func mapError<NewFailure: Error>(
+        _ transform: (Failure) -> NewFailure
+    ) -> DataResponse<Success, NewFailure> {
+        with(result.mapError(transform))
+    }
+
+    /// The response with its error transformed by what may fail itself.
+    public func tryMapError<NewFailure: Error>(
+        _ transform: (Failure) throws -> NewFailure
+    ) -> DataResponse<Success, any Error> {
+        with(result.tryMapError(transform))
+    }
+}
+
+extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
+    public var description: String { "\(result)" }
+
+    /// Request, response, durations and result on several lines. Bodies of text are shown: not for logs.
+    public var debugDescription: String {
+        guard let request else { return "[Request]: None\n[Result]: \(result)" }
+        return [
+            ResponseDescription.of(request),
+            ResponseDescription.of(head, body: data),
+            ResponseDescription.durations(network: metrics, serialization: serializationDuration),
+            "[Result]: \(result)",
+        ].joined(separator: "\n")
+    }
+}

@@ -1,0 +1,76 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Gives the body as it came.
+public final class DataResponseSerializer: ResponseSerializer {
+    public let dataPreprocessor: any DataPreprocessor
+    public let emptyResponseCodes: Set<Int>
+    public let emptyRequestMethods: Set<HTTPMethod>
+
+    public init(
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+    ) {
+        self.dataPreprocessor = dataPreprocessor
+        self.emptyResponseCodes = emptyResponseCodes
+        self.emptyRequestMethods = emptyRequestMethods
+    }
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> Data {
+        if let error { throw error }
+        return try serialize(data, method: request?.method, status: response?.statusCode)
+    }
+
+    /// What `serialize` does, without a Foundation response.
+    func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data {
+        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
+        guard let data = try rule.body(data, method: method, status: status) else { return Data() }
+        return try dataPreprocessor.preprocess(data)
+    }
+}
+
+extension DataResponseSerializerProtocol where Self == DataResponseSerializer {
+    /// The body as it came.
+    public static var data: DataResponseSerializer { DataResponseSerializer() }
+
+    /// The body as it came, with your own rules.
+    public static func data(
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+    ) -> DataResponseSerializer {
+        DataResponseSerializer(
+            dataPreprocessor: dataPreprocessor,
+            emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods
+        )
+    }
+}
+
+/// Gives the URL of a downloaded file.
+public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
+    public init() {}
+
+    public func serializeDownload(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        fileURL: URL?,
+        error: (any Error)?
+    ) throws -> URL {
+        if let error { throw error }
+        guard let fileURL else { throw AFError.responseSerializationFailed(reason: .inputFileNil) }
+        return fileURL
+    }
+}
+
+extension DownloadResponseSerializerProtocol where Self == URLResponseSerializer {
+    /// The URL of the file.
+    public static var url: URLResponseSerializer { URLResponseSerializer() }
+}

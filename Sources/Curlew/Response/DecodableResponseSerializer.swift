@@ -1,0 +1,68 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Decodes the body.
+public final class DecodableResponseSerializer<T: Decodable & Sendable>: ResponseSerializer {
+    public let dataPreprocessor: any DataPreprocessor
+    public let decoder: any DataDecoder
+    public let emptyResponseCodes: Set<Int>
+    public let emptyRequestMethods: Set<HTTPMethod>
+
+    public init(
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
+        decoder: any DataDecoder = JSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer.defaultEmptyRequestMethods
+    ) {
+        self.dataPreprocessor = dataPreprocessor
+        self.decoder = decoder
+        self.emptyResponseCodes = emptyResponseCodes
+        self.emptyRequestMethods = emptyRequestMethods
+    }
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> T {
+        if let error { throw error }
+        return try serialize(data, method: request?.method, status: response?.statusCode)
+    }
+
+    /// What `serialize` does, without a Foundation response.
+    func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> T {
+        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
+        guard let data = try rule.body(data, method: method, status: status) else {
+            guard let emptyType = T.self as? any EmptyResponse.Type, let value = emptyType.emptyValue() as? T else {
+                throw AFError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(T.self)"))
+            }
+            return value
+        }
+        let body = try dataPreprocessor.preprocess(data)
+        do {
+            return try decoder.decode(T.self, from: body)
+        } catch {
+            throw AFError.responseSerializationFailed(reason: .decodingFailed(error: error))
+        }
+    }
+}
+
+extension DataResponseSerializerProtocol {
+    /// The body, decoded.
+    public static func decodable<T: Decodable & Sendable>(
+        of type: T.Type,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<T>.defaultDataPreprocessor,
+        decoder: any DataDecoder = JSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer<T>.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<T>.defaultEmptyRequestMethods
+    ) -> DecodableResponseSerializer<T> where Self == DecodableResponseSerializer<T> {
+        DecodableResponseSerializer<T>(
+            dataPreprocessor: dataPreprocessor,
+            decoder: decoder,
+            emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods
+        )
+    }
+}

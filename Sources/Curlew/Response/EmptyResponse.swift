@@ -1,0 +1,43 @@
+internal import CurlewCore
+internal import Foundation
+
+/// A type that an empty body stands for.
+public protocol EmptyResponse: Sendable {
+    static func emptyValue() -> Self
+}
+
+/// The value of a response that has no body.
+///
+///     try await session.request(url, method: .delete).decode(Empty.self)      // 204 No Content
+public struct Empty: Codable, Hashable, Sendable {
+    public static let value = Empty()
+}
+
+extension Empty: EmptyResponse {
+    public static func emptyValue() -> Empty { value }
+}
+
+/// Which responses may have no body.
+struct EmptyBodyRule: Sendable {
+    static let standardMethods: Set<HTTPMethod> = [.head]
+    static let standardCodes: Set<Int> = [204, 205]
+    static let standard = EmptyBodyRule(methods: standardMethods, codes: standardCodes)
+
+    let methods: Set<HTTPMethod>
+    let codes: Set<Int>
+
+    func allows(method: HTTPMethod?, status: Int?) -> Bool {
+        if let status, codes.contains(status) { return true }
+        guard let method else { return false }
+        return methods.contains(method)
+    }
+
+    /// The body, nil where there is none and may be none; throws where there must be one.
+    func body(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
+        if let data, !data.isEmpty { return data }
+        guard allows(method: method, status: status) else {
+            throw CurlewError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)
+        }
+        return nil
+    }
+}

@@ -1,0 +1,55 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// The lines of a response's debug description.
+enum ResponseDescription {
+    static func of(_ request: URLRequest) -> String {
+        let headers = request.headers.sorted()
+        return """
+            [Request]: \(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "nil")
+            \(indented(fields(headers)))
+            \(indented(body(request.httpBody, headers: headers)))
+            """
+    }
+
+    static func of(_ head: ResponseHead?, body data: Data?) -> String {
+        guard let head else { return "[Response]: None" }
+        return of(head) + "\n" + indented(body(data, headers: head.headers))
+    }
+
+    static func of(_ head: ResponseHead?) -> String {
+        guard let head else { return "[Response]: None" }
+        return """
+            [Response]:
+                [Status Code]: \(head.status)
+            \(indented(fields(head.headers.sorted())))
+            """
+    }
+
+    static func durations(network metrics: TransferMetrics?, serialization: TimeInterval) -> String {
+        """
+        [Network Duration]: \(metrics.map { "\($0.duration)s" } ?? "None")
+        [Serialization Duration]: \(serialization)s
+        """
+    }
+
+    private static func fields(_ headers: HTTPHeaders) -> String {
+        guard !headers.isEmpty else { return "[Headers]: None" }
+        return "[Headers]:\n\(indented(headers.description))"
+    }
+
+    private static func body(_ data: Data?, headers: HTTPHeaders, limit: Int = 100_000) -> String {
+        guard let data, !data.isEmpty else { return "[Body]: None" }
+        let type = headers["Content-Type"] ?? ""
+        guard data.count <= limit, ["json", "xml", "text"].contains(where: { type.contains($0) }) else {
+            return "[Body]: \(data.count) bytes"
+        }
+        let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return "[Body]:\n\(indented(text))"
+    }
+
+    private static func indented(_ text: String) -> String {
+        text.split(separator: "\n", omittingEmptySubsequences: false).map { "    " + $0 }.joined(separator: "\n")
+    }
+}

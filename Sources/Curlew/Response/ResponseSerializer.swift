@@ -1,0 +1,95 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Turns the body of a response into a value.
+public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
+    associatedtype SerializedObject: Sendable
+
+    /// `error` is the request's own, if it has failed: most serializers only throw it on.
+    func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> SerializedObject
+}
+
+/// Turns a downloaded file into a value.
+public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
+    associatedtype SerializedObject: Sendable
+
+    /// `error` is the request's own, if it has failed: most serializers only throw it on.
+    func serializeDownload(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        fileURL: URL?,
+        error: (any Error)?
+    ) throws -> SerializedObject
+}
+
+/// A serializer for data and downloads alike, with rules for bodies that are empty.
+public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProtocol,
+    DownloadResponseSerializerProtocol
+{
+    /// What happens to the body before it is turned into a value.
+    var dataPreprocessor: any DataPreprocessor { get }
+    /// Methods whose responses may be empty.
+    var emptyRequestMethods: Set<HTTPMethod> { get }
+    /// Statuses whose responses may be empty.
+    var emptyResponseCodes: Set<Int> { get }
+}
+
+extension ResponseSerializer {
+    /// Leaves the body as it is.
+    public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
+    /// HEAD.
+    public static var defaultEmptyRequestMethods: Set<HTTPMethod> { EmptyBodyRule.standardMethods }
+    /// 204 and 205.
+    public static var defaultEmptyResponseCodes: Set<Int> { EmptyBodyRule.standardCodes }
+
+    public var dataPreprocessor: any DataPreprocessor { Self.defaultDataPreprocessor }
+    public var emptyRequestMethods: Set<HTTPMethod> { Self.defaultEmptyRequestMethods }
+    public var emptyResponseCodes: Set<Int> { Self.defaultEmptyResponseCodes }
+
+    /// Whether the request's method allows an empty body; nil where there is none.
+    public func requestAllowsEmptyResponseData(_ request: URLRequest?) -> Bool? {
+        request.flatMap(\.method).map(emptyRequestMethods.contains)
+    }
+
+    /// Whether the response's status allows an empty body; nil where there is none.
+    public func responseAllowsEmptyResponseData(_ response: HTTPURLResponse?) -> Bool? {
+        (response?.statusCode).map(emptyResponseCodes.contains)
+    }
+
+    /// Whether method or status allow an empty body.
+    public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
+        requestAllowsEmptyResponseData(request) == true || responseAllowsEmptyResponseData(response) == true
+    }
+}
+
+extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {
+    /// Reads the whole file into memory and turns it into a value as if it had come as data.
+    public func serializeDownload(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        fileURL: URL?,
+        error: (any Error)?
+    ) throws -> Self.SerializedObject {
+        if let error { throw error }
+        let data = try DownloadedFile.contents(of: fileURL)
+        return try serialize(request: request, response: response, data: data, error: nil)
+    }
+}
+
+/// Reads what a download left behind.
+enum DownloadedFile {
+    static func contents(of fileURL: URL?) throws -> Data {
+        guard let fileURL else { throw AFError.responseSerializationFailed(reason: .inputFileNil) }
+        do {
+            return try Data(contentsOf: fileURL)
+        } catch {
+            throw AFError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
+        }
+    }
+}

@@ -1,0 +1,100 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Gives the body as text.
+///
+/// The encoding is the one you name, otherwise that of the response's `charset`, by the labels of the WHATWG's
+/// Encoding standard, otherwise ISO Latin 1.
+public final class StringResponseSerializer: ResponseSerializer {
+    public let dataPreprocessor: any DataPreprocessor
+    /// nil is the response's.
+    public let encoding: String.Encoding?
+    public let emptyResponseCodes: Set<Int>
+    public let emptyRequestMethods: Set<HTTPMethod>
+
+    public init(
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+    ) {
+        self.dataPreprocessor = dataPreprocessor
+        self.encoding = encoding
+        self.emptyResponseCodes = emptyResponseCodes
+        self.emptyRequestMethods = emptyRequestMethods
+    }
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> String {
+        if let error { throw error }
+        return try serialize(
+            data,
+            method: request?.method,
+            status: response?.statusCode,
+            contentType: (response?.value(forHTTPHeaderField: "Content-Type")).map { [$0] } ?? []
+        )
+    }
+
+    /// What `serialize` does, without a Foundation response.
+    func serialize(_ data: Data?, method: HTTPMethod?, status: Int?, contentType: [String]) throws -> String {
+        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
+        guard let data = try rule.body(data, method: method, status: status) else { return "" }
+        let body = try dataPreprocessor.preprocess(data)
+        return try ResponseText.decode(body, encoding: encoding, contentType: contentType)
+    }
+}
+
+/// Finds a body's encoding and decodes it.
+enum ResponseText {
+    static func decode(_ data: Data, encoding: String.Encoding?, contentType: [String]) throws -> String {
+        if let encoding {
+            guard let text = String(data: data, encoding: encoding) else { throw failure(encoding) }
+            return text
+        }
+        let charset = contentType.isEmpty ? nil : MediaType.effective(of: contentType)?.charset
+        guard let label = charset.flatMap(CharsetLabel.init) else {
+            guard let text = String(data: data, encoding: .isoLatin1) else { throw failure(.isoLatin1) }
+            return text
+        }
+        guard let text = label.decode(data) else {
+            guard let encoding = label.encoding else {
+                throw CurlewError(
+                    .unsupported,
+                    phase: .decoding,
+                    reason: "Text in \(label.name) needs an encoding that Foundation lacks."
+                )
+            }
+            throw failure(encoding)
+        }
+        return text
+    }
+
+    private static func failure(_ encoding: String.Encoding) -> CurlewError {
+        .responseSerializationFailed(reason: .stringSerializationFailed(encoding: encoding))
+    }
+}
+
+extension DataResponseSerializerProtocol where Self == StringResponseSerializer {
+    /// The body as text.
+    public static var string: StringResponseSerializer { StringResponseSerializer() }
+
+    /// The body as text, with your own rules.
+    public static func string(
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+    ) -> StringResponseSerializer {
+        StringResponseSerializer(
+            dataPreprocessor: dataPreprocessor,
+            encoding: encoding,
+            emptyResponseCodes: emptyResponseCodes,
+            emptyRequestMethods: emptyRequestMethods
+        )
+    }
+}
