@@ -1,0 +1,78 @@
+internal import Foundation
+public import FoundationNetworking
+
+/// Adapts by a completion handler.
+public typealias AdaptHandler =
+    @Sendable (
+        _ request: URLRequest, _ session: Session,
+        _ completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) -> Void
+
+/// An adapter made of a closure.
+///
+///     let token = Adapter { request, _ in
+///         var request = request
+///         request.headers.add(.authorization(bearerToken: try await tokens.current()))
+///         return request
+///     }
+open class Adapter: @unchecked Sendable, RequestInterceptor {
+    // SAFETY: `handler` is a constant, and Sendable.
+
+    private enum Handler: Sendable {
+        case completion(AdaptHandler)
+        case async(@Sendable (URLRequest, Session) async throws -> URLRequest)
+    }
+
+    private let handler: Handler
+
+    /// `adaptHandler` must call its completion; the first answer counts.
+    public init(_ adaptHandler: @escaping AdaptHandler) { handler = .completion(adaptHandler) }
+
+    /// The structured way.
+    public init(_ adapt: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest) {
+        handler = .async(adapt)
+    }
+
+    open func adapt(
+        _ urlRequest: URLRequest,
+        for session: Session,
+        completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
+    ) {
+        switch handler {
+        case .completion(let handler): handler(urlRequest, session, completion)
+        case .async(let handler):
+            CompletionTask.start(completion) { await Result.of { try await handler(urlRequest, session) } }
+        }
+    }
+
+    open func adapt(
+        _ urlRequest: URLRequest,
+        using state: RequestAdapterState,
+        completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(urlRequest, for: state.session, completion: completion)
+    }
+
+    open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+        switch handler {
+        case .completion: try await CompletionBridge.value { adapt(urlRequest, for: session, completion: $0) }
+        case .async(let handler): try await handler(urlRequest, session)
+        }
+    }
+
+    open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        try await adapt(urlRequest, for: state.session)
+    }
+}
+
+extension RequestAdapter where Self == Adapter {
+    /// An adapter made of a closure with a completion handler.
+    public static func adapter(using closure: @escaping AdaptHandler) -> Adapter { Adapter(closure) }
+
+    /// An adapter made of an `async` closure.
+    public static func adapter(
+        using closure: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest
+    ) -> Adapter {
+        Adapter(closure)
+    }
+}

@@ -1,0 +1,171 @@
+internal import CurlewLocks
+public import Foundation
+public import FoundationNetworking
+
+/// Authenticates requests, and refreshes the credential once for all of them when it has expired.
+///
+/// Requests that are about to be sent wait while an expired credential is refreshed; requests that come back
+/// unauthorized share one refresh and are sent again. Cancelling one of them ends its wait; the refresh goes on.
+public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
+    public typealias Credential = AuthenticatorType.Credential
+
+    /// How many refreshes within how many seconds are too many.
+    public struct RefreshWindow: Sendable, Hashable {
+        public let interval: TimeInterval
+        public let maximumAttempts: Int
+
+        public init(interval: TimeInterval = 30.0, maximumAttempts: Int = 5) {
+            self.interval = interval
+            self.maximumAttempts = maximumAttempts
+        }
+    }
+
+    /// The current credential. Setting it, for instance at a log-in, overtakes a refresh under way.
+    public var credential: Credential? {
+        get { state.withLock { $0.credential } }
+        set { state.withLock { $0.replaceCredential(newValue) } }
+    }
+
+    let authenticator: AuthenticatorType
+    private let refreshWindow: RefreshWindow?
+    private let state: Lock<AuthenticationState<Credential>>
+
+    /// Without a refresh window refreshes are not counted.
+    public init(
+        authenticator: AuthenticatorType,
+        credential: Credential? = nil,
+        refreshWindow: RefreshWindow? = RefreshWindow()
+    ) {
+        self.authenticator = authenticator
+        self.refreshWindow = refreshWindow
+        state = Lock(AuthenticationState(credential: credential))
+    }
+
+    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        try await adapt(urlRequest, for: state.session)
+    }
+
+    public func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+        // The refresh's own requests cannot wait for it.
+        if isInsideRefresh { return credential.map { applying($0, to: urlRequest) } ?? urlRequest }
+        while true {
+            try Task.checkCancellation()
+            switch state.withLock({ $0.adapt() }) {
+            case .apply(let credential): return applying(credential, to: urlRequest)
+            case .fail(let error): throw error
+            case .refresh(let flight, let credential):
+                refresh(credential, in: flight, for: session)
+                try await outcome(of: flight)
+            case .wait(let flight): try await outcome(of: flight)
+            }
+        }
+    }
+
+    public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        guard let urlRequest = request.request, let response = request.response else { return .doNotRetry }
+        return await retry(urlRequest, response, for: session, dueTo: error)
+    }
+
+    func retry(
+        _ urlRequest: URLRequest,
+        _ response: HTTPURLResponse,
+        for session: Session,
+        dueTo error: any Error
+    ) async -> RetryResult {
+        guard !isInsideRefresh,
+            authenticator.didRequest(urlRequest, with: response, failDueToAuthenticationError: error)
+        else { return .doNotRetry }
+        let (current, version) = state.withLock { ($0.credential, $0.version) }
+        guard let current else { return .doNotRetryWithError(AuthenticationError.missingCredential) }
+        // It went out with an older credential: the current one may do.
+        guard authenticator.isRequest(urlRequest, authenticatedWith: current) else { return .retry }
+
+        switch state.withLock({ $0.retry(comparedWith: version) }) {
+        case .retry: return .retry
+        case .fail(let error): return .doNotRetryWithError(error)
+        case .refresh(let flight, let credential):
+            refresh(credential, in: flight, for: session)
+            return await retryResult(of: flight)
+        case .wait(let flight): return await retryResult(of: flight)
+        }
+    }
+
+    // MARK: Refreshing
+
+    private func applying(_ credential: Credential, to urlRequest: URLRequest) -> URLRequest {
+        var request = urlRequest
+        authenticator.apply(credential, to: &request)
+        return request
+    }
+
+    private func outcome(of flight: SingleFlight<Result<Credential, any Error>>) async throws {
+        guard let result = await flight.value() else { throw CancellationError() }
+        _ = try result.get()
+    }
+
+    private func retryResult(of flight: SingleFlight<Result<Credential, any Error>>) async -> RetryResult {
+        switch await flight.value() {
+        case nil: .doNotRetry
+        case .success?: .retry
+        case .failure(let error)?: .doNotRetryWithError(error)
+        }
+    }
+
+    private func refresh(
+        _ credential: Credential,
+        in flight: SingleFlight<Result<Credential, any Error>>,
+        for session: Session
+    ) {
+        flight.start { [self] in
+            let result = await RefreshScope.$current.withValue(ObjectIdentifier(self)) {
+                await Result.of { try await self.refreshed(credential, for: session) }
+            }
+            state.withLock { $0.refreshEnded(flight, with: result) }
+            return result
+        }
+    }
+
+    private func refreshed(_ credential: Credential, for session: Session) async throws -> Credential {
+        let now = ProcessInfo.processInfo.systemUptime
+        let window = refreshWindow.map { (interval: $0.interval, maximumAttempts: $0.maximumAttempts) }
+        guard state.withLock({ $0.mayRefresh(at: now, window: window) }) else {
+            throw AuthenticationError.excessiveRefresh
+        }
+        return try await authenticator.refresh(credential, for: session)
+    }
+
+    private var isInsideRefresh: Bool { RefreshScope.current == ObjectIdentifier(self) }
+}
+
+// For callers that come with a completion handler; Curlew itself uses the forms above.
+extension AuthenticationInterceptor {
+    public func adapt(
+        _ urlRequest: URLRequest,
+        using state: RequestAdapterState,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(urlRequest, for: state.session, completion: completion)
+    }
+
+    public func adapt(
+        _ urlRequest: URLRequest,
+        for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        CompletionTask.start(completion) { await Result.of { try await self.adapt(urlRequest, for: session) } }
+    }
+
+    public func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        CompletionTask.start(completion) { await self.retry(request, for: session, dueTo: error) }
+    }
+}
+
+/// Tells the requests that a refresh makes from those that wait for it.
+private enum RefreshScope {
+    @TaskLocal static var current: ObjectIdentifier?
+}

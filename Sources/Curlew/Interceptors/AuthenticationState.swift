@@ -1,0 +1,90 @@
+internal import Foundation
+
+/// What an authentication interceptor knows, and what it decides under its lock.
+struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sendable {
+    typealias Flight = SingleFlight<Result<Credential, any Error>>
+
+    enum Refreshing: Sendable {
+        case idle
+        /// `isAwaited`: requests that are not sent yet wait for it, so new ones do too.
+        case running(Flight, isAwaited: Bool)
+        case failed(any Error)
+    }
+
+    enum AdaptAction {
+        case apply(Credential)
+        case wait(Flight)
+        /// Refresh this credential, then adapt.
+        case refresh(Flight, Credential)
+        case fail(any Error)
+    }
+
+    enum RetryAction {
+        case retry
+        case wait(Flight)
+        case refresh(Flight, Credential)
+        case fail(any Error)
+    }
+
+    var refreshing = Refreshing.idle
+    private(set) var credential: Credential?
+    /// Counts every change, so that a failure is told from one of a credential that is gone.
+    private(set) var version = 0
+    private var refreshTimes: [TimeInterval] = []
+
+    init(credential: Credential?) { self.credential = credential }
+
+    /// A credential from outside: whatever is being refreshed is out of date.
+    mutating func replaceCredential(_ new: Credential?) {
+        credential = new
+        version += 1
+        refreshing = .idle
+    }
+
+    mutating func adapt() -> AdaptAction {
+        if case .running(let flight, isAwaited: true) = refreshing { return .wait(flight) }
+        guard let credential else { return .fail(AuthenticationError.missingCredential) }
+        switch refreshing {
+        case .running: return .apply(credential)
+        case .idle, .failed:
+            if credential.requiresRefresh { return .refresh(begin(isAwaited: true), credential) }
+            refreshing = .idle
+            return .apply(credential)
+        }
+    }
+
+    /// `version` is that of the credential which the request's own was compared with.
+    mutating func retry(comparedWith version: Int) -> RetryAction {
+        guard version == self.version else { return .retry }
+        guard let credential else { return .fail(AuthenticationError.missingCredential) }
+        switch refreshing {
+        case .failed(let error): return .fail(error)
+        case .running(let flight, _): return .wait(flight)
+        case .idle: return .refresh(begin(isAwaited: false), credential)
+        }
+    }
+
+    private mutating func begin(isAwaited: Bool) -> Flight {
+        let flight = Flight()
+        refreshing = .running(flight, isAwaited: isAwaited)
+        return flight
+    }
+
+    /// Notes a refresh, unless there were too many within the window.
+    mutating func mayRefresh(at now: TimeInterval, window: (interval: TimeInterval, maximumAttempts: Int)?) -> Bool {
+        guard let window else { return true }
+        refreshTimes.removeAll { now - $0 > window.interval }
+        guard refreshTimes.count < window.maximumAttempts else { return false }
+        refreshTimes.append(now)
+        return true
+    }
+
+    /// The refresh's result, unless it was overtaken by a credential from outside.
+    mutating func refreshEnded(_ flight: Flight, with result: Result<Credential, any Error>) {
+        guard case .running(let current, _) = refreshing, current === flight else { return }
+        switch result {
+        case .success(let new): replaceCredential(new)
+        case .failure(let error): refreshing = .failed(error)
+        }
+    }
+}

@@ -1,0 +1,62 @@
+internal import Foundation
+public import FoundationNetworking
+
+/// What a request is authenticated with, for instance an OAuth token.
+public protocol AuthenticationCredential {
+    /// Whether it must be refreshed before it is used, for instance because it is about to expire.
+    var requiresRefresh: Bool { get }
+}
+
+/// Knows how a credential is put into requests, recognised in them and refreshed.
+///
+/// Write one of the two forms of `refresh`. It runs once for all requests that wait for it, and goes on when any of
+/// them is cancelled. Requests that it makes itself are not held back.
+public protocol Authenticator: AnyObject, Sendable {
+    associatedtype Credential: AuthenticationCredential & Sendable
+
+    /// Puts the credential into a request.
+    func apply(_ credential: Credential, to urlRequest: inout URLRequest)
+
+    /// A new credential for an old one.
+    func refresh(_ credential: Credential, for session: Session) async throws -> Credential
+
+    /// A new credential for an old one.
+    func refresh(
+        _ credential: Credential,
+        for session: Session,
+        completion: @escaping @Sendable (Result<Credential, any Error>) -> Void
+    )
+
+    /// Whether the request failed because the server did not accept its credential.
+    func didRequest(
+        _ urlRequest: URLRequest,
+        with response: HTTPURLResponse,
+        failDueToAuthenticationError error: any Error
+    ) -> Bool
+
+    /// Whether the request carries this credential, and not an older one.
+    func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
+}
+
+extension Authenticator {
+    public func refresh(_ credential: Credential, for session: Session) async throws -> Credential {
+        try await CompletionBridge.value { refresh(credential, for: session, completion: $0) }
+    }
+
+    public func refresh(
+        _ credential: Credential,
+        for session: Session,
+        completion: @escaping @Sendable (Result<Credential, any Error>) -> Void
+    ) {
+        completion(
+            .failure(CurlewError.unsupported(feature: "Refreshing a credential", needs: "Authenticator.refresh")))
+    }
+}
+
+/// What an authentication interceptor itself complains about.
+public enum AuthenticationError: Error, Hashable {
+    /// There is no credential to authenticate with.
+    case missingCredential
+    /// The credential was refreshed too often: the server does not accept new ones either.
+    case excessiveRefresh
+}

@@ -1,0 +1,78 @@
+public import CurlewCore
+public import Foundation
+
+/// Tries again what broke because the connection was lost, and nothing else.
+open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
+    // SAFETY: no stored property of its own.
+
+    /// The connection broke while something was sent or received.
+    public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
+
+    public convenience init(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+    ) {
+        self.init(
+            retryLimit: retryLimit,
+            exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale,
+            retryableHTTPMethods: retryableHTTPMethods,
+            retryableHTTPStatusCodes: [],
+            retryableErrorCodes: Self.connectionLostErrorCodes
+        )
+    }
+}
+
+extension RequestInterceptor where Self == RetryPolicy {
+    /// The policy with its defaults.
+    public static var retryPolicy: RetryPolicy { RetryPolicy() }
+
+    /// A policy of your own.
+    public static func retryPolicy(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+        retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+        retryableErrorCodes: Set<CurlewError.Code> = RetryPolicy.defaultRetryableErrorCodes,
+        jitter: RetryPolicy.Jitter = .none,
+        maximumDelay: TimeInterval = 60,
+        maximumRetryAfter: TimeInterval? = 60,
+        budget: RetryBudget? = nil
+    ) -> RetryPolicy {
+        RetryPolicy(
+            retryLimit: retryLimit,
+            exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale,
+            retryableHTTPMethods: retryableHTTPMethods,
+            retryableHTTPStatusCodes: retryableHTTPStatusCodes,
+            retryableErrorCodes: retryableErrorCodes,
+            jitter: jitter,
+            maximumDelay: maximumDelay,
+            maximumRetryAfter: maximumRetryAfter,
+            budget: budget
+        )
+    }
+}
+
+extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
+    /// The policy with its defaults.
+    public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
+
+    /// A policy of your own.
+    public static func connectionLostRetryPolicy(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
+    ) -> ConnectionLostRetryPolicy {
+        ConnectionLostRetryPolicy(
+            retryLimit: retryLimit,
+            exponentialBackoffBase: exponentialBackoffBase,
+            exponentialBackoffScale: exponentialBackoffScale,
+            retryableHTTPMethods: retryableHTTPMethods
+        )
+    }
+}

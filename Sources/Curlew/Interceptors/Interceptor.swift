@@ -1,0 +1,128 @@
+internal import Foundation
+public import FoundationNetworking
+
+/// Several adapters and retriers in order.
+///
+/// Adapters run one after the other, each on what the one before made, until the first that fails. Retriers are
+/// asked one after the other until the first answer that is not `doNotRetry`.
+open class Interceptor: @unchecked Sendable, RequestInterceptor {
+    // SAFETY: both lists are constants of Sendable values.
+
+    public let adapters: [any RequestAdapter]
+    public let retriers: [any RequestRetrier]
+
+    public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler) {
+        adapters = [Adapter(adaptHandler)]
+        retriers = [Retrier(retryHandler)]
+    }
+
+    public init(adapter: any RequestAdapter, retrier: any RequestRetrier) {
+        adapters = [adapter]
+        retriers = [retrier]
+    }
+
+    /// Interceptors stand behind adapters and behind retriers.
+    public init(
+        adapters: [any RequestAdapter] = [],
+        retriers: [any RequestRetrier] = [],
+        interceptors: [any RequestInterceptor] = []
+    ) {
+        self.adapters = adapters + interceptors
+        self.retriers = retriers + interceptors
+    }
+
+    open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        var request = urlRequest
+        for adapter in adapters { request = try await adapter.adapt(request, using: state) }
+        return request
+    }
+
+    open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+        try await adapt(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
+    }
+
+    open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        for retrier in retriers {
+            let result = await retrier.retry(request, for: session, dueTo: error)
+            guard case .doNotRetry = result else { return result }
+        }
+        return .doNotRetry
+    }
+
+    /// Asks the adapters' own forms with completion, for callers of that style.
+    open func adapt(
+        _ urlRequest: URLRequest,
+        for session: Session,
+        completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
+    ) {
+        adapt(.success(urlRequest), by: adapters[...], completion: completion) { adapter, request, completion in
+            adapter.adapt(request, for: session, completion: completion)
+        }
+    }
+
+    /// Asks the adapters' own forms with completion, for callers of that style.
+    open func adapt(
+        _ urlRequest: URLRequest,
+        using state: RequestAdapterState,
+        completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
+    ) {
+        CompletionTask.start(completion) { await Result.of { try await self.adapt(urlRequest, using: state) } }
+    }
+
+    /// Asks the retriers' own forms with completion, for callers of that style.
+    open func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        retry(request, for: session, dueTo: error, by: retriers[...], completion: completion)
+    }
+
+    private typealias Answer = @Sendable (Result<URLRequest, any Error>) -> Void
+
+    private func adapt(
+        _ result: Result<URLRequest, any Error>,
+        by rest: ArraySlice<any RequestAdapter>,
+        completion: @escaping Answer,
+        step: @escaping @Sendable (any RequestAdapter, URLRequest, @escaping Answer) -> Void
+    ) {
+        guard case .success(let request) = result, let adapter = rest.first else { return completion(result) }
+        step(adapter, request) { self.adapt($0, by: rest.dropFirst(), completion: completion, step: step) }
+    }
+
+    private func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        by rest: ArraySlice<any RequestRetrier>,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        guard let retrier = rest.first else { return completion(.doNotRetry) }
+        retrier.retry(request, for: session, dueTo: error) { result in
+            guard case .doNotRetry = result else { return completion(result) }
+            self.retry(request, for: session, dueTo: error, by: rest.dropFirst(), completion: completion)
+        }
+    }
+}
+
+extension RequestInterceptor where Self == Interceptor {
+    public static func interceptor(
+        adapter: @escaping AdaptHandler,
+        retrier: @escaping RetryHandler
+    ) -> Interceptor {
+        Interceptor(adaptHandler: adapter, retryHandler: retrier)
+    }
+
+    public static func interceptor(adapter: any RequestAdapter, retrier: any RequestRetrier) -> Interceptor {
+        Interceptor(adapter: adapter, retrier: retrier)
+    }
+
+    public static func interceptor(
+        adapters: [any RequestAdapter] = [],
+        retriers: [any RequestRetrier] = [],
+        interceptors: [any RequestInterceptor] = []
+    ) -> Interceptor {
+        Interceptor(adapters: adapters, retriers: retriers, interceptors: interceptors)
+    }
+}

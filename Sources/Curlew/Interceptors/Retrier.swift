@@ -1,0 +1,66 @@
+internal import Foundation
+
+/// Decides by a completion handler.
+public typealias RetryHandler =
+    @Sendable (
+        _ request: Request, _ session: Session, _ error: any Error,
+        _ completion: @escaping @Sendable (RetryResult) -> Void
+    ) -> Void
+
+/// A retrier made of a closure.
+open class Retrier: @unchecked Sendable, RequestInterceptor {
+    // SAFETY: `handler` is a constant, and Sendable.
+
+    private enum Handler: Sendable {
+        case completion(RetryHandler)
+        case async(@Sendable (Request, Session, any Error) async -> RetryResult)
+    }
+
+    private let handler: Handler
+
+    /// `retryHandler` must call its completion; the first answer counts.
+    public init(_ retryHandler: @escaping RetryHandler) { handler = .completion(retryHandler) }
+
+    /// The structured way.
+    public init(
+        _ retry: @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async -> RetryResult
+    ) {
+        handler = .async(retry)
+    }
+
+    open func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        switch handler {
+        case .completion(let handler): handler(request, session, error, completion)
+        case .async(let handler): CompletionTask.start(completion) { await handler(request, session, error) }
+        }
+    }
+
+    open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        switch handler {
+        case .completion:
+            await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
+                retry(request, for: session, dueTo: error, completion: $0)
+            }
+        case .async(let handler): await handler(request, session, error)
+        }
+    }
+}
+
+extension RequestRetrier where Self == Retrier {
+    /// A retrier made of a closure with a completion handler.
+    public static func retrier(using closure: @escaping RetryHandler) -> Retrier { Retrier(closure) }
+
+    /// A retrier made of an `async` closure.
+    public static func retrier(
+        using closure:
+            @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async ->
+            RetryResult
+    ) -> Retrier {
+        Retrier(closure)
+    }
+}

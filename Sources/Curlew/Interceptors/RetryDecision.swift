@@ -1,0 +1,46 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// What a retry policy decides, apart from requests and sessions.
+enum RetryDecision {
+    static func status(of request: Request, _ error: any Error) -> Int? {
+        (error as? CurlewError)?.responseCode ?? request.response?.statusCode
+    }
+
+    static func isRetryable(method: HTTPMethod?, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
+        guard let method, policy.retryableHTTPMethods.contains(method) else { return false }
+        if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
+        guard let error = error as? CurlewError else { return false }
+        if policy.retryableErrorCodes.contains(error.code) { return true }
+        guard let inner = error.underlyingError as? CurlewError else { return false }
+        return policy.retryableErrorCodes.contains(inner.code)
+    }
+
+    static func result(retryCount: Int, retryAfter: String?, by policy: RetryPolicy) -> RetryResult {
+        guard policy.exponentialBackoffBase >= 2 else {
+            return .doNotRetryWithError(
+                CurlewError(
+                    .unsupported,
+                    phase: .retry,
+                    reason: "A RetryPolicy's exponentialBackoffBase must be 2 or more."
+                )
+            )
+        }
+        if let budget = policy.budget, !budget.withdraw() { return .doNotRetry }
+        if let longest = policy.maximumRetryAfter,
+            let wait = retryAfter.flatMap({
+                RetryAfter.delay($0, now: policy.now(), maximum: .seconds(max(longest, 0)))
+            })
+        {
+            return .retryWithDelay(wait / .seconds(1))
+        }
+        let exponential =
+            pow(Double(policy.exponentialBackoffBase), Double(retryCount)) * policy.exponentialBackoffScale
+        let delay = min(max(exponential, 0), max(policy.maximumDelay, 0))
+        switch policy.jitter {
+        case .none: return .retryWithDelay(delay)
+        case .full: return .retryWithDelay(policy.random(0...delay))
+        }
+    }
+}

@@ -1,0 +1,147 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Tries again what is likely to work a second time, after a delay that doubles.
+///
+/// Only methods of `retryableHTTPMethods` are retried: with the default set a request that a server may have
+/// carried out already is never sent twice, unless twice has the effect of once. Naming POST allows it.
+/// A response's `Retry-After` replaces the delay.
+open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
+    // SAFETY: every stored property is a constant of a Sendable type.
+
+    /// How delays are spread, so that clients that failed together do not come back together.
+    public enum Jitter: Sendable, Hashable {
+        /// The delay itself.
+        case none
+        /// Anything between nothing and the delay.
+        case full
+    }
+
+    public static let defaultRetryLimit: UInt = 2
+    public static let defaultExponentialBackoffBase: UInt = 2
+    public static let defaultExponentialBackoffScale: Double = 0.5
+    public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+    public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
+    /// What may pass: the network, the name service, a slow or restarting server. Not `totalTimedOut`, which
+    /// leaves no time for another try.
+    public static let defaultRetryableErrorCodes: Set<CurlewError.Code> = [
+        .resolveFailed, .connectFailed, .proxyFailed, .tlsFailed, .certificateExpired, .sendFailed, .receiveFailed,
+        .protocolViolation, .contentDecodingFailed, .truncated, .queueTimedOut, .connectTimedOut, .firstByteTimedOut,
+        .idleTimedOut,
+    ]
+
+    public let retryLimit: UInt
+    /// At least 2: below that a request that would be retried fails with an error.
+    public let exponentialBackoffBase: UInt
+    /// The first delay in seconds.
+    public let exponentialBackoffScale: Double
+    public let retryableHTTPMethods: Set<HTTPMethod>
+    public let retryableHTTPStatusCodes: Set<Int>
+    public let retryableErrorCodes: Set<CurlewError.Code>
+    public let jitter: Jitter
+    /// No delay is longer, in seconds.
+    public let maximumDelay: TimeInterval
+    /// The longest `Retry-After` that is waited for, in seconds; nil ignores the field.
+    public let maximumRetryAfter: TimeInterval?
+    public let budget: RetryBudget?
+
+    let now: @Sendable () -> Date
+    let random: @Sendable (ClosedRange<Double>) -> Double
+
+    public convenience init(
+        retryLimit: UInt = RetryPolicy.defaultRetryLimit,
+        exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
+        exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
+        retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
+        retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
+        retryableErrorCodes: Set<CurlewError.Code> = RetryPolicy.defaultRetryableErrorCodes,
+        jitter: Jitter = .none,
+        maximumDelay: TimeInterval = 60,
+        maximumRetryAfter: TimeInterval? = 60,
+        budget: RetryBudget? = nil
+    ) {
+        self.init(
+            limit: retryLimit,
+            base: exponentialBackoffBase,
+            scale: exponentialBackoffScale,
+            methods: retryableHTTPMethods,
+            statuses: retryableHTTPStatusCodes,
+            errors: retryableErrorCodes,
+            jitter: jitter,
+            maximumDelay: maximumDelay,
+            maximumRetryAfter: maximumRetryAfter,
+            budget: budget,
+            now: { Date() },
+            random: { Double.random(in: $0) }
+        )
+    }
+
+    /// Time and chance come from outside.
+    init(
+        limit: UInt,
+        base: UInt,
+        scale: Double,
+        methods: Set<HTTPMethod>,
+        statuses: Set<Int>,
+        errors: Set<CurlewError.Code>,
+        jitter: Jitter,
+        maximumDelay: TimeInterval,
+        maximumRetryAfter: TimeInterval?,
+        budget: RetryBudget?,
+        now: @escaping @Sendable () -> Date,
+        random: @escaping @Sendable (ClosedRange<Double>) -> Double
+    ) {
+        retryLimit = limit
+        exponentialBackoffBase = base
+        exponentialBackoffScale = scale
+        retryableHTTPMethods = methods
+        retryableHTTPStatusCodes = statuses
+        retryableErrorCodes = errors
+        self.jitter = jitter
+        self.maximumDelay = maximumDelay
+        self.maximumRetryAfter = maximumRetryAfter
+        self.budget = budget
+        self.now = now
+        self.random = random
+    }
+
+    /// Whether the failure may pass and the request may be sent twice. Subclasses may know better.
+    open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
+        RetryDecision.isRetryable(
+            method: request.request?.method,
+            status: RetryDecision.status(of: request, error),
+            error: error,
+            by: self
+        )
+    }
+
+    open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        decision(on: request, dueTo: error)
+    }
+
+    open func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        completion(decision(on: request, dueTo: error))
+    }
+
+    open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        budget?.deposit()
+        return urlRequest
+    }
+
+    private func decision(on request: Request, dueTo error: any Error) -> RetryResult {
+        guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error) else {
+            return .doNotRetry
+        }
+        return RetryDecision.result(
+            retryCount: request.retryCount,
+            retryAfter: maximumRetryAfter == nil ? nil : request.response?.value(forHTTPHeaderField: "Retry-After"),
+            by: self
+        )
+    }
+}

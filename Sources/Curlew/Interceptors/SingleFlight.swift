@@ -1,0 +1,78 @@
+internal import CurlewLocks
+
+/// Work that several tasks wait for, and that outlives each of them.
+///
+/// This file is one of the few places that start an unstructured task: a shared piece of work belongs to none
+/// of its waiters, so that cancelling one of them must end that one's wait and nothing else.
+final class SingleFlight<Value: Sendable>: Sendable {
+    private struct State {
+        var value: Value?
+        var waiters: [Int: CheckedContinuation<Value?, Never>] = [:]
+        var cancelled: Set<Int> = []
+        var nextWaiter = 0
+    }
+
+    private let state = Lock(State())
+
+    /// Starts `work`. Call it once.
+    func start(_ work: @escaping @Sendable () async -> Value) {
+        Task { settle(await work()) }
+    }
+
+    /// The value, or nil as soon as the waiting task is cancelled.
+    func value() async -> Value? {
+        let waiter = state.withLock { state in
+            state.nextWaiter += 1
+            return state.nextWaiter
+        }
+        return await withTaskCancellationHandler {
+            await withCheckedContinuation { join($0, as: waiter) }
+        } onCancel: {
+            leave(waiter)
+        }
+    }
+
+    private func settle(_ value: Value) {
+        let waiters = state.withLock { state in
+            state.value = value
+            defer { state.waiters = [:] }
+            return Array(state.waiters.values)
+        }
+        for waiter in waiters { waiter.resume(returning: value) }
+    }
+
+    private func join(_ continuation: CheckedContinuation<Value?, Never>, as waiter: Int) {
+        let early: Value?? = state.withLock { state in
+            if state.cancelled.remove(waiter) != nil { return .some(nil) }
+            if let value = state.value { return .some(value) }
+            state.waiters[waiter] = continuation
+            return nil
+        }
+        if let early { continuation.resume(returning: early) }
+    }
+
+    private func leave(_ waiter: Int) {
+        let continuation = state.withLock { state in
+            // The handler may run before the wait has begun.
+            if state.waiters[waiter] == nil, state.value == nil { state.cancelled.insert(waiter) }
+            return state.waiters.removeValue(forKey: waiter)
+        }
+        continuation?.resume(returning: nil)
+    }
+}
+
+/// Runs an `async` form for a caller that came with a completion handler.
+enum CompletionTask {
+    static func start<Answer: Sendable>(
+        _ completion: @escaping @Sendable (Answer) -> Void,
+        _ work: @escaping @Sendable () async -> Answer
+    ) {
+        Task { completion(await work()) }
+    }
+}
+
+extension Result where Failure == any Error {
+    static func of(_ work: () async throws -> Success) async -> Self {
+        do { return .success(try await work()) } catch { return .failure(error) }
+    }
+}
