@@ -121,7 +121,7 @@ struct ServerFaultTests {
         server.script("/x", .text("abcdef").stalling(until: gate, at: .inBody(after: 3)))
         let client = try WireClient(port: server.port)
         client.send("GET /x HTTP/1.1\r\n\r\n")
-        await gate.waitForArrivals(count: 1)
+        try await gate.waitForArrivals(count: 1)
         while !client.received.suffix(3).elementsEqual(Data("abc".utf8)) { #expect(client.readMore()) }
         #expect(!client.readMore(patience: 20))
         gate.open()

@@ -1,1 +1,158 @@
 public import CurlewCore
+internal import Foundation
+
+/// A transport without a network: closures and canned answers instead of servers.
+///
+///     let transport = MockTransport { request in
+///         request.path == "/user" ? .json(User(name: "Ada")) : .status(404)
+///     }
+///     let session = Session(transport: transport)
+///     let user = try await session.request("https://example.org/user").decode(User.self)
+///     #expect(transport.requests[0].headers["Accept-Language"] != nil)
+///
+/// Routes come first (the latest that fits wins), then the queue, then the closure. It speaks to the sink
+/// as the engine does: `.pause` holds the same bytes back until `resumeReceiving`, suspending holds both
+/// directions, aborting and cancelling end the exchange, `maximumBodySize` holds. It keeps no clocks: a
+/// test of timeouts needs a `TestServer`.
+///
+/// - The closure is `async`: what it waits for is cancelled with the exchange.
+/// - Sink calls come from the task that performs, one at a time, and never after `perform` has returned.
+public final class MockTransport: Transport {
+    /// Answers one exchange. What it throws ends the exchange: a `CurlewError` as it is.
+    public typealias Handler = @Sendable (MockRequest) async throws -> MockResponse
+
+    private struct Route: Sendable {
+        var method: HTTPMethod?
+        var pattern: PathPattern
+        var handler: Handler
+    }
+
+    private struct State: Sendable {
+        var routes: [Route] = []
+        var queue: [MockResponse] = []
+        var requests: [MockRequest] = []
+        var started = 0
+        var running: [Int: MockExchange] = [:]
+        var isShutDown = false
+    }
+
+    private let handler: Handler?
+    private let collectsBodies: Bool
+    private let state = Watched(State())
+
+    /// Makes a transport that answers from its routes and its queue alone.
+    public init(collectsBodies: Bool = true) {
+        handler = nil
+        self.collectsBodies = collectsBodies
+    }
+
+    /// Makes a transport that asks `handler` where no route fits and the queue is empty.
+    public init(collectsBodies: Bool = true, _ handler: @escaping Handler) {
+        self.handler = handler
+        self.collectsBodies = collectsBodies
+    }
+
+    /// Answers requests for a path: `/user/{id}`, `/files/*`; a nil method takes every one.
+    public func route(_ pattern: String, method: HTTPMethod? = nil, _ handler: @escaping Handler) {
+        state.change { $0.routes.append(Route(method: method, pattern: PathPattern(pattern), handler: handler)) }
+    }
+
+    /// Answers the next requests that no route fits, one each, in order.
+    public func enqueue(_ responses: MockResponse...) { state.change { $0.queue += responses } }
+
+    /// Every exchange that was asked for, its body collected, in the order in which they were asked for.
+    public var requests: [MockRequest] { state.value.requests }
+
+    /// How many exchanges are under way.
+    public var runningCount: Int { state.value.running.count }
+
+    /// Returns when `count` exchanges have been asked for.
+    @discardableResult
+    public func waitForRequests(count: Int, timeout: Duration = .seconds(10)) async throws -> [MockRequest] {
+        try await state.wait(
+            atMost: timeout,
+            orThrow: { TestServer.WaitFailure.timedOut("\($0.requests.count) requests") },
+            until: { $0.requests.count >= count }
+        )
+        return requests
+    }
+
+    public func perform(
+        _ request: TransferRequest,
+        sink: any TransferSink
+    ) async throws(CurlewError) -> TransferOutcome {
+        let exchange = MockExchange()
+        let index = state.change { state -> Int? in
+            guard !state.isShutDown else { return nil }
+            state.running[state.started] = exchange
+            state.started += 1
+            return state.started - 1
+        }
+        guard let index else { throw located(CurlewError(.sessionClosed, phase: .lifecycle), request) }
+        defer { state.change { $0.running[index] = nil } }
+        let result: Result<TransferOutcome, CurlewError> = await withTaskCancellationHandler {
+            do throws(CurlewError) {
+                return .success(try await carryOut(request, index, exchange, sink))
+            } catch {
+                return .failure(located(error, request))
+            }
+        } onCancel: {
+            exchange.cancel(with: CurlewError(.cancelled, phase: .receive))
+        }
+        return try result.get()
+    }
+
+    /// Ends what runs with `.sessionClosed`, and everything that comes later.
+    public func shutdown() async {
+        let running = state.change { state in
+            state.isShutDown = true
+            return Array(state.running.values)
+        }
+        for exchange in running { exchange.cancel(with: CurlewError(.sessionClosed, phase: .lifecycle)) }
+    }
+
+    private func carryOut(
+        _ transfer: TransferRequest,
+        _ index: Int,
+        _ exchange: MockExchange,
+        _ sink: any TransferSink
+    ) async throws(CurlewError) -> TransferOutcome {
+        var metrics = TransferMetrics(queued: Date(), ended: Date())
+        sink.willStart(exchange)
+        try await exchange.clearance(.sending)
+        var body = Data()
+        if collectsBodies { body = try await MockBody(exchange: exchange, sink: sink).collect(transfer.body) }
+        metrics.requestSent = Date()
+        metrics.bytesSent = Int64(body.count)
+        let request = MockRequest(transfer: transfer, body: body, index: index)
+        state.change { $0.requests.append(request) }
+        let response = try await exchange.whileRunning { try await self.respond(to: request) }
+        return try await MockDelivery(exchange: exchange, sink: sink, request: transfer, response: response)
+            .deliver(metrics)
+    }
+
+    private func respond(to request: MockRequest) async throws -> MockResponse {
+        let routes = state.value.routes.reversed()
+        for route in routes where route.method == nil || route.method == request.method {
+            guard let parameters = route.pattern.match(request.url.path(percentEncoded: true)) else { continue }
+            var request = request
+            request.parameters = parameters
+            return try await route.handler(request)
+        }
+        let queued = state.change { $0.queue.isEmpty ? nil : $0.queue.removeFirst() }
+        if let queued { return queued }
+        if let handler { return try await handler(request) }
+        throw CurlewError(
+            .unsupported,
+            phase: .waiting,
+            reason: "MockTransport has no answer for \(request.method.rawValue) \(request.path)"
+        )
+    }
+
+    private func located(_ error: CurlewError, _ request: TransferRequest) -> CurlewError {
+        var error = error
+        if error.url == nil { error.url = request.url }
+        error.attempt = request.attempt
+        return error
+    }
+}

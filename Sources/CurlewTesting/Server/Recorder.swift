@@ -1,4 +1,3 @@
-internal import CurlewLocks
 internal import Foundation
 
 /// What has arrived so far, and who waits for more of it.
@@ -12,12 +11,7 @@ final class Recorder: Sendable {
         var isStopped = false
     }
 
-    private struct Waiter {
-        var condition: @Sendable (Counters) -> Bool
-        var continuation: CheckedContinuation<Void, any Error>
-    }
-
-    private struct State {
+    private struct State: Sendable {
         var counters = Counters()
         var requests: [TestServer.Request] = []
         var aborted: [TestServer.Request] = []
@@ -25,25 +19,23 @@ final class Recorder: Sendable {
         var heldBytes = 0
         /// The first request that still has its bytes.
         var firstWithBytes = 0
-        var lastTicket = 0
-        var waiters: [Int: Waiter] = [:]
     }
 
     private let requestLimit: Int
     private let byteLimit: Int
-    private let state = Lock(State())
+    private let state = Watched(State())
 
     init(requestLimit: Int, byteLimit: Int) {
         self.requestLimit = max(1, requestLimit)
         self.byteLimit = byteLimit
     }
 
-    var counters: Counters { state.withLock { $0.counters } }
-    var requests: [TestServer.Request] { state.withLock { $0.requests } }
-    var aborted: [TestServer.Request] { state.withLock { $0.aborted } }
+    var counters: Counters { state.value.counters }
+    var requests: [TestServer.Request] { state.value.requests }
+    var aborted: [TestServer.Request] { state.value.aborted }
 
     func add(_ request: TestServer.Request) {
-        change { state in
+        state.change { state in
             state.counters.requests += 1
             state.requests.append(request)
             state.heldBytes += request.heldBytes
@@ -62,29 +54,29 @@ final class Recorder: Sendable {
     }
 
     func addAborted(_ request: TestServer.Request) {
-        state.withLock { state in
+        state.change { state in
             state.aborted.append(request)
             if state.aborted.count > 1_000 { state.aborted.removeFirst() }
         }
     }
 
     func connectionOpened() {
-        change {
+        state.change {
             $0.counters.connections += 1
             $0.counters.openConnections += 1
         }
     }
 
-    func connectionClosed() { change { $0.counters.openConnections -= 1 } }
+    func connectionClosed() { state.change { $0.counters.openConnections -= 1 } }
 
-    func received(_ bytes: Int) { change { $0.counters.bytesReceived += Int64(bytes) } }
+    func received(_ bytes: Int) { state.change { $0.counters.bytesReceived += Int64(bytes) } }
 
-    func sent(_ bytes: Int) { change { $0.counters.bytesSent += Int64(bytes) } }
+    func sent(_ bytes: Int) { state.change { $0.counters.bytesSent += Int64(bytes) } }
 
-    func stopped() { change { $0.counters.isStopped = true } }
+    func stopped() { state.change { $0.counters.isStopped = true } }
 
     func clear() {
-        state.withLock { state in
+        state.change { state in
             state.requests = []
             state.aborted = []
             state.heldBytes = 0
@@ -95,56 +87,13 @@ final class Recorder: Sendable {
 
     /// Returns when the condition holds; throws when the server stops, the time is over or the task is cancelled.
     func wait(_ timeout: Duration, for condition: @escaping @Sendable (Counters) -> Bool) async throws {
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask { try await self.wait(for: condition) }
-            group.addTask {
-                try await Task.sleep(for: timeout)
-                throw TestServer.WaitFailure.timedOut(self.counters.summary)
-            }
-            defer { group.cancelAll() }
-            try await group.next()
-        }
-    }
-
-    private func wait(for condition: @escaping @Sendable (Counters) -> Bool) async throws {
-        let ticket = state.withLock { state in
-            state.lastTicket += 1
-            return state.lastTicket
-        }
-        try await withTaskCancellationHandler {
-            try await withCheckedThrowingContinuation { continuation in
-                change { $0.waiters[ticket] = Waiter(condition: condition, continuation: continuation) }
-                if Task.isCancelled { leave(ticket) }
-            }
-        } onCancel: {
-            leave(ticket)
-        }
-    }
-
-    private func leave(_ ticket: Int) {
-        let waiter = state.withLock { $0.waiters.removeValue(forKey: ticket) }
-        waiter?.continuation.resume(throwing: CancellationError())
-    }
-
-    private func change(_ body: (inout State) -> Void) {
-        let (ready, isStopped) = state.withLock { state in
-            body(&state)
-            guard !state.waiters.isEmpty else { return ([Waiter](), false) }
-            let counters = state.counters
-            var ready: [Waiter] = []
-            for (ticket, waiter) in state.waiters where counters.isStopped || waiter.condition(counters) {
-                ready.append(waiter)
-                state.waiters[ticket] = nil
-            }
-            return (ready, counters.isStopped)
-        }
-        for waiter in ready {
-            if isStopped {
-                waiter.continuation.resume(throwing: TestServer.WaitFailure.stopped)
-            } else {
-                waiter.continuation.resume()
-            }
-        }
+        try await state.wait(
+            atMost: timeout,
+            orThrow: { TestServer.WaitFailure.timedOut($0.counters.summary) },
+            until: { condition($0.counters) || $0.counters.isStopped }
+        )
+        let counters = state.value.counters
+        if counters.isStopped, !condition(counters) { throw TestServer.WaitFailure.stopped }
     }
 }
 

@@ -1,0 +1,53 @@
+/// How a checksum is computed.
+public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable {
+    case sha256, sha512, sha384
+    /// Finds accidents, not attacks.
+    case sha1
+    /// Finds accidents, not attacks.
+    case md5
+
+    /// Length of the checksum in bytes.
+    public var byteCount: Int {
+        switch self {
+        case .md5: 16
+        case .sha1: 20
+        case .sha256: 32
+        case .sha384: 48
+        case .sha512: 64
+        }
+    }
+}
+
+/// What the bytes of a file must come to.
+public struct Checksum: Sendable, Hashable, CustomStringConvertible {
+    public let algorithm: ChecksumAlgorithm
+    /// The checksum itself.
+    public let bytes: [UInt8]
+
+    /// nil where `hex` is not the right number of hexadecimal digits, of either case.
+    public init?(_ algorithm: ChecksumAlgorithm, hex: String) {
+        let digits = Array(hex.utf8)
+        guard digits.count == algorithm.byteCount * 2 else { return nil }
+        var bytes: [UInt8] = []
+        for index in stride(from: 0, to: digits.count, by: 2) {
+            guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        self.algorithm = algorithm
+        self.bytes = bytes
+    }
+
+    public var description: String { "\(algorithm.rawValue):\(Self.hex(bytes))" }
+
+    /// Lower-case hexadecimal digits.
+    public static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    private static func value(_ digit: UInt8) -> UInt8? {
+        if ASCII.isDigit(digit) { return digit - 0x30 }
+        let letter = digit | 0x20
+        return letter >= 0x61 && letter <= 0x66 ? letter - 0x61 + 10 : nil
+    }
+}

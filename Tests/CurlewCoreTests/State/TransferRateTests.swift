@@ -1,0 +1,77 @@
+import CurlewCore
+import Testing
+
+@Suite("Transfer rate", .timeLimit(.minutes(1)))
+struct TransferRateTests {
+    @Test("a steady stream shows its speed, early and late", arguments: [0.2, 1.0, 10, 100])
+    func steady(_ seconds: Double) throws {
+        var rate = TransferRate()
+        rate.start(at: 50)
+        for step in 1...Int(seconds * 100) { rate.update(completed: Int64(step) * 1000, at: 50 + Double(step) / 100) }
+        let speed = try #require(rate.bytesPerSecond(at: 50 + seconds))
+        #expect(abs(speed - 100_000) < 2_000)
+    }
+
+    @Test("it follows a change within a few half-lives")
+    func change() throws {
+        var rate = TransferRate(halfLife: 1)
+        rate.start(at: 0)
+        var bytes: Int64 = 0
+        for step in 1...1000 {
+            bytes += 10
+            rate.update(completed: bytes, at: Double(step) / 100)
+        }
+        for step in 1001...1800 {
+            bytes += 100
+            rate.update(completed: bytes, at: Double(step) / 100)
+        }
+        let speed = try #require(rate.bytesPerSecond(at: 18))
+        #expect(abs(speed - 10_000) < 200)
+    }
+
+    @Test("a stall shows")
+    func stall() throws {
+        var rate = TransferRate(halfLife: 3)
+        rate.start(at: 0)
+        rate.update(completed: 30_000, at: 1)
+        let moving = try #require(rate.bytesPerSecond(at: 1))
+        let stalled = try #require(rate.bytesPerSecond(at: 31))
+        #expect(stalled < moving / 500)
+        #expect(rate.remainingTime(of: 30_001, at: 1000) == nil, "no promise without movement")
+    }
+
+    @Test("the rest takes its size over the speed")
+    func remaining() throws {
+        var rate = TransferRate()
+        rate.start(at: 0, completed: 5000)
+        for step in 1...1000 { rate.update(completed: 5000 + Int64(step) * 10, at: Double(step) / 100) }
+        let seconds = try #require(rate.remainingTime(of: 25_000, at: 10))
+        #expect(abs(seconds - 10) < 0.2, "bytes that were there at the start made nothing faster")
+        #expect(rate.remainingTime(of: 15_000, at: 10) == 0)
+        #expect(rate.remainingTime(of: 10, at: 10) == nil)
+        #expect(rate.remainingTime(of: -1, at: 10) == nil)
+    }
+
+    @Test("nothing is told too early, and a clock that stands still does no harm")
+    func edges() {
+        var rate = TransferRate()
+        #expect(rate.bytesPerSecond(at: 1) == nil)
+        rate.update(completed: 10, at: 1)
+        #expect(rate.bytesPerSecond(at: 1) == nil)
+        rate.update(completed: 20, at: 1)
+        rate.update(completed: 30, at: 0.5)
+        #expect(rate.bytesPerSecond(at: 1.01) == nil)
+        #expect(rate.bytesPerSecond(at: 2).map { $0 > 0 && $0.isFinite } == true)
+    }
+
+    @Test("a new attempt starts over")
+    func retry() throws {
+        var rate = TransferRate()
+        rate.start(at: 0)
+        rate.update(completed: 1_000_000, at: 1)
+        rate.update(completed: 0, at: 2)
+        rate.update(completed: 1000, at: 3)
+        let speed = try #require(rate.bytesPerSecond(at: 3))
+        #expect(abs(speed - 1000) < 200)
+    }
+}

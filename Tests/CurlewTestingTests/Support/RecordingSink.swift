@@ -1,0 +1,92 @@
+import CurlewCore
+import CurlewLocks
+import Foundation
+
+/// A sink that writes down what it is told and answers what it was told to answer.
+final class RecordingSink: TransferSink {
+    enum Event: Equatable {
+        case started
+        case informational(Int)
+        case head(Int)
+        case body(String)
+        case sent(Int64, of: Int64?)
+    }
+
+    private struct State {
+        var events: [Event] = []
+        var control: (any TransferControl)?
+        var answers: [Disposition] = []
+        var taken = Data()
+    }
+
+    private let state: Lock<State>
+
+    /// The dispositions of head and body calls, in order; afterwards `.proceed`.
+    init(_ answers: [Disposition] = []) { state = Lock(State(answers: answers)) }
+
+    var events: [Event] { state.withLock { $0.events } }
+    /// Body bytes that were answered with `.proceed`.
+    var taken: String { state.withLock { String(decoding: $0.taken, as: UTF8.self) } }
+    var control: (any TransferControl)? { state.withLock { $0.control } }
+
+    func willStart(_ control: any TransferControl) {
+        state.withLock {
+            $0.events.append(.started)
+            $0.control = control
+        }
+    }
+
+    func didReceive(informational head: ResponseHead) { note(.informational(head.status)) }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        note(.head(head.status))
+        return answer()
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
+        let data = Data(body)
+        note(.body(String(decoding: data, as: UTF8.self)))
+        let answer = answer()
+        if case .proceed = answer { state.withLock { $0.taken.append(data) } }
+        return answer
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) { note(.sent(bodyBytes, of: expected)) }
+
+    private func note(_ event: Event) { state.withLock { $0.events.append(event) } }
+
+    private func answer() -> Disposition {
+        state.withLock { $0.answers.isEmpty ? .proceed : $0.answers.removeFirst() }
+    }
+}
+
+extension TransferRequest {
+    static func test(
+        _ path: String = "/",
+        method: HTTPMethod = .get,
+        body: BodySource = .none,
+        maximumBodySize: Int? = nil
+    ) -> TransferRequest {
+        TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1),
+            attempt: 2,
+            url: URL(string: "http://mock.test" + path) ?? URL(filePath: "/"),
+            method: method,
+            body: body,
+            options: TransferOptions(maximumBodySize: maximumBodySize)
+        )
+    }
+}
+
+extension Transport {
+    /// `perform` as a value.
+    func result(of request: TransferRequest, sink: any TransferSink) async -> Result<TransferOutcome, CurlewError> {
+        do throws(CurlewError) { return .success(try await perform(request, sink: sink)) } catch {
+            return .failure(error)
+        }
+    }
+}
+
+extension Result {
+    var error: Failure? { if case .failure(let error) = self { error } else { nil } }
+}
