@@ -13,6 +13,8 @@ let package = Package(
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
+        // For the packages that live beside this one (Image/).
+        .library(name: "CurlewLocks", targets: ["CurlewLocks"]),
         .executable(name: "curlew", targets: ["CurlewTool"]),
     ],
     targets: [

@@ -1,0 +1,50 @@
+internal import CGdkPixbuf
+public import Foundation
+
+/// Turns bytes into pixels, within limits that are checked before the pixels are allocated.
+///
+/// Decoding is synchronous and takes milliseconds for a photograph: call it where that does not hurt.
+public struct ImageDecoder: Sendable {
+    /// What a picture may be at most. A file of a few hundred bytes can claim gigabytes of pixels.
+    public struct Limits: Sendable, Hashable {
+        public var maximumDimension: Int
+        public var maximumPixels: Int
+
+        public init(maximumDimension: Int = 16_384, maximumPixels: Int = 64 * 1024 * 1024) {
+            self.maximumDimension = maximumDimension
+            self.maximumPixels = maximumPixels
+        }
+    }
+
+    public var limits: Limits
+
+    public init(limits: Limits = Limits()) { self.limits = limits }
+
+    public func decode(_ data: Data) throws(ImageError) -> Image {
+        guard !data.isEmpty else { throw .empty }
+        guard let format = ImageFormat(recognising: data) else { throw .unknownFormat }
+        let loader = try PixbufLoader(format: format, limits: limits)
+        try loader.write(data)
+        return try loader.finish()
+    }
+}
+
+/// Why bytes did not become a picture.
+public enum ImageError: Error, Sendable, Hashable, CustomStringConvertible {
+    case empty
+    case unknownFormat
+    /// This system's image library lacks the format (WebP: install webp-pixbuf-loader).
+    case unsupported(ImageFormat)
+    case tooLarge(ImageSize)
+    case corrupt(ImageFormat, reason: String)
+
+    public var description: String {
+        switch self {
+        case .empty: "there are no bytes"
+        case .unknownFormat: "the bytes are of no known image format"
+        case .unsupported(let format): "this system's gdk-pixbuf cannot read \(format.rawValue)"
+        case .tooLarge(let size): "the picture is \(size), above the limit"
+        case .corrupt(let format, let reason): "the \(format.rawValue) is corrupt: \(reason)"
+        }
+    }
+}

@@ -1,0 +1,155 @@
+/// A change of pixels that depends on nothing else. `identifier` names it in cache keys.
+public protocol ImageFilter: Sendable {
+    var identifier: String { get }
+    func filter(_ image: Image) -> Image
+}
+
+/// Several filters, one after the other.
+public struct CompositeFilter: ImageFilter {
+    public let filters: [any ImageFilter]
+
+    public init(_ filters: any ImageFilter...) { self.filters = filters }
+
+    public var identifier: String { filters.map(\.identifier).joined(separator: "+") }
+
+    public func filter(_ image: Image) -> Image { filters.reduce(image) { $1.filter($0) } }
+}
+
+/// How a picture is brought to a size of another shape.
+public enum ScaleMode: String, Sendable, Hashable {
+    /// Exactly that size, distorted where the shapes differ.
+    case stretch
+    /// As large as possible inside the size.
+    case fit
+    /// As small as possible around the size; what sticks out is cut off on both sides.
+    case fill
+}
+
+/// Scales with an area average on the way down and bilinear on the way up.
+public struct ScaledToSizeFilter: ImageFilter {
+    public let size: ImageSize
+    public let mode: ScaleMode
+
+    public init(size: ImageSize, mode: ScaleMode = .stretch) {
+        self.size = ImageSize(width: max(1, size.width), height: max(1, size.height))
+        self.mode = mode
+    }
+
+    public var identifier: String { "scale-\(mode.rawValue)-\(size.width)x\(size.height)" }
+
+    public func filter(_ image: Image) -> Image {
+        let (own, wanted) = (image.size, size)
+        let ratios = (Double(wanted.width) / Double(own.width), Double(wanted.height) / Double(own.height))
+        switch mode {
+        case .stretch:
+            return Resampling.scale(image, to: wanted)
+        case .fit:
+            return Resampling.scale(image, to: own.scaled(by: min(ratios.0, ratios.1)))
+        case .fill:
+            let covering = Resampling.scale(image, to: own.scaled(by: max(ratios.0, ratios.1)))
+            return CroppedFilter(centre: wanted).filter(covering)
+        }
+    }
+}
+
+/// Keeps a rectangle.
+public struct CroppedFilter: ImageFilter {
+    private enum Area: Sendable, Hashable {
+        case centre(ImageSize)
+        case rectangle(x: Int, y: Int, ImageSize)
+    }
+
+    private let area: Area
+
+    /// The middle of the picture, at most as large as it is.
+    public init(centre size: ImageSize) { area = .centre(size) }
+
+    public init(x: Int, y: Int, size: ImageSize) { area = .rectangle(x: x, y: y, size) }
+
+    public var identifier: String {
+        switch area {
+        case .centre(let size): "crop-centre-\(size.width)x\(size.height)"
+        case .rectangle(let x, let y, let size): "crop-\(x),\(y)-\(size.width)x\(size.height)"
+        }
+    }
+
+    public func filter(_ image: Image) -> Image {
+        let (x, y, wanted): (Int, Int, ImageSize)
+        switch area {
+        case .centre(let size):
+            (x, y, wanted) = ((image.size.width - size.width) / 2, (image.size.height - size.height) / 2, size)
+        case .rectangle(let left, let top, let size):
+            (x, y, wanted) = (left, top, size)
+        }
+        let left = min(max(0, x), image.size.width - 1)
+        let top = min(max(0, y), image.size.height - 1)
+        let width = min(max(1, wanted.width), image.size.width - left)
+        let height = min(max(1, wanted.height), image.size.height - top)
+        return image.withPixels { source in
+            Image(width: width, height: height) { target in
+                for row in 0..<height {
+                    for column in 0..<width {
+                        target[row * width + column] = source[(top + row) * image.size.width + left + column]
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Makes the corners transparent, with a smooth edge.
+public struct RoundedCornersFilter: ImageFilter {
+    public let radius: Double
+
+    public init(radius: Double) { self.radius = max(0, radius) }
+
+    public var identifier: String { "round-\(radius)" }
+
+    public func filter(_ image: Image) -> Image {
+        let (width, height) = (image.size.width, image.size.height)
+        let radius = min(radius, Double(min(width, height)) / 2)
+        return image.withPixels { source in
+            Image(width: width, height: height) { target in
+                for y in 0..<height {
+                    for x in 0..<width {
+                        var pixel = source[y * width + x]
+                        let coverage = Self.coverage(x: x, y: y, width: width, height: height, radius: radius)
+                        if coverage < 1 { pixel.alpha = UInt8((Double(pixel.alpha) * coverage).rounded()) }
+                        target[y * width + x] = pixel
+                    }
+                }
+            }
+        }
+    }
+
+    /// How much of a pixel lies inside the rounded rectangle, judged at its middle.
+    private static func coverage(x: Int, y: Int, width: Int, height: Int, radius: Double) -> Double {
+        let (middleX, middleY) = (Double(x) + 0.5, Double(y) + 0.5)
+        let dx = max(radius - middleX, middleX - (Double(width) - radius), 0)
+        let dy = max(radius - middleY, middleY - (Double(height) - radius), 0)
+        guard dx > 0, dy > 0 else { return 1 }
+        return min(max(radius - (dx * dx + dy * dy).squareRoot() + 0.5, 0), 1)
+    }
+}
+
+/// The largest circle in the middle of the picture.
+public struct CircleFilter: ImageFilter {
+    public init() {}
+
+    public var identifier: String { "circle" }
+
+    public func filter(_ image: Image) -> Image {
+        let side = min(image.size.width, image.size.height)
+        let square = CroppedFilter(centre: ImageSize(width: side, height: side)).filter(image)
+        return RoundedCornersFilter(radius: Double(side) / 2).filter(square)
+    }
+}
+
+extension ImageSize {
+    func scaled(by factor: Double) -> ImageSize {
+        ImageSize(
+            width: max(1, Int((Double(width) * factor).rounded())),
+            height: max(1, Int((Double(height) * factor).rounded()))
+        )
+    }
+}

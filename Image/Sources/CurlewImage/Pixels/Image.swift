@@ -1,0 +1,77 @@
+/// A decoded picture: rows of RGBA pixels, eight bits a channel, colours not multiplied by alpha.
+///
+/// A value whose copies share their pixels.
+public struct Image: Sendable, Equatable {
+    public let size: ImageSize
+    /// `size.width * size.height * 4` bytes: red, green, blue, alpha, row by row from the top.
+    public let pixels: [UInt8]
+
+    /// nil unless `pixels` has exactly four bytes for each pixel of a size that is not empty.
+    public init?(size: ImageSize, pixels: [UInt8]) {
+        guard size.width > 0, size.height > 0, size.byteCount == pixels.count else { return nil }
+        self.size = size
+        self.pixels = pixels
+    }
+
+    /// For results whose size is right by construction.
+    init(width: Int, height: Int, filling body: (UnsafeMutableBufferPointer<Pixel>) -> Void) {
+        size = ImageSize(width: max(1, width), height: max(1, height))
+        let count = size.width * size.height
+        pixels = [UInt8](unsafeUninitializedCapacity: count * 4) { buffer, written in
+            buffer.initialize(repeating: 0)
+            buffer.withMemoryRebound(to: Pixel.self, body)
+            written = count * 4
+        }
+    }
+
+    /// What it occupies in memory.
+    public var byteCount: Int { pixels.count }
+
+    /// The pixel in column `x` of row `y`, or nil outside the picture.
+    public subscript(x: Int, y: Int) -> Pixel? {
+        guard (0..<size.width).contains(x), (0..<size.height).contains(y) else { return nil }
+        let at = (y * size.width + x) * 4
+        return Pixel(red: pixels[at], green: pixels[at + 1], blue: pixels[at + 2], alpha: pixels[at + 3])
+    }
+
+    func withPixels<R>(_ body: (UnsafeBufferPointer<Pixel>) -> R) -> R {
+        pixels.withUnsafeBytes { body($0.bindMemory(to: Pixel.self)) }
+    }
+}
+
+/// One pixel. Its layout is that of four bytes in a row.
+public struct Pixel: Sendable, Hashable {
+    public var red: UInt8
+    public var green: UInt8
+    public var blue: UInt8
+    public var alpha: UInt8
+
+    public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
+        self.red = red
+        self.green = green
+        self.blue = blue
+        self.alpha = alpha
+    }
+
+    public static let clear = Pixel(red: 0, green: 0, blue: 0, alpha: 0)
+}
+
+/// Width and height in pixels.
+public struct ImageSize: Sendable, Hashable, CustomStringConvertible {
+    public var width: Int
+    public var height: Int
+
+    public init(width: Int, height: Int) {
+        self.width = width
+        self.height = height
+    }
+
+    /// Of RGBA pixels; nil where it does not fit an Int.
+    var byteCount: Int? {
+        let (area, overflow) = width.multipliedReportingOverflow(by: height)
+        let (bytes, overflows) = area.multipliedReportingOverflow(by: 4)
+        return overflow || overflows ? nil : bytes
+    }
+
+    public var description: String { "\(width)×\(height)" }
+}

@@ -1,0 +1,86 @@
+import CurlewImage
+import Foundation
+import Testing
+
+@Suite("Decoding pictures")
+struct DecoderTests {
+    static func fixture(_ name: String) throws -> Data {
+        let url = try #require(Bundle.module.url(forResource: "Fixtures/\(name)", withExtension: nil))
+        return try Data(contentsOf: url)
+    }
+
+    @Test(arguments: [
+        ("plain.jpg", ImageFormat.jpeg), ("plain.gif", .gif), ("plain.webp", .webp), ("plain.tiff", .tiff),
+        ("plain.bmp", .bmp),
+    ])
+    func `every format is recognised by content and decoded`(name: String, format: ImageFormat) throws {
+        let data = try Self.fixture(name)
+        #expect(ImageFormat(recognising: data) == format)
+        let image = try ImageDecoder().decode(data)
+        #expect(image.size == ImageSize(width: 16, height: 8))
+        let pixel = try #require(image[8, 4])
+        // JPEG and GIF's palette may be off by a little.
+        #expect(abs(Int(pixel.red) - 200) < 4 && abs(Int(pixel.green) - 100) < 4 && abs(Int(pixel.blue) - 50) < 4)
+        #expect(pixel.alpha == 255)
+    }
+
+    @Test func `a PNG gives its exact pixels, alpha included`() throws {
+        let image = try ImageDecoder().decode(Self.fixture("six.png"))
+        #expect(image.size == ImageSize(width: 3, height: 2))
+        #expect(image[0, 0] == Pixel(red: 255, green: 0, blue: 0))
+        #expect(image[2, 0] == Pixel(red: 0, green: 0, blue: 255))
+        #expect(image[2, 1] == Pixel(red: 10, green: 20, blue: 30, alpha: 128))
+        #expect(image[3, 0] == nil)
+    }
+
+    @Test func `a photograph is turned upright`() throws {
+        let image = try ImageDecoder().decode(Self.fixture("turned.jpg"))
+        #expect(image.size == ImageSize(width: 8, height: 16))
+    }
+
+    @Test func `a few bytes that claim gigabytes are refused before they are allocated`() throws {
+        let data = try Self.fixture("bomb.png")
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 50_000, height: 50_000))) {
+            try ImageDecoder().decode(data)
+        }
+    }
+
+    @Test func `limits of the caller hold`() throws {
+        let data = try Self.fixture("plain.gif")
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 16, height: 8))) {
+            try ImageDecoder(limits: .init(maximumDimension: 16, maximumPixels: 127)).decode(data)
+        }
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 16, height: 8))) {
+            try ImageDecoder(limits: .init(maximumDimension: 15)).decode(data)
+        }
+    }
+
+    @Test(arguments: ["six.png", "plain.jpg", "plain.gif", "plain.webp", "plain.tiff", "plain.bmp"])
+    func `a picture cut anywhere is an error or a picture, never a crash`(name: String) throws {
+        let whole = try Self.fixture(name)
+        for length in 0..<whole.count {
+            do {
+                let image = try ImageDecoder().decode(whole.prefix(length))
+                #expect(image.size.width <= 16)
+            } catch {
+                #expect(error != .unknownFormat || length < 12)
+            }
+        }
+    }
+
+    @Test(arguments: ["six.png", "plain.jpg", "plain.webp", "plain.tiff"])
+    func `changed bytes never crash`(name: String) throws {
+        let whole = try Self.fixture(name)
+        for position in whole.indices {
+            var broken = whole
+            broken[position] ^= 0xA5
+            _ = try? ImageDecoder().decode(broken)
+        }
+    }
+
+    @Test func `other content is refused by name`() {
+        #expect(throws: ImageError.empty) { try ImageDecoder().decode(Data()) }
+        #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(Data("<svg/>".utf8)) }
+        #expect(throws: ImageError.unknownFormat) { try ImageDecoder().decode(Data("not a picture".utf8)) }
+    }
+}
