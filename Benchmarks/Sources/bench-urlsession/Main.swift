@@ -1,6 +1,0 @@
-internal import BenchmarkSupport
-
-@main
-struct Main {
-    static func main() async { await measure(FoundationClient.self) }
-}

@@ -1,0 +1,112 @@
+/// An option as it stood on the command line.
+struct GivenOption: Equatable, Sendable {
+    let option: Option
+    /// nil for a switch.
+    var value: String?
+}
+
+/// What a command line says, before anything is made of it.
+struct ParsedArguments: Equatable, Sendable {
+    var options: [GivenOption] = []
+    var positionals: [String] = []
+}
+
+/// Turns words into options and positionals by `OptionTable`.
+///
+/// Long options take `--name value` or `--name=value`; short ones may be bundled (`-vF`) and carry their
+/// value attached (`-pHB`) or as the next word. `--no-name` takes back whatever was said before about
+/// `--name`. After `--` nothing is an option.
+enum OptionParser {
+    static func parse(_ words: [String]) throws(UsageError) -> ParsedArguments {
+        var result = ParsedArguments()
+        var rest = words[...]
+        while let word = rest.popFirst() {
+            if word == "--" {
+                result.positionals += rest
+                break
+            } else if word.hasPrefix("--") {
+                try parseLong(word.dropFirst(2), rest: &rest, into: &result)
+            } else if word.hasPrefix("-"), word.count > 1 {
+                try parseShort(word.dropFirst(), rest: &rest, into: &result)
+            } else {
+                result.positionals.append(word)
+            }
+        }
+        return result
+    }
+
+    private static func parseLong(
+        _ text: Substring,
+        rest: inout ArraySlice<String>,
+        into result: inout ParsedArguments
+    ) throws(UsageError) {
+        let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+        let name = String(parts[0])
+        let attached = parts.count == 2 ? String(parts[1]) : nil
+        if let spec = OptionTable.spec(long: name) {
+            result.options.append(try given(spec, written: "--" + name, attached: attached, rest: &rest))
+        } else if name.hasPrefix("no-"), let spec = OptionTable.spec(long: String(name.dropFirst(3))) {
+            guard attached == nil else { throw UsageError("--\(name) takes no value") }
+            result.options.removeAll { $0.option == spec.option }
+        } else {
+            throw unknown(name)
+        }
+    }
+
+    private static func parseShort(
+        _ letters: Substring,
+        rest: inout ArraySlice<String>,
+        into result: inout ParsedArguments
+    ) throws(UsageError) {
+        var letters = letters
+        while let letter = letters.popFirst() {
+            guard let spec = OptionTable.spec(short: letter) else {
+                throw UsageError(
+                    "unknown option -\(letter)",
+                    hint: "For a word that begins with '-' write '--' before it."
+                )
+            }
+            guard spec.value != nil else {
+                result.options.append(GivenOption(option: spec.option))
+                continue
+            }
+            var attached = letters.isEmpty ? nil : String(letters)
+            if let text = attached, text.hasPrefix("=") { attached = String(text.dropFirst()) }
+            letters = ""
+            result.options.append(try given(spec, written: "-\(letter)", attached: attached, rest: &rest))
+        }
+    }
+
+    private static func given(
+        _ spec: OptionSpec,
+        written: String,
+        attached: String?,
+        rest: inout ArraySlice<String>
+    ) throws(UsageError) -> GivenOption {
+        guard let expected = spec.value else {
+            guard attached == nil else { throw UsageError("\(written) takes no value") }
+            return GivenOption(option: spec.option)
+        }
+        guard let value = attached ?? rest.popFirst() else {
+            throw UsageError("\(written) needs a value: \(expected.placeholder)")
+        }
+        if case .choice(let words) = expected.kind, !words.contains(value) {
+            throw UsageError(
+                "\(written): '\(value)' is none of \(words.joined(separator: ", "))",
+                hint: Suggestion.closest(to: value, in: words).map { "Did you mean '\($0)'?" }
+            )
+        }
+        return GivenOption(option: spec.option, value: value)
+    }
+
+    private static func unknown(_ name: String) -> UsageError {
+        let names = OptionTable.all.flatMap(\.names)
+        let negated = name.hasPrefix("no-")
+        let closest = Suggestion.closest(to: negated ? String(name.dropFirst(3)) : name, in: names)
+        return UsageError(
+            "unknown option --\(name)",
+            hint: closest.map { "Did you mean '--\(negated ? "no-" : "")\($0)'?" }
+                ?? "'curlew --help' lists the options."
+        )
+    }
+}

@@ -1,0 +1,101 @@
+/// The table that drives everything: see `OptionSpec`.
+enum OptionTable {
+    static let all: [OptionSpec] = body + output + download + session + network + tls + general
+
+    static func spec(_ option: Option) -> OptionSpec? { all.first { $0.option == option } }
+
+    static func spec(long name: String) -> OptionSpec? { all.first { $0.names.contains(name) } }
+
+    static func spec(short: Character) -> OptionSpec? { all.first { $0.short == short } }
+
+    private static let body: [OptionSpec] = [
+        OptionSpec(
+            .json, "json", short: "j", group: .body,
+            help: "Send data items as a JSON object, and ask for JSON. This is the default when there are data items."
+        ),
+        OptionSpec(
+            .form, "form", short: "f", group: .body,
+            help: "Send data items as a URL-encoded form; as multipart/form-data if there are file items."
+        ),
+        OptionSpec(
+            .multipart, "multipart", group: .body,
+            help: "Send data items as multipart/form-data, also without file items."
+        ),
+        OptionSpec(
+            .boundary, "boundary", value: .text("TEXT"), group: .body,
+            help: "Use this boundary between the parts of a multipart body."
+        ),
+        OptionSpec(
+            .raw, "raw", value: .text("TEXT"), group: .body,
+            help: "Send this text as the body, as it is. '@FILE' as an item sends a file, and input that is piped in "
+                + "is sent too."
+        ),
+        OptionSpec(
+            .compress, "compress", short: "x", group: .body,
+            help: "Send the body with Content-Encoding: deflate if that makes it smaller; given twice, always."
+        ),
+        OptionSpec(
+            .chunked, "chunked", group: .body,
+            help: "Send input that is piped in while it comes, with Transfer-Encoding: chunked."
+        ),
+    ]
+
+    private static let output: [OptionSpec] = [
+        OptionSpec(
+            .print, "print", short: "p", value: .text("WHAT"), group: .output,
+            help: "What to print: H request head, B request body, h response head, b response body, m metadata. "
+                + "The default is 'hb' on a terminal and 'b' when output goes elsewhere."
+        ),
+        OptionSpec(.headers, "headers", short: "h", group: .output, help: "Print the response head only (--print=h)."),
+        OptionSpec(.body, "body", short: "b", group: .output, help: "Print the response body only (--print=b)."),
+        OptionSpec(.meta, "meta", short: "m", group: .output, help: "Print the metadata only (--print=m)."),
+        OptionSpec(
+            .verbose, "verbose", short: "v", group: .output,
+            help: "Print the whole exchange (--print=HBhb, and each redirect on the way); given twice, metadata too."
+        ),
+        OptionSpec(.all, "all", group: .output, help: "With --follow, print the responses on the way as well."),
+        OptionSpec(
+            .pretty, "pretty", value: .choice("HOW", ["all", "colors", "format", "none"]), group: .output,
+            help: "Colour and format the output. The default is 'all' on a terminal and 'none' elsewhere."
+        ),
+        OptionSpec(
+            .stream, "stream", short: "S", group: .output,
+            help: "Print the body while it arrives: line by line for NDJSON and event streams, flushed at once."
+        ),
+        OptionSpec(.output, "output", short: "o", value: .file(), group: .output, help: "Write the output to FILE."),
+        OptionSpec(
+            .quiet, "quiet", short: "q", group: .output,
+            help: "Print nothing but errors; given twice, not even warnings."
+        ),
+        OptionSpec(.offline, "offline", group: .output, help: "Build the request and print it; send nothing."),
+        OptionSpec(.curl, "curl", group: .output, help: "Print the curl command that sends the same; send nothing."),
+        OptionSpec(
+            .har, "har", value: .file(), group: .output,
+            help: "Record the exchanges in FILE as HTTP Archive 1.2, which browsers can show. Credentials are left out."
+        ),
+        OptionSpec(
+            .timing, "timing", group: .output,
+            help: "Draw the phases of the exchange as bars on standard error: name lookup, connect, TLS, sending, "
+                + "waiting, receiving."
+        ),
+    ]
+
+    private static let download: [OptionSpec] = [
+        OptionSpec(
+            .download, "download", short: "d", group: .download,
+            help: "Save the body in a file, with a progress bar. Several URLs are downloaded at the same time."
+        ),
+        OptionSpec(
+            .resume, "continue", short: "c", group: .download,
+            help: "Go on with a download that was cut short: the rest is added to the file that is there."
+        ),
+        OptionSpec(
+            .checksum, "checksum", value: .text("sha256:HEX"), group: .download,
+            help: "Check the downloaded file: sha256, sha512, sha1 or md5. On a mismatch the file is not put in place."
+        ),
+        OptionSpec(
+            .segments, "segments", value: .text("N"), group: .download,
+            help: "Fetch N parts of the file at the same time, where the server can do that."
+        ),
+    ]
+}

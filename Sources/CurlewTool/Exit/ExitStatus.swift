@@ -1,0 +1,37 @@
+/// What the tool tells the shell. The numbers are HTTPie's.
+enum ExitStatus: Int32, CaseIterable, Sendable {
+    case success = 0
+    case failure = 1
+    case timeout = 2
+    case redirection = 3
+    case clientError = 4
+    case serverError = 5
+    case tooManyRedirects = 6
+    case interrupted = 130
+    /// Whoever read the output went away.
+    case brokenPipe = 141
+
+    var meaning: String {
+        switch self {
+        case .success: "all is well"
+        case .failure: "the command line was wrong, or the request failed"
+        case .timeout: "a time limit was reached"
+        case .redirection: "with --check-status: the answer was a redirect (3xx)"
+        case .clientError: "with --check-status: the answer was a client error (4xx)"
+        case .serverError: "with --check-status: the answer was a server error (5xx)"
+        case .tooManyRedirects: "more redirects than --max-redirects allows"
+        case .interrupted: "interrupted by Ctrl-C"
+        case .brokenPipe: "the reader of the output went away"
+        }
+    }
+
+    /// What `--check-status` makes of a status.
+    static func checking(_ status: Int, follows: Bool) -> ExitStatus {
+        switch status {
+        case 300..<400 where !follows: .redirection
+        case 400..<500: .clientError
+        case 500..<600: .serverError
+        default: .success
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// One `ITEM` of the command line: `name`, a separator, and what stands behind it.
+struct RequestItem: Equatable, Sendable {
+    enum Kind: String, CaseIterable, Sendable {
+        case header = ":"
+        case emptyHeader = ";"
+        case headerFile = ":@"
+        case query = "=="
+        case queryFile = "==@"
+        case text = "="
+        case textFile = "=@"
+        case json = ":="
+        case jsonFile = ":=@"
+        case file = "@"
+
+        /// Whether the item is a piece of the body.
+        var isBody: Bool {
+            switch self {
+            case .text, .textFile, .json, .jsonFile, .file: true
+            case .header, .emptyHeader, .headerFile, .query, .queryFile: false
+            }
+        }
+    }
+
+    let kind: Kind
+    let key: String
+    let value: String
+    /// As typed, for messages.
+    let original: String
+
+    /// The separator is the first one in the word that has no backslash before it; of two that begin at
+    /// the same place the longer. A backslash takes a separator's meaning away and disappears; before
+    /// anything else it is kept.
+    init(parsing word: String) throws(UsageError) {
+        original = word
+        let characters = Array(word)
+        var text: [Character] = []
+        var found: (kind: Kind, key: String)?
+        var index = 0
+        while index < characters.count {
+            let character = characters[index]
+            if character == "\\", index + 1 < characters.count {
+                let next = characters[index + 1]
+                text += Self.special.contains(next) ? [next] : [character, next]
+                index += 2
+            } else if found == nil, let kind = Self.separator(at: index, in: characters) {
+                found = (kind, String(text))
+                text = []
+                index += kind.rawValue.count
+            } else {
+                text.append(character)
+                index += 1
+            }
+        }
+        guard let found else { throw Self.notAnItem(word) }
+        if found.kind == .emptyHeader, !text.isEmpty {
+            throw UsageError("'\(word)': a header without a value is written 'Name;'", hint: "A value follows a colon.")
+        }
+        kind = found.kind
+        key = found.key
+        value = String(text)
+    }
+
+    private static let special: Set<Character> = [":", ";", "=", "@"]
+
+    /// Longest first, so that `:=@` is not read as `:`.
+    private static let separators = Kind.allCases.map { ($0, Array($0.rawValue)) }
+        .sorted { $0.1.count > $1.1.count }
+
+    private static func separator(at index: Int, in characters: [Character]) -> Kind? {
+        guard special.contains(characters[index]) else { return nil }
+        return separators.first { characters[index...].starts(with: $0.1) }?.0
+    }
+
+    private static func notAnItem(_ word: String) -> UsageError {
+        UsageError(
+            "'\(word)' is not a request item",
+            hint: "Items are key=value, key:=json, key==query, Header:value, file@path. 'curlew help items' tells more."
+        )
+    }
+}

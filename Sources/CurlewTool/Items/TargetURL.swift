@@ -1,0 +1,120 @@
+internal import Foundation
+
+/// Makes a full URL of what people type: `example.org`, `:8080/x`, `/x`, `localhost/x y`, `://pasted.example`.
+enum TargetURL {
+    static func resolve(
+        _ text: String,
+        defaultScheme: String = "http",
+        query: [(name: String, value: String)] = [],
+        keepsPath: Bool = false
+    ) throws(UsageError) -> String {
+        var url = try withScheme(text, defaultScheme)
+        var fragment = ""
+        if let mark = url.firstIndex(of: "#") {
+            fragment = String(url[mark...])
+            url = String(url[..<mark])
+        }
+        var typedQuery = ""
+        if let mark = url.firstIndex(of: "?") {
+            typedQuery = String(url[url.index(after: mark)...])
+            url = String(url[..<mark])
+        }
+        let added = query.map { "\(formEncoded($0.name))=\(formEncoded($0.value))" }.joined(separator: "&")
+        let allQuery = [typedQuery, added].filter { !$0.isEmpty }.joined(separator: "&")
+        let (origin, path) = split(url)
+        let finalPath = keepsPath ? path : DotSegments.removed(from: path)
+        let result =
+            origin + (finalPath.isEmpty ? "/" : finalPath) + (allQuery.isEmpty ? "" : "?" + allQuery) + fragment
+        // The host is left alone: names in other scripts are the library's business.
+        let encoded = origin + percentEncoded(String(result.dropFirst(origin.count)))
+        guard let parsed = URL(string: encoded), parsed.host?.isEmpty == false else {
+            throw UsageError("'\(text)' is not a URL")
+        }
+        return encoded
+    }
+
+    private static func withScheme(_ text: String, _ scheme: String) throws(UsageError) -> String {
+        guard !text.isEmpty else { throw UsageError("the URL is empty") }
+        if let separator = text.range(of: "://") {
+            let written = text[..<separator.lowerBound].lowercased()
+            if written.isEmpty { return scheme + text }
+            if written == "http" || written == "https" { return written + text[separator.lowerBound...] }
+            if written.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }) {
+                throw UsageError("'\(written)' is not a scheme that curlew speaks", hint: "It speaks http and https.")
+            }
+        }
+        if text.hasPrefix("/") { return "\(scheme)://localhost\(text)" }
+        guard text.hasPrefix(":"), !text.hasPrefix("::") else { return "\(scheme)://\(text)" }
+        // `:`, `:8080`, `:/path`, `:8080/path`
+        let rest = text.dropFirst()
+        let port = rest.prefix { $0.isASCII && $0.isWholeNumber }
+        let tail = rest.dropFirst(port.count)
+        guard tail.isEmpty || tail.hasPrefix("/") || tail.hasPrefix("?") else {
+            throw UsageError("'\(text)' is not a URL", hint: "':8080/path' stands for http://localhost:8080/path.")
+        }
+        return "\(scheme)://localhost" + (port.isEmpty ? "" : ":\(port)") + tail
+    }
+
+    private static func split(_ url: String) -> (origin: String, path: String) {
+        guard let separator = url.range(of: "://"), let slash = url[separator.upperBound...].firstIndex(of: "/") else {
+            return (url, "")
+        }
+        return (String(url[..<slash]), String(url[slash...]))
+    }
+
+    /// What may not stand in a URL is encoded; what is there already stays.
+    static func percentEncoded(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0...0x20, 0x7F..., UInt8(ascii: "\""), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+                UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+                out += percent(byte)
+            default:
+                out.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+        return out
+    }
+
+    /// `application/x-www-form-urlencoded`: letters, digits and `-._~` stay, a space is `+`.
+    static func formEncoded(_ text: String) -> String {
+        var out = ""
+        for byte in text.utf8 {
+            switch byte {
+            case 0x20: out += "+"
+            case _ where byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "-._~".utf8.contains(byte):
+                out.unicodeScalars.append(Unicode.Scalar(byte))
+            default: out += percent(byte)
+            }
+        }
+        return out
+    }
+
+    private static func percent(_ byte: UInt8) -> String {
+        let hex = String(byte, radix: 16, uppercase: true)
+        return hex.utf8.count == 1 ? "%0" + hex : "%" + hex
+    }
+}
+
+/// RFC 3986, 5.2.4.
+enum DotSegments {
+    static func removed(from path: String) -> String {
+        guard path.contains("/.") else { return path }
+        var kept: [Substring] = []
+        let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()
+        for (offset, segment) in segments.enumerated() {
+            let isLast = offset == segments.count - 1
+            switch segment {
+            case ".":
+                if isLast { kept.append("") }
+            case "..":
+                _ = kept.popLast()
+                if isLast { kept.append("") }
+            default:
+                kept.append(segment)
+            }
+        }
+        return "/" + kept.joined(separator: "/")
+    }
+}

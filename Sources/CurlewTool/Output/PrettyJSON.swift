@@ -1,0 +1,178 @@
+/// Indents and colours JSON while it arrives, in one pass and constant memory.
+///
+/// The text of keys, strings and numbers is passed on as it came, so order, digits and escapes stay.
+/// Where the input stops being JSON, the rest is passed on untouched. Several documents may follow each
+/// other (NDJSON): each begins on a line of its own.
+struct PrettyJSON: Sendable {
+    private enum Expectation: Sendable {
+        /// A value; `]` too if the array is still empty.
+        case value(mayClose: Bool)
+        /// A key; `}` too if the object is still empty.
+        case key(mayClose: Bool)
+        case colon
+        case commaOrEnd
+        /// Between documents.
+        case document
+    }
+
+    private enum Token: Sendable, Equatable {
+        case none
+        case string(isKey: Bool, escaped: Bool)
+        /// A number or a word.
+        case bare
+    }
+
+    private let palette: Palette
+    private let indent: Int
+    /// False: colours only, white space stays as it came.
+    private let isFormatted: Bool
+    private var containers: [UInt8] = []
+    private var expectation: Expectation = .document
+    private var token: Token = .none
+    private var bareText: [UInt8] = []
+    private var hasWritten = false
+    private(set) var isPassingThrough = false
+
+    init(palette: Palette, indent: Int = 4, isFormatted: Bool = true) {
+        self.palette = palette
+        self.indent = indent
+        self.isFormatted = isFormatted
+    }
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
+        for byte in bytes { take(byte, into: &out) }
+    }
+
+    /// Ends a number that stands at the very end.
+    mutating func finish(into out: inout [UInt8]) {
+        if case .bare = token { endBare(into: &out) }
+    }
+
+    private mutating func take(_ byte: UInt8, into out: inout [UInt8]) {
+        if isPassingThrough { return out.append(byte) }
+        switch token {
+        case .string(let isKey, let escaped):
+            out.append(byte)
+            if escaped {
+                token = .string(isKey: isKey, escaped: false)
+            } else if byte == UInt8(ascii: "\\") {
+                token = .string(isKey: isKey, escaped: true)
+            } else if byte == UInt8(ascii: "\"") {
+                out += palette.end(isKey ? .jsonKey : .jsonString).utf8
+                token = .none
+                if isKey { expectation = .colon } else { valueEnded() }
+            }
+        case .bare:
+            if Self.isBare(byte) {
+                bareText.append(byte)
+                // Longer than any sensible number: stop collecting.
+                if bareText.count > 4096 { giveUp(into: &out) }
+            } else {
+                endBare(into: &out)
+                take(byte, into: &out)
+            }
+        case .none:
+            structure(byte, into: &out)
+        }
+    }
+
+    private mutating func structure(_ byte: UInt8, into out: inout [UInt8]) {
+        switch byte {
+        case 0x20, 0x09, 0x0A, 0x0D:
+            if !isFormatted { out.append(byte) }
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            guard beginValue(into: &out) else { return giveUp(byte, into: &out) }
+            out.append(byte)
+            containers.append(byte)
+            expectation = byte == UInt8(ascii: "{") ? .key(mayClose: true) : .value(mayClose: true)
+        case UInt8(ascii: "}"), UInt8(ascii: "]"): close(byte, into: &out)
+        case UInt8(ascii: ":"):
+            guard case .colon = expectation else { return giveUp(byte, into: &out) }
+            out += (isFormatted ? ": " : ":").utf8
+            expectation = .value(mayClose: false)
+        case UInt8(ascii: ","):
+            guard case .commaOrEnd = expectation, let container = containers.last else {
+                return giveUp(byte, into: &out)
+            }
+            out.append(byte)
+            newLine(into: &out)
+            expectation = container == UInt8(ascii: "{") ? .key(mayClose: false) : .value(mayClose: false)
+        case UInt8(ascii: "\""):
+            let isKey: Bool
+            if case .key(let isFirst) = expectation {
+                isKey = true
+                if isFirst { newLine(into: &out) }
+            } else {
+                isKey = false
+                guard beginValue(into: &out) else { return giveUp(byte, into: &out) }
+            }
+            out += palette.start(isKey ? .jsonKey : .jsonString).utf8
+            out.append(byte)
+            token = .string(isKey: isKey, escaped: false)
+        default:
+            guard Self.isBare(byte), beginValue(into: &out) else { return giveUp(byte, into: &out) }
+            token = .bare
+            bareText = [byte]
+        }
+    }
+
+    /// What stands before a value; false where none may stand.
+    private mutating func beginValue(into out: inout [UInt8]) -> Bool {
+        switch expectation {
+        case .value(let isFirst):
+            if isFirst { newLine(into: &out) }
+        case .document:
+            if hasWritten, isFormatted { out.append(0x0A) }
+        case .key, .colon, .commaOrEnd: return false
+        }
+        hasWritten = true
+        return true
+    }
+
+    private mutating func close(_ byte: UInt8, into out: inout [UInt8]) {
+        let opening = byte == UInt8(ascii: "}") ? UInt8(ascii: "{") : UInt8(ascii: "[")
+        guard containers.last == opening else { return giveUp(byte, into: &out) }
+        switch expectation {
+        case .value(mayClose: true), .key(mayClose: true):
+            containers.removeLast()
+        case .commaOrEnd:
+            containers.removeLast()
+            newLine(into: &out)
+        case .value, .key, .colon, .document: return giveUp(byte, into: &out)
+        }
+        out.append(byte)
+        valueEnded()
+    }
+
+    private mutating func valueEnded() { expectation = containers.isEmpty ? .document : .commaOrEnd }
+
+    private mutating func endBare(into out: inout [UInt8]) {
+        let text = String(decoding: bareText, as: UTF8.self)
+        let isWord = text == "true" || text == "false" || text == "null"
+        guard isWord || (try? JSONParser.parse(bareText)) != nil else { return giveUp(into: &out) }
+        out += palette(isWord ? .jsonWord : .jsonNumber, text).utf8
+        token = .none
+        bareText = []
+        valueEnded()
+    }
+
+    private mutating func giveUp(_ byte: UInt8? = nil, into out: inout [UInt8]) {
+        isPassingThrough = true
+        out += bareText
+        bareText = []
+        token = .none
+        if let byte { out.append(byte) }
+    }
+
+    private func newLine(into out: inout [UInt8]) {
+        guard isFormatted else { return }
+        out.append(0x0A)
+        // Deep nesting must not make output quadratic.
+        out += repeatElement(0x20, count: indent * min(containers.count, 64))
+    }
+
+    private static func isBare(_ byte: UInt8) -> Bool {
+        byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "+")
+            || byte == UInt8(ascii: ".")
+    }
+}

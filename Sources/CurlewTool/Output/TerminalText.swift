@@ -1,0 +1,92 @@
+/// Makes bytes from a server safe for a terminal, a piece at a time.
+///
+/// Line feeds and tabs stay. Every other control character, also those of C1 and the ones that turn the
+/// direction of text around, is written as `\x1b` or `\u{202e}`; a byte that is not UTF-8 as `\xff`. A
+/// server can so neither move the cursor, nor set the title, nor hide what it sent.
+struct TerminalText: Sendable {
+    /// A character whose end has not come yet: at most three bytes.
+    private var pending: [UInt8] = []
+    /// A carriage return that is silent if a line feed follows.
+    private var heldReturn = false
+
+    static func escaped(_ text: String) -> String {
+        var filter = TerminalText()
+        var out: [UInt8] = []
+        filter.feed(text.utf8, into: &out)
+        filter.finish(into: &out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
+        for byte in bytes { take(byte, into: &out) }
+    }
+
+    /// No more bytes will come.
+    mutating func finish(into out: inout [UInt8]) {
+        releaseReturn(into: &out)
+        for byte in pending { Self.writeHex(byte, into: &out) }
+        pending = []
+    }
+
+    private mutating func take(_ byte: UInt8, into out: inout [UInt8]) {
+        if !pending.isEmpty {
+            if byte & 0xC0 == 0x80, Self.isPossible(pending, then: byte) {
+                pending.append(byte)
+                if pending.count == Self.length(of: pending[0]) {
+                    Self.writeCharacter(pending, into: &out)
+                    pending = []
+                }
+                return
+            }
+            for stray in pending { Self.writeHex(stray, into: &out) }
+            pending = []
+        }
+        if heldReturn, byte != 0x0A { releaseReturn(into: &out) }
+        heldReturn = false
+        switch byte {
+        case 0x0A, 0x09, 0x20...0x7E: out.append(byte)
+        case 0x0D: heldReturn = true
+        case 0xC2...0xF4: pending = [byte]
+        default: Self.writeHex(byte, into: &out)
+        }
+    }
+
+    private mutating func releaseReturn(into out: inout [UInt8]) {
+        if heldReturn { Self.writeHex(0x0D, into: &out) }
+        heldReturn = false
+    }
+
+    private static func length(of first: UInt8) -> Int { first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4 }
+
+    /// Refuses overlong forms, surrogates and what lies above U+10FFFF.
+    private static func isPossible(_ start: [UInt8], then byte: UInt8) -> Bool {
+        guard start.count == 1 else { return true }
+        switch start[0] {
+        case 0xE0: return byte >= 0xA0
+        case 0xED: return byte < 0xA0
+        case 0xF0: return byte >= 0x90
+        case 0xF4: return byte < 0x90
+        default: return true
+        }
+    }
+
+    private static func writeCharacter(_ bytes: [UInt8], into out: inout [UInt8]) {
+        guard let scalar = String(decoding: bytes, as: UTF8.self).unicodeScalars.first, isHidden(scalar.value) else {
+            out += bytes
+            return
+        }
+        out += Array("\\u{\(String(scalar.value, radix: 16))}".utf8)
+    }
+
+    private static func isHidden(_ scalar: UInt32) -> Bool {
+        switch scalar {
+        case 0x80...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0x2028, 0x2029: true
+        default: false
+        }
+    }
+
+    private static func writeHex(_ byte: UInt8, into out: inout [UInt8]) {
+        let digits = Array("0123456789abcdef".utf8)
+        out += [UInt8(ascii: "\\"), UInt8(ascii: "x"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    }
+}

@@ -1,0 +1,79 @@
+/// One transfer as one line of at most `width` columns.
+struct ProgressLine: Sendable {
+    let palette: Palette
+    /// False where the terminal cannot show more than ASCII.
+    let hasUnicode: Bool
+
+    /// `name  42% ━━━━━━━━━━────────  1.2 MiB of 3.0 MiB  512.0 KiB/s  0:04`
+    func render(_ snapshot: TransferSnapshot, width: Int, nameWidth: Int) -> String {
+        let width = max(20, width)
+        if case .failed(let reason) = snapshot.state {
+            let name = Self.fitted(snapshot.name, nameWidth)
+            let room = max(0, width - nameWidth - 1)
+            return name + " " + palette(.error, Self.shortened(reason, room))
+        }
+        let name = Self.fitted(snapshot.name, min(nameWidth, width / 3))
+        let percent = snapshot.percent.map { Self.right("\($0)%", 4) } ?? " --%"
+        // What does not fit is left out, the least important first.
+        var details = details(snapshot)
+        let minimumBar = 8
+        func room() -> Int { width - name.count - 1 - 4 - 2 - details.reduce(0) { $0 + $1.count + 2 } }
+        while room() < minimumBar, !details.isEmpty { details.removeLast() }
+        let bar = bar(snapshot, width: max(0, min(40, room())))
+        return name + " " + percent + (bar.isEmpty ? "" : " " + bar) + details.map { "  " + $0 }.joined()
+    }
+
+    private func details(_ snapshot: TransferSnapshot) -> [String] {
+        let done = Amount.bytes(snapshot.completed)
+        let amount = snapshot.total.map { snapshot.state == .done ? done : "\(done) of \(Amount.bytes($0))" } ?? done
+        var details = [Self.left(amount, snapshot.total == nil ? 10 : 22)]
+        switch snapshot.state {
+        case .done:
+            details.append(Self.right(Amount.rate(Self.average(snapshot)), 12))
+            details.append("in " + Amount.time(snapshot.elapsed))
+        case .running, .waiting:
+            details.append(Self.right(snapshot.bytesPerSecond.map(Amount.rate) ?? "", 12))
+            details.append(Self.right(snapshot.remainingSeconds.map(Amount.clock) ?? "", 7))
+        case .failed: break
+        }
+        return details
+    }
+
+    private static func average(_ snapshot: TransferSnapshot) -> Double {
+        snapshot.elapsed > 0 ? Double(snapshot.completed) / snapshot.elapsed : 0
+    }
+
+    private func bar(_ snapshot: TransferSnapshot, width: Int) -> String {
+        guard width > 0 else { return "" }
+        let (full, rest) = hasUnicode ? ("━", "─") : ("=", "-")
+        guard let fraction = snapshot.fraction else {
+            // Without a total a mark wanders, so that one sees that something happens.
+            let position = Int(snapshot.elapsed * 4) % max(1, width - 2)
+            let tail = max(0, width - position - 3)
+            return palette(.barRest, String(repeating: rest, count: position))
+                + palette(.barDone, String(repeating: full, count: min(3, width)))
+                + palette(.barRest, String(repeating: rest, count: tail))
+        }
+        let filled = min(width, Int(fraction * Double(width)))
+        return palette(.barDone, String(repeating: full, count: filled))
+            + palette(.barRest, String(repeating: rest, count: width - filled))
+    }
+
+    /// Exactly `width` columns: cut in the middle, where names differ least.
+    static func fitted(_ text: String, _ width: Int) -> String { left(shortened(text, width), width) }
+
+    static func shortened(_ text: String, _ width: Int) -> String {
+        guard text.count > width else { return text }
+        guard width > 3 else { return String(text.prefix(max(0, width))) }
+        let tail = (width - 1) / 2
+        return text.prefix(width - 1 - tail) + "…" + text.suffix(tail)
+    }
+
+    private static func left(_ text: String, _ width: Int) -> String {
+        text + String(repeating: " ", count: max(0, width - text.count))
+    }
+
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(0, width - text.count)) + text
+    }
+}

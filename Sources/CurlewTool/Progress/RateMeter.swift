@@ -1,0 +1,26 @@
+/// Bytes per second over the last few seconds. Time comes in from outside.
+struct RateMeter: Sendable, Equatable {
+    private struct Sample: Sendable, Equatable {
+        let time: Double
+        let bytes: Int64
+    }
+
+    private var samples: [Sample] = []
+    private let window: Double
+
+    init(window: Double = 5) { self.window = window }
+
+    /// `bytes` have moved in all at `time`, in seconds of any clock.
+    mutating func record(_ bytes: Int64, at time: Double) {
+        // A count that falls (a download that began again) makes the old samples worthless.
+        if let last = samples.last, bytes < last.bytes { samples = [] }
+        samples.append(Sample(time: time, bytes: bytes))
+        while samples.count > 2, time - samples[1].time >= window { samples.removeFirst() }
+    }
+
+    /// nil until there are two samples apart.
+    var bytesPerSecond: Double? {
+        guard let first = samples.first, let last = samples.last, last.time - first.time > 0.05 else { return nil }
+        return Double(last.bytes - first.bytes) / (last.time - first.time)
+    }
+}

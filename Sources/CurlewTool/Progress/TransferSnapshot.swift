@@ -1,0 +1,32 @@
+/// How far one transfer is, at one moment.
+struct TransferSnapshot: Sendable, Equatable {
+    enum State: Sendable, Equatable {
+        case waiting, running, done
+        case failed(String)
+    }
+
+    var name: String
+    var completed: Int64 = 0
+    /// nil where the server does not say.
+    var total: Int64?
+    var bytesPerSecond: Double?
+    /// Since the start, in seconds.
+    var elapsed: Double = 0
+    var state: State = .waiting
+
+    var fraction: Double? {
+        guard let total, total > 0 else { return state == .done ? 1 : nil }
+        return min(1, Double(completed) / Double(total))
+    }
+
+    /// Never 100 before it is done.
+    var percent: Int? {
+        guard state != .done else { return 100 }
+        return fraction.map { min(99, Int($0 * 100)) }
+    }
+
+    var remainingSeconds: Double? {
+        guard let total, let bytesPerSecond, bytesPerSecond > 0, total > completed else { return nil }
+        return Double(total - completed) / bytesPerSecond
+    }
+}

@@ -1,0 +1,95 @@
+/// What will be sent, before the library sees it. `--offline`, `--curl`, `-v` and the sending itself all
+/// read this.
+struct RequestPlan: Equatable, Sendable {
+    var method: String
+    /// Complete and encoded.
+    var url: String
+    /// In the order in which they are shown; a name stands once.
+    var headers: [HeaderField]
+    /// Fields that are sent by themselves unless one forbids it, in lower case.
+    var suppressedHeaders: Set<String> = []
+    var body: PlannedBody = .none
+
+    func header(_ name: String) -> String? {
+        headers.first { $0.name.lowercased() == name.lowercased() }?.value
+    }
+}
+
+/// Where the body's bytes come from.
+enum PlannedBody: Equatable, Sendable {
+    case none
+    case data([UInt8])
+    case file(path: String)
+    /// Standard input, sent while it comes.
+    case standardInput
+    case multipart([MultipartPart], boundary: String)
+
+    var isEmpty: Bool { self == .none }
+}
+
+/// One part of a form.
+struct MultipartPart: Equatable, Sendable {
+    enum Content: Equatable, Sendable {
+        case text(String)
+        case file(path: String, mediaType: String?)
+    }
+
+    let name: String
+    let content: Content
+}
+
+extension RequestPlan {
+    /// The head as HTTP/1.1 has it. `bodyLength` is nil where nobody knows it beforehand.
+    func head(bodyLength: Int64?, acceptEncoding: String?) -> RequestHead {
+        var fields: [HeaderField] = []
+        func add(_ name: String, _ value: String?) {
+            guard let value, header(name) == nil, !suppressedHeaders.contains(name.lowercased()) else { return }
+            fields.append(HeaderField(name, value))
+        }
+        let parts = URLParts(url)
+        add("Host", parts.authority)
+        fields += headers
+        add("Accept-Encoding", acceptEncoding)
+        if case .none = body {
+            if method == "POST" || method == "PUT" || method == "PATCH" { add("Content-Length", "0") }
+        } else if let bodyLength {
+            add("Content-Length", String(bodyLength))
+        } else {
+            add("Transfer-Encoding", "chunked")
+        }
+        return RequestHead(method: method, target: parts.target, headers: fields)
+    }
+}
+
+/// A URL taken apart as far as a request line needs.
+struct URLParts: Equatable, Sendable {
+    let scheme: String
+    /// Host and port, without user information.
+    let authority: String
+    /// Path and query.
+    let target: String
+
+    init(_ url: String) {
+        var rest = url[...]
+        if let colon = rest.firstIndex(of: ":"), rest[colon...].hasPrefix("://") {
+            scheme = String(rest[..<colon])
+            rest = rest[rest.index(colon, offsetBy: 3)...]
+        } else {
+            scheme = ""
+        }
+        rest = rest.prefix { $0 != "#" }
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        let full = rest[..<end]
+        authority = String(full.lastIndex(of: "@").map { full[full.index(after: $0)...] } ?? full)
+        let tail = rest[end...]
+        target = tail.hasPrefix("/") ? String(tail) : "/" + tail
+    }
+
+    /// The host alone, without port and brackets.
+    var host: String {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return String(authority[authority.index(after: authority.startIndex)..<end])
+        }
+        return String(authority.prefix { $0 != ":" })
+    }
+}

@@ -1,0 +1,38 @@
+/// Makes a command of a parsed command line.
+enum CommandBuilder {
+    static func command(for words: [String]) throws(UsageError) -> Command {
+        let parsed = try OptionParser.parse(words)
+        let given = Set(parsed.options.map(\.option))
+        if given.contains(.version) { return .version }
+        if given.contains(.help) { return .help(topic: parsed.positionals.first) }
+        if let builtIn = try builtIn(parsed) { return builtIn }
+        guard !parsed.positionals.isEmpty else {
+            throw UsageError("no URL given", hint: "Try 'curlew example.org', or 'curlew --help'.")
+        }
+        var invocation = Invocation()
+        for option in parsed.options { try invocation.apply(option) }
+        try invocation.takePositionals(parsed.positionals)
+        try invocation.check()
+        return .request(invocation)
+    }
+
+    /// `help`, `man` and `completions` as first word. A host of that name is reached with `http://`.
+    private static func builtIn(_ parsed: ParsedArguments) throws(UsageError) -> Command? {
+        let words = parsed.positionals
+        switch words.first {
+        case "help" where words.count <= 2:
+            return .help(topic: words.count == 2 ? words[1] : nil)
+        case "man" where words.count == 1:
+            return .man
+        case "completions":
+            let names = Shell.allCases.map(\.rawValue).joined(separator: ", ")
+            guard words.count == 2 else { throw UsageError("completions: name a shell: \(names)") }
+            guard let shell = Shell(rawValue: words[1]) else {
+                throw UsageError("completions: '\(words[1])' is none of \(names)")
+            }
+            return .completions(shell)
+        default:
+            return nil
+        }
+    }
+}

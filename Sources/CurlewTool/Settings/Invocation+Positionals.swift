@@ -1,0 +1,73 @@
+extension Invocation {
+    /// `[METHOD] URL [ITEM…]`; with `--download`, every further URL is one more download.
+    mutating func takePositionals(_ words: [String]) throws(UsageError) {
+        var words = words[...]
+        if words.count > 1, let first = words.first, Self.isMethod(first, before: words[words.startIndex + 1]) {
+            method = first.uppercased()
+            words.removeFirst()
+        }
+        guard let url = words.popFirst() else { throw UsageError("no URL given") }
+        urls = [url]
+        for word in words {
+            if Self.looksLikeURL(word, among: download != nil) {
+                guard download != nil else {
+                    throw UsageError("'\(word)' is a second URL", hint: "Several URLs work with --download.")
+                }
+                urls.append(word)
+            } else {
+                items.append(try RequestItem(parsing: word))
+            }
+        }
+    }
+
+    /// A word of letters is a method if it is written in capitals or known, or if a URL must follow it.
+    static func isMethod(_ word: String, before next: String) -> Bool {
+        guard !word.isEmpty, word.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 }) else { return false }
+        return word == word.uppercased() || knownMethods.contains(word.uppercased())
+    }
+
+    private static let knownMethods: Set<String> = [
+        "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY",
+        "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "PURGE", "SEARCH",
+    ]
+
+    /// Items never begin with a scheme. A word without a separator can only be a URL, where URLs may stand.
+    private static func looksLikeURL(_ word: String, among manyURLs: Bool) -> Bool {
+        let lowered = word.lowercased()
+        if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") || lowered.hasPrefix("://") { return true }
+        guard manyURLs else { return false }
+        if word.hasPrefix(":"), let second = word.dropFirst().first { return second == "/" || second.isWholeNumber }
+        return (try? RequestItem(parsing: word)) == nil
+    }
+
+    /// Refuses what contradicts itself.
+    func check() throws(UsageError) {
+        let hasData = items.contains { $0.kind.isBody }
+        if body.raw != nil, hasData {
+            throw UsageError(
+                "--raw and data items cannot be combined",
+                hint: "Both are the body. Query (==) and header (:) items are fine."
+            )
+        }
+        if urls.count > 1, output.file != nil {
+            throw UsageError("--output names one file, but there are \(urls.count) URLs")
+        }
+        if urls.count > 1, download?.checksum != nil {
+            throw UsageError("--checksum belongs to one file, but there are \(urls.count) URLs")
+        }
+        if let download {
+            if download.continues, download.segments > 1 {
+                throw UsageError("--continue and --segments cannot be combined")
+            }
+            if output.mode != .send, urls.count > 1 {
+                throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")
+            }
+        }
+        if body.isChunked, body.compression != .off {
+            throw UsageError("--compress and --chunked cannot be combined")
+        }
+        if tls.key != nil, tls.certificate == nil {
+            throw UsageError("--cert-key needs --cert")
+        }
+    }
+}

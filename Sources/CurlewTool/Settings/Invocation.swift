@@ -1,0 +1,43 @@
+/// A command line that made sense: one request, or several downloads.
+struct Invocation: Equatable, Sendable {
+    /// nil: GET, or POST when there is something to send.
+    var method: String?
+    /// As typed; more than one only for downloads.
+    var urls: [String] = []
+    var items: [RequestItem] = []
+    var body = BodySettings()
+    var output = OutputSettings()
+    /// nil: the body is printed.
+    var download: DownloadSettings?
+    var session: SessionSettings?
+    var auth: AuthSettings?
+    var network = NetworkSettings()
+    var tls = TLSSettings()
+    var ignoresStandardInput = false
+}
+
+/// What the items become.
+struct BodySettings: Equatable, Sendable {
+    var kind: BodyKind?
+    var boundary: String?
+    var raw: String?
+    var compression: Compression = .off
+    var isChunked = false
+
+    enum Compression: Equatable, Sendable { case off, ifSmaller, always }
+}
+
+/// How data items are encoded.
+enum BodyKind: Equatable, Sendable { case json, form, multipart }
+
+/// What the tool was asked to do.
+enum Command: Equatable, Sendable {
+    case request(Invocation)
+    case help(topic: String?)
+    case man
+    case completions(Shell)
+    case version
+}
+
+/// The shells that completions exist for.
+enum Shell: String, CaseIterable, Sendable { case bash, zsh, fish }

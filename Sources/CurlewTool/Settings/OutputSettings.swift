@@ -1,0 +1,76 @@
+/// What is printed, and how.
+struct OutputSettings: Equatable, Sendable {
+    /// The parts that were asked for; nil leaves it to where the output goes.
+    var parts: Set<OutputPart>?
+    var printsHops = false
+    /// How often `--verbose` was given.
+    var verbosity = 0
+    var pretty: Pretty?
+    var isStreaming = false
+    var file: String?
+    /// 1 mutes output, 2 warnings too.
+    var quietness = 0
+    var mode: Mode = .send
+    var harFile: String?
+    var drawsTiming = false
+
+    enum Mode: Equatable, Sendable { case send, offline, curl }
+
+    /// The parts to print, given where they go.
+    func effectiveParts(isTerminal: Bool) -> Set<OutputPart> {
+        if let parts { return parts }
+        switch mode {
+        case .offline: return [.requestHead, .requestBody]
+        case .send, .curl: return isTerminal ? [.responseHead, .responseBody] : [.responseBody]
+        }
+    }
+
+    func effectivePretty(isTerminal: Bool, noColorInEnvironment: Bool) -> Pretty {
+        let chosen = pretty ?? (isTerminal ? .all : .none)
+        return pretty == nil && noColorInEnvironment ? chosen.withoutColors : chosen
+    }
+}
+
+/// One letter of `--print`.
+enum OutputPart: Character, CaseIterable, Sendable {
+    case requestHead = "H"
+    case requestBody = "B"
+    case responseHead = "h"
+    case responseBody = "b"
+    case metadata = "m"
+
+    static func parse(_ letters: String, for flag: String) throws(UsageError) -> Set<OutputPart> {
+        var parts: Set<OutputPart> = []
+        for letter in letters {
+            guard let part = OutputPart(rawValue: letter) else {
+                throw UsageError(
+                    "\(flag): '\(letter)' is none of H, B, h, b, m",
+                    hint: "H and B are the request's head and body, h and b the response's, m the metadata."
+                )
+            }
+            parts.insert(part)
+        }
+        return parts
+    }
+}
+
+/// The values of `--pretty`.
+enum Pretty: String, Equatable, Sendable {
+    case all, colors, format, none
+
+    var hasColors: Bool {
+        switch self {
+        case .all, .colors: true
+        case .format, .none: false
+        }
+    }
+
+    var isFormatted: Bool {
+        switch self {
+        case .all, .format: true
+        case .colors, .none: false
+        }
+    }
+
+    var withoutColors: Pretty { isFormatted ? .format : .none }
+}

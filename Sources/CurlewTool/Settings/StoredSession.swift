@@ -1,0 +1,85 @@
+/// What `--session` keeps between calls, as JSON: headers, cookies, credentials.
+struct StoredSession: Equatable, Sendable {
+    struct Cookie: Equatable, Sendable {
+        var name: String
+        var value: String
+        var domain: String
+        var path: String
+        var isSecure = false
+        var isHTTPOnly = false
+        /// Whether only this very host gets it.
+        var isHostOnly = false
+        /// Seconds since 1970; nil ends with the session, which for a file is never.
+        var expires: Double?
+    }
+
+    var headers: [HeaderField] = []
+    var cookies: [Cookie] = []
+    var auth: AuthSettings?
+
+    /// Fields that belong to one body or one validation, and those that have a place of their own.
+    static func isKept(header name: String) -> Bool {
+        let name = name.lowercased()
+        return
+            !(name.hasPrefix("content-") || name.hasPrefix("if-") || name == "cookie" || name == "authorization"
+            || name == "host" || name == "range" || name == "transfer-encoding")
+    }
+
+    // MARK: JSON
+
+    init() {}
+
+    /// nil where the text is JSON but not a session.
+    init?(_ json: JSONValue) {
+        guard case .object = json else { return nil }
+        for field in json["headers"]?.elements ?? [] {
+            guard let name = field["name"]?.text, let value = field["value"]?.text else { return nil }
+            headers.append(HeaderField(name, value))
+        }
+        for entry in json["cookies"]?.elements ?? [] {
+            guard let name = entry["name"]?.text, let value = entry["value"]?.text else { return nil }
+            var cookie = Cookie(
+                name: name, value: value, domain: entry["domain"]?.text ?? "", path: entry["path"]?.text ?? "/")
+            cookie.isSecure = entry["secure"] == .bool(true)
+            cookie.isHTTPOnly = entry["httpOnly"] == .bool(true)
+            cookie.isHostOnly = entry["hostOnly"] == .bool(true)
+            if case .number(let digits)? = entry["expires"] { cookie.expires = Double(digits) }
+            cookies.append(cookie)
+        }
+        if let entry = json["auth"], let type = entry["type"]?.text, let scheme = AuthScheme(rawValue: type) {
+            auth = AuthSettings(
+                scheme: scheme, username: entry["username"]?.text ?? "", secret: entry["secret"]?.text)
+        }
+    }
+
+    var json: JSONValue {
+        var authValue = JSONValue.null
+        if let auth {
+            authValue = .object([
+                "type": .string(auth.scheme.rawValue),
+                "username": .string(auth.username),
+                "secret": auth.secret.map(JSONValue.string) ?? .null,
+            ])
+        }
+        return .object([
+            "__meta__": .object(["about": .string("curlew session"), "version": .number("1")]),
+            "auth": authValue,
+            "cookies": .array(cookies.map(Self.json)),
+            "headers": .array(
+                headers.map { .object(["name": .string($0.name), "value": .string($0.value)]) }),
+        ])
+    }
+
+    private static func json(_ cookie: Cookie) -> JSONValue {
+        .object([
+            "name": .string(cookie.name),
+            "value": .string(cookie.value),
+            "domain": .string(cookie.domain),
+            "path": .string(cookie.path),
+            "secure": .bool(cookie.isSecure),
+            "httpOnly": .bool(cookie.isHTTPOnly),
+            "hostOnly": .bool(cookie.isHostOnly),
+            "expires": cookie.expires.map { .number(Amount.fixed($0, digits: 0)) } ?? .null,
+        ])
+    }
+}

@@ -1,0 +1,5 @@
+/// The `curlew` command.
+@main
+struct Tool {
+    static func main() {}
+}

@@ -1,0 +1,51 @@
+/// `curlew --help`, from the option table.
+enum HelpText {
+    static let usageLines = [
+        "curlew [METHOD] URL [ITEM...] [OPTION...]",
+        "curlew --download URL... [OPTION...]",
+        "curlew help [TOPIC] | man | completions SHELL",
+    ]
+
+    static func overview(width: Int = 80) -> String {
+        let width = max(50, min(width, 100))
+        var lines = ["curlew: send an HTTP request and show the answer", "", "Usage:"]
+        lines += usageLines.map { "  " + $0 }
+        lines += ["", "Items:"]
+        for row in Topics.items { lines += entry(row.form, row.meaning, indent: 2, column: 22, width: width) }
+        for group in OptionGroup.allCases {
+            lines += ["", "\(group.rawValue):"]
+            for spec in OptionTable.all where spec.group == group {
+                lines += entry(label(spec), spec.help, indent: 2, column: 26, width: width)
+            }
+        }
+        lines.append("")
+        lines += TextWrap.lines(
+            "Every option can be taken back with '--no-' before its name. What follows '--' is never an option.",
+            width: width
+        )
+        let topics = Topics.all.map(\.name).joined(separator: ", ")
+        lines += TextWrap.lines("'curlew help TOPIC' tells more about: \(topics).", width: width)
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    /// One option in full, for `curlew help --follow` and `curlew help follow`.
+    static func option(_ spec: OptionSpec, width: Int = 80) -> String {
+        let lines = [label(spec)] + TextWrap.lines(spec.help, width: max(40, width - 4)).map { "    " + $0 }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    static func label(_ spec: OptionSpec) -> String {
+        let short = spec.short.map { "-\($0), " } ?? ""
+        let value = spec.value.map { " \($0.placeholder)" } ?? ""
+        return short + spec.names.map { "--" + $0 }.joined(separator: ", ") + value
+    }
+
+    private static func entry(_ label: String, _ text: String, indent: Int, column: Int, width: Int) -> [String] {
+        let margin = String(repeating: " ", count: indent)
+        let body = TextWrap.lines(text, width: max(20, width - column))
+        let padding = String(repeating: " ", count: column)
+        guard label.count + indent + 2 <= column else { return [margin + label] + body.map { padding + $0 } }
+        let first = margin + label + String(repeating: " ", count: column - indent - label.count) + body[0]
+        return [first] + body.dropFirst().map { padding + $0 }
+    }
+}

@@ -1,0 +1,120 @@
+/// The pages of `curlew help TOPIC`; the man page shows them too.
+struct Topic: Sendable {
+    let name: String
+    let title: String
+    /// Paragraphs. A line that begins with two spaces is shown as it is.
+    let lines: [String]
+}
+
+enum Topics {
+    static let items: [(form: String, meaning: String)] = [
+        ("key=value", "A text in the body: a member of the JSON object, or a form field."),
+        ("key:=json", "Any JSON value in the body: port:=80, flags:='[1, 2]', on:=true."),
+        ("key==value", "A parameter in the URL's query."),
+        ("Header:value", "A header field. 'Header:' leaves out one that is sent by itself, 'Header;' sends it empty."),
+        ("name@path", "A file in a form; 'name@path;type=text/plain' says what it is. '@path' alone is the body."),
+        ("key=@path", "As key=value, the value being read from a file; likewise key:=@path, key==@path, Header:@path."),
+    ]
+
+    static let all: [Topic] = [itemsTopic, nestedTopic, urlTopic, outputTopic, downloadTopic, sessionTopic, exitTopic]
+
+    static func topic(_ name: String) -> Topic? { all.first { $0.name == name } }
+
+    private static let itemsTopic = Topic(
+        name: "items",
+        title: "Request items",
+        lines: items.flatMap { ["  \($0.form)", "      \($0.meaning)"] } + [
+            "",
+            "A backslash before : ; = @ takes the character's meaning away: 'a\\:b=c' has the key 'a:b'. A backslash "
+                + "before anything else stays.",
+            "When there is something to send, the method is POST unless one is given.",
+        ]
+    )
+
+    private static let nestedTopic = Topic(
+        name: "nested",
+        title: "Nested JSON keys",
+        lines: [
+            "Brackets in the key of = and := items build nested JSON:",
+            "",
+            "  user[name]=Ada            {\"user\": {\"name\": \"Ada\"}}",
+            "  tags[]=a tags[]=b         {\"tags\": [\"a\", \"b\"]}",
+            "  points[1][x]:=3           {\"points\": [null, {\"x\": 3}]}",
+            "  []:=1 []:=2               [1, 2]",
+            "  a\\[b\\]=1                  {\"a[b]\": \"1\"}",
+            "  a[\\1]=x                   {\"a\": {\"1\": \"x\"}}",
+            "",
+            "Form fields are sent with their brackets as they are.",
+        ]
+    )
+
+    private static let urlTopic = Topic(
+        name: "urls",
+        title: "URLs",
+        lines: [
+            "The scheme may be left out (http, or what --default-scheme says), and so may localhost:",
+            "",
+            "  example.org/x             http://example.org/x",
+            "  :8080/x                   http://localhost:8080/x",
+            "  :/x or /x                 http://localhost/x",
+            "  ://example.org            http://example.org",
+            "",
+            "Characters that cannot stand in a URL are percent-encoded; what is encoded stays as it is.",
+        ]
+    )
+
+    private static let outputTopic = Topic(
+        name: "output",
+        title: "Output",
+        lines: [
+            "On a terminal the response's head and body are shown with colours, JSON is indented, binary data is not "
+                + "shown, and control characters that the server sent are written as \\x1b.",
+            "In a pipe or a file the body alone is written, byte for byte.",
+            "--print chooses the parts: H and B are the request's head and body, h and b the response's, m how long it "
+                + "took. NO_COLOR in the environment switches colours off.",
+            "Event streams (text/event-stream) and NDJSON are shown while they arrive; --stream does so for all bodies.",
+        ]
+    )
+
+    private static let downloadTopic = Topic(
+        name: "download",
+        title: "Downloads",
+        lines: [
+            "The file's name is what --output says, or what the server suggests, or the end of the URL. A file that "
+                + "exists is not overwritten unless --output names it.",
+            "While it grows the file is called NAME.part. Ctrl-C and broken connections leave it there, with what is "
+                + "needed to go on in NAME.part.resume; --continue picks it up, and begins again if the file has "
+                + "changed on the server.",
+            "Several URLs are fetched at the same time, one bar each. --segments fetches one file in several parts.",
+        ]
+    )
+
+    private static let sessionTopic = Topic(
+        name: "sessions",
+        title: "Sessions",
+        lines: [
+            "--session NAME keeps headers, cookies and credentials in "
+                + "$XDG_CONFIG_HOME/curlew/sessions/HOST/NAME.json, readable by you alone. Content-* and If-* headers "
+                + "are not kept. --session-read-only uses a session and leaves it as it is."
+        ]
+    )
+
+    private static let exitTopic = Topic(
+        name: "exit",
+        title: "Exit codes",
+        lines: ExitStatus.allCases.map { status in
+            let number = String(status.rawValue)
+            return "  " + number + String(repeating: " ", count: 5 - number.count) + status.meaning
+        }
+    )
+}
+
+extension Topic {
+    func text(width: Int = 80) -> String {
+        var out = [title, ""]
+        for line in lines {
+            out += line.isEmpty || line.hasPrefix("  ") ? [line] : TextWrap.lines(line, width: max(40, min(width, 100)))
+        }
+        return out.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,3 +1,0 @@
-import Curlew
-
-print("curlew")

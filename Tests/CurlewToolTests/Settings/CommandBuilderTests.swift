@@ -1,0 +1,160 @@
+import Testing
+
+@testable import CurlewTool
+
+@Suite("A command line becomes a command")
+struct CommandBuilderTests {
+    private func invocation(_ words: String...) throws -> Invocation {
+        guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
+            throw UsageError("not a request: \(words)")
+        }
+        return invocation
+    }
+
+    @Test func tellsMethodFromURL() throws {
+        #expect(try invocation("example.org").method == nil)
+        #expect(try invocation("example.org").urls == ["example.org"])
+        #expect(try invocation("PUT", "example.org").method == "PUT")
+        #expect(try invocation("put", "example.org").method == "PUT")
+        #expect(try invocation("BREW", "example.org").method == "BREW")
+        // A host of letters only is no method, though it looks like one.
+        let local = try invocation("localhost", "a=1")
+        #expect(local.method == nil)
+        #expect(local.urls == ["localhost"])
+        #expect(local.items.map(\.key) == ["a"])
+    }
+
+    @Test func takesSeveralURLsForDownloadsOnly() throws {
+        let many = try invocation("--download", "http://a/1", "https://b/2", "X-A:1", "c.org/3", ":8080/4")
+        #expect(many.urls == ["http://a/1", "https://b/2", "c.org/3", ":8080/4"])
+        #expect(many.items.map(\.key) == ["X-A"])
+        #expect(throws: UsageError.self) { try invocation("http://a/1", "http://b/2") }
+        #expect(throws: UsageError.self) { try invocation("-d", "-o", "f", "http://a/1", "http://b/2") }
+    }
+
+    @Test func readsCommands() throws {
+        #expect(try CommandBuilder.command(for: ["--version"]) == .version)
+        #expect(try CommandBuilder.command(for: ["--help"]) == .help(topic: nil))
+        #expect(try CommandBuilder.command(for: ["help"]) == .help(topic: nil))
+        #expect(try CommandBuilder.command(for: ["help", "items"]) == .help(topic: "items"))
+        #expect(try CommandBuilder.command(for: ["man"]) == .man)
+        #expect(try CommandBuilder.command(for: ["completions", "zsh"]) == .completions(.zsh))
+        #expect(throws: UsageError.self) { try CommandBuilder.command(for: ["completions", "csh"]) }
+        #expect(throws: UsageError.self) { try CommandBuilder.command(for: ["completions"]) }
+        #expect(throws: UsageError.self) { try CommandBuilder.command(for: []) }
+    }
+
+    @Test func lastOfContradictingOptionsWins() throws {
+        #expect(try invocation("-h", "-b", "x").output.parts == [.responseBody])
+        #expect(try invocation("-j", "-f", "x").body.kind == .form)
+        #expect(try invocation("-f", "--no-form", "x").body.kind == nil)
+        #expect(try invocation("-x", "x").body.compression == .ifSmaller)
+        #expect(try invocation("-xx", "x").body.compression == .always)
+    }
+
+    @Test func verboseGrows() throws {
+        #expect(try invocation("-v", "x").output.parts == Set(OutputPart.allCases).subtracting([.metadata]))
+        #expect(try invocation("-vv", "x").output.parts == Set(OutputPart.allCases))
+        #expect(try invocation("-v", "x").output.printsHops)
+    }
+
+    @Test func readsCredentialsInAnyOrder() throws {
+        let expected = AuthSettings(scheme: .digest, username: "u", secret: "p:q")
+        #expect(try invocation("-a", "u:p:q", "-A", "digest", "x").auth == expected)
+        #expect(try invocation("-A", "digest", "-a", "u:p:q", "x").auth == expected)
+        let token = AuthSettings(scheme: .bearer, username: "", secret: "t:1")
+        #expect(try invocation("-a", "t:1", "-A", "bearer", "x").auth == token)
+        #expect(try invocation("-A", "bearer", "-a", "t:1", "x").auth == token)
+        #expect(try invocation("-a", "u", "x").auth == AuthSettings(scheme: .basic, username: "u", secret: nil))
+        #expect(try invocation("-a", "u:", "x").auth == AuthSettings(scheme: .basic, username: "u", secret: ""))
+    }
+
+    @Test func readsNetworkSettings() throws {
+        let network = try invocation(
+            "--timeout=0", "--connect-timeout=500ms", "-F", "--max-redirects", "3", "--retry=2", "--limit-rate", "1k",
+            "--proxy", "none", "--resolve", "Example.org:443:127.0.0.1", "--resolve", "v6:80:[::1]", "--http-version",
+            "2",
+            "x"
+        ).network
+        #expect(network.timeout == .some(.none))
+        #expect(network.connectTimeout == .some(.milliseconds(500)))
+        #expect(network.follows)
+        #expect(network.maximumRedirects == 3)
+        #expect(network.retries == 2)
+        #expect(network.rateLimit == 1024)
+        #expect(network.proxy == NetworkSettings.ProxySetting.none)
+        #expect(network.overrides == ["example.org:443": ["127.0.0.1"], "v6:80": ["::1"]])
+        #expect(network.httpVersion == .http2)
+    }
+
+    @Test(arguments: [
+        ("http://p:1", "http://p:1"), ("p:1", "http://p:1"), ("http:http://p:1", "http://p:1"),
+        ("https:socks5://p:1", "socks5://p:1"), ("socks5h://p", "socks5h://p"),
+    ])
+    func readsProxies(_ text: String, _ expected: String) throws {
+        #expect(try invocation("--proxy", text, "x").network.proxy == .url(expected))
+    }
+
+    @Test(arguments: [
+        ["--proxy", "ftp://p", "x"], ["--resolve", "a:b:c", "x"], ["--resolve", "a:80", "x"], ["--pin", "abc", "x"],
+        ["--print", "hz", "x"], ["--segments", "0", "x"], ["--segments", "17", "x"], ["--checksum", "sha256:12", "x"],
+        ["--checksum", "crc:12", "x"], ["--boundary", "a b", "x"], ["--cert-key", "k", "x"],
+        ["--raw", "a", "x", "b=c"],
+        ["-c", "--segments", "2", "x"], ["--max-redirects", "-1", "x"], ["--default-scheme", "ftp", "x"], ["-v"],
+    ])
+    func refuses(_ words: [String]) {
+        #expect(throws: UsageError.self) { try CommandBuilder.command(for: words) }
+    }
+
+    @Test func choosesWhatToPrint() throws {
+        #expect(OutputSettings().effectiveParts(isTerminal: true) == [.responseHead, .responseBody])
+        #expect(OutputSettings().effectiveParts(isTerminal: false) == [.responseBody])
+        #expect(
+            try invocation("--offline", "x").output.effectiveParts(isTerminal: false) == [.requestHead, .requestBody])
+        #expect(OutputSettings().effectivePretty(isTerminal: true, noColorInEnvironment: true) == .format)
+        #expect(OutputSettings().effectivePretty(isTerminal: false, noColorInEnvironment: false) == Pretty.none)
+        var explicit = OutputSettings()
+        explicit.pretty = .all
+        #expect(explicit.effectivePretty(isTerminal: false, noColorInEnvironment: true) == .all)
+    }
+}
+
+@Suite("Session files")
+struct SessionTests {
+    @Test func survivesARoundTrip() throws {
+        var session = StoredSession()
+        session.headers = [HeaderField("X-A", "1"), HeaderField("Accept", "*/*")]
+        session.auth = AuthSettings(scheme: .basic, username: "u", secret: "p\"\n")
+        session.cookies = [
+            StoredSession.Cookie(
+                name: "a", value: "b", domain: "x.org", path: "/", isSecure: true, expires: 1_900_000_000),
+            StoredSession.Cookie(name: "c", value: "", domain: "x.org", path: "/p", isHTTPOnly: true, isHostOnly: true),
+        ]
+        let text = JSONWriter.indented(session.json)
+        #expect(StoredSession(try JSONParser.parse(text)) == session)
+    }
+
+    @Test(arguments: ["[]", "1", #"{"headers":[{"name":"a"}]}"#, #"{"cookies":[{"name":1}]}"#])
+    func refusesWhatIsNoSession(_ text: String) throws {
+        #expect(StoredSession(try JSONParser.parse(text)) == nil)
+    }
+
+    @Test func findsTheFile() throws {
+        #expect(
+            try SessionPath.path(name: "me", host: "Example.org", environment: ["XDG_CONFIG_HOME": "/c"])
+                == "/c/curlew/sessions/example.org/me.json")
+        #expect(
+            try SessionPath.path(name: "me", host: "::1", environment: ["HOME": "/h"])
+                == "/h/.config/curlew/sessions/__1/me.json")
+        #expect(try SessionPath.path(name: "./s.json", host: "x", environment: [:]) == "./s.json")
+        #expect(SessionPath.folder("..") == "_")
+        #expect(SessionPath.folder("../x") == ".._x")
+        #expect(throws: UsageError.self) { try SessionPath.path(name: "me", host: "x", environment: [:]) }
+        #expect(throws: UsageError.self) { try SessionPath.path(name: "..", host: "x", environment: ["HOME": "/h"]) }
+    }
+
+    @Test(arguments: [("Accept", true), ("Content-Type", false), ("If-Match", false), ("Cookie", false), ("X-Y", true)])
+    func keepsWhatBelongsToTheSession(_ name: String, _ isKept: Bool) {
+        #expect(StoredSession.isKept(header: name) == isKept)
+    }
+}

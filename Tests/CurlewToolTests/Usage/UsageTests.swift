@@ -1,0 +1,47 @@
+import Testing
+
+@testable import CurlewTool
+
+@Suite("Help, man page and completions")
+struct UsageTests {
+    @Test func helpNamesEveryOptionAndFits() {
+        let text = HelpText.overview(width: 80)
+        for spec in OptionTable.all { #expect(text.contains(HelpText.label(spec))) }
+        #expect(text.split(separator: "\n").allSatisfy { $0.count <= 80 })
+    }
+
+    @Test(arguments: Topics.all.map(\.name))
+    func topicsFit(_ name: String) throws {
+        let topic = try #require(Topics.topic(name))
+        #expect(topic.text(width: 80).split(separator: "\n").allSatisfy { $0.count <= 100 })
+    }
+
+    @Test func manPageNamesEveryOption() {
+        let text = ManPage.text(version: "1.0")
+        for spec in OptionTable.all { #expect(text.contains("\\fB" + ManPage.escaped(spec.flag) + "\\fR")) }
+        #expect(text.hasPrefix(".\\\""))
+        for status in ExitStatus.allCases { #expect(text.contains(ManPage.escaped(status.meaning))) }
+    }
+
+    @Test(arguments: Shell.allCases)
+    func completionsNameEveryOption(_ shell: Shell) {
+        let script = Completions.script(for: shell)
+        for spec in OptionTable.all {
+            #expect(script.contains(shell == .fish ? "-l \(spec.name)" : spec.flag))
+            for word in spec.value?.words ?? [] { #expect(script.contains(word)) }
+        }
+    }
+
+    @Test func exitCodesFollowTheStatus() {
+        #expect(ExitStatus.checking(200, follows: false) == .success)
+        #expect(ExitStatus.checking(301, follows: false) == .redirection)
+        #expect(ExitStatus.checking(304, follows: true) == .success)
+        #expect(ExitStatus.checking(404, follows: false) == .clientError)
+        #expect(ExitStatus.checking(503, follows: true) == .serverError)
+    }
+
+    @Test(arguments: [("a b c", 3, ["a b", "c"]), ("", 5, [""]), ("abcdef", 3, ["abcdef"]), ("a  b", 9, ["a b"])])
+    func wraps(_ text: String, _ width: Int, _ expected: [String]) {
+        #expect(TextWrap.lines(text, width: width) == expected)
+    }
+}
