@@ -91,6 +91,11 @@ def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str,
     text += server(f"127.0.0.1:{ports['NGINX_IDLE']}", "keepalive_timeout 250ms;")
     text += server(f"127.0.0.1:{ports['NGINX_TLS']} ssl http2 backlog=8192", tls_any, pairs["good"])
     text += server(f"127.0.0.1:{ports['NGINX_TLS_HTTP1']} ssl backlog=8192", tls_any, pairs["good"])
+    # No resumption: each connection pays for a whole handshake.
+    text += server(
+        f"127.0.0.1:{ports['NGINX_TLS_NO_RESUMPTION']} ssl backlog=8192",
+        "ssl_protocols TLSv1.2 TLSv1.3;\nssl_session_cache off;\nssl_session_tickets off;", pairs["good"],
+    )
     for name in ("expired", "not_yet_valid", "wrong_host", "unknown_ca", "self_signed", "incomplete_chain", "revoked"):
         text += server(f"127.0.0.1:{ports['NGINX_' + name.upper()]} ssl http2", tls_any, pairs[name])
     text += server(
@@ -107,7 +112,7 @@ def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str,
 
 
 PORTS = [
-    "NGINX", "NGINX_IDLE", "NGINX_TLS", "NGINX_TLS_HTTP1", "NGINX_EXPIRED", "NGINX_NOT_YET_VALID", "NGINX_WRONG_HOST",
-    "NGINX_UNKNOWN_CA", "NGINX_SELF_SIGNED", "NGINX_INCOMPLETE_CHAIN", "NGINX_REVOKED", "NGINX_CLIENT_CERTIFICATE",
-    "NGINX_TLS13", "NGINX_TLS10",
+    "NGINX", "NGINX_IDLE", "NGINX_TLS", "NGINX_TLS_HTTP1", "NGINX_TLS_NO_RESUMPTION", "NGINX_EXPIRED",
+    "NGINX_NOT_YET_VALID", "NGINX_WRONG_HOST", "NGINX_UNKNOWN_CA", "NGINX_SELF_SIGNED", "NGINX_INCOMPLETE_CHAIN",
+    "NGINX_REVOKED", "NGINX_CLIENT_CERTIFICATE", "NGINX_TLS13", "NGINX_TLS10",
 ]

@@ -1,0 +1,30 @@
+// swift-tools-version: 6.1
+import PackageDescription
+
+// Measures Curlew from the outside. A package of its own, so that a plain `swift build` needs none of it;
+// `make bench` (scripts/bench) builds it in release mode, beside C/limit.c, and runs everything.
+let strict: [SwiftSetting] = [
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+]
+
+let package = Package(
+    name: "Benchmarks",
+    dependencies: [.package(name: "Curlew", path: "..")],
+    targets: [
+        .target(name: "BenchmarkSupport", swiftSettings: strict),
+        .executableTarget(
+            name: "bench-engine",
+            dependencies: ["BenchmarkSupport", .product(name: "CurlewTransport", package: "Curlew")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "bench-session",
+            dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
+            swiftSettings: strict
+        ),
+        .executableTarget(name: "bench-urlsession", dependencies: ["BenchmarkSupport"], swiftSettings: strict),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,53 @@
+public import Foundation
+
+/// What to measure. The same command line as C/limit.c: `MODE URL name=value…`.
+public struct Options: Sendable {
+    public enum Mode: String, Sendable {
+        /// Small responses, `in-flight` at a time, for some seconds.
+        case get
+        /// A response that is thrown away as it comes.
+        case download
+        /// A file as the body.
+        case upload
+        /// As many requests as are in flight, all at once, once.
+        case hold
+    }
+
+    public var mode: Mode
+    public var url: String
+    public var inFlight = 1
+    public var seconds = 2.0
+    public var warmUp = 0.3
+    /// A fixed number of requests instead of a time.
+    public var count: Int?
+    public var file: URL?
+    public var usesHTTP2 = false
+    /// A new connection for each request.
+    public var closes = false
+
+    public init?(_ arguments: [String]) {
+        guard arguments.count >= 3, let mode = Mode(rawValue: arguments[1]) else { return nil }
+        self.mode = mode
+        url = arguments[2]
+        for argument in arguments.dropFirst(3) {
+            let parts = argument.split(separator: "=", maxSplits: 1).map(String.init)
+            guard parts.count == 2 else { return nil }
+            switch parts[0] {
+            case "in-flight": inFlight = Int(parts[1]) ?? 1
+            case "seconds": seconds = Double(parts[1]) ?? 2
+            case "warm-up": warmUp = Double(parts[1]) ?? 0.3
+            case "count": count = Int(parts[1])
+            case "file": file = URL(fileURLWithPath: parts[1])
+            case "http2": usesHTTP2 = parts[1] == "1"
+            case "close": closes = parts[1] == "1"
+            default: return nil
+            }
+        }
+        if mode == .hold { count = inFlight }
+    }
+
+    public static let usage = """
+        MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1]
+        MODE: get download upload hold
+        """
+}

@@ -1,0 +1,103 @@
+public import Foundation
+
+/// A client under measurement: how it makes one request of the mode it was made for.
+public protocol Client: Sendable {
+    static var name: String { get }
+    init(options: Options, tally: Tally) throws
+    /// Carries out the `number`th request, to `url`, or throws.
+    func run(_ url: URL, number: Int) async throws
+}
+
+/// What went wrong where the client itself did not throw.
+public struct UnexpectedAnswer: Error, CustomStringConvertible {
+    public let description: String
+
+    public init(_ description: String) { self.description = description }
+}
+
+/// Measures `client` as the command line says and prints one line of JSON.
+public func measure<C: Client>(_ client: C.Type) async {
+    guard let options = Options(CommandLine.arguments) else {
+        FileHandle.standardError.write(Data("\(C.name) \(Options.usage)\n".utf8))
+        exit(2)
+    }
+    ProcessFigures.raiseDescriptorLimit()
+    let tally = Tally(count: options.count)
+    // Detached: the main actor would be hopped to after each request otherwise.
+    let task = Task.detached {
+        do {
+            let client = try C(options: options, tally: tally)
+            await measured(client, options: options, tally: tally)
+        } catch {
+            FileHandle.standardError.write(Data("\(C.name): \(error)\n".utf8))
+            exit(1)
+        }
+    }
+    await task.value
+}
+
+private func measured<C: Client>(_ client: C, options: Options, tally: Tally) async {
+    let rssBefore = ProcessFigures.status("VmRSS")
+    let clock = ContinuousClock()
+    var began = clock.now
+    var cpuBefore = ProcessFigures.cpuSeconds
+    let isTimed = options.count == nil
+    if !isTimed { tally.begin() }
+
+    let work = Task.detached {
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<options.inFlight {
+                group.addTask { await worker(client, options: options, tally: tally) }
+            }
+        }
+    }
+    if isTimed {
+        try? await clock.sleep(for: .seconds(options.warmUp))
+        tally.begin()
+        began = clock.now
+        cpuBefore = ProcessFigures.cpuSeconds
+        try? await clock.sleep(for: .seconds(options.seconds))
+    } else {
+        await work.value
+    }
+    let cpu = ProcessFigures.cpuSeconds - cpuBefore
+    let elapsed = clock.now - began
+    report(client: C.name, values: tally.end(), elapsed: elapsed.inSeconds, cpu: cpu, rssBefore: rssBefore)
+    // What still runs is of no interest.
+    exit(0)
+}
+
+private func worker<C: Client>(_ client: C, options: Options, tally: Tally) async {
+    let clock = ContinuousClock()
+    while let number = tally.next() {
+        // A URL of its own for each, as in real use.
+        guard let url = URL(string: "\(options.url)?\(number)") else { return }
+        let began = clock.now
+        do {
+            try await client.run(url, number: number)
+            tally.succeeded(after: (clock.now - began).inSeconds)
+        } catch {
+            tally.failed(error)
+        }
+    }
+}
+
+private func report(client: String, values: Tally.Values, elapsed: Double, cpu: Double, rssBefore: Int) {
+    let error = (values.firstError ?? "").filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
+    let fields: [(String, String)] = [
+        ("client", "\"\(client)\""), ("requests", "\(values.succeeded)"), ("failures", "\(values.failed)"),
+        ("seconds", "\(elapsed)"), ("cpu", "\(cpu)"), ("bytes", "\(values.bytes)"),
+        ("rss_before_kb", "\(rssBefore)"), ("rss_peak_kb", "\(ProcessFigures.status("VmHWM"))"),
+        ("threads", "\(ProcessFigures.status("Threads"))"),
+        ("latency_us", "\(values.latency / Double(max(1, values.succeeded)) * 1_000_000)"),
+        ("error", "\"\(error.prefix(300))\""),
+    ]
+    print("{" + fields.map { "\"\($0.0)\": \($0.1)" }.joined(separator: ", ") + "}")
+    fflush(nil)
+}
+
+extension Duration {
+    fileprivate var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,6 @@
+internal import BenchmarkSupport
+
+@main
+struct Main {
+    static func main() async { await measure(EngineClient.self) }
+}

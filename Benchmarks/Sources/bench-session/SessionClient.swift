@@ -1,0 +1,42 @@
+internal import BenchmarkSupport
+internal import Curlew
+internal import Foundation
+
+/// The whole library, as people use it.
+struct SessionClient: Client {
+    static var name: String { "session" }
+
+    private let options: Options
+    private let tally: Tally
+    private let session: Session
+
+    init(options: Options, tally: Tally) throws {
+        self.options = options
+        self.tally = tally
+        let inFlight = options.inFlight
+        let usesHTTP2 = options.usesHTTP2
+        session = Session(
+            configuration: SessionConfiguration {
+                $0.httpVersion = usesHTTP2 ? .http2 : .http1_1
+                $0.maximumConnectionsPerHost = max(6, inFlight)
+                $0.maximumConnections = max(256, inFlight)
+                $0.proxy = .none
+            }
+        )
+    }
+
+    func run(_ url: URL, number: Int) async throws {
+        let headers: HTTPHeaders? = options.closes ? ["Connection": "close"] : nil
+        switch options.mode {
+        case .get, .hold:
+            tally.add(bytes: try await session.request(url, headers: headers).data().count)
+        case .download:
+            for try await chunk in session.streamRequest(url, headers: headers).chunks { tally.add(bytes: chunk.count) }
+        case .upload:
+            guard let file = options.file else { throw UnexpectedAnswer("no file") }
+            _ = try await session.upload(file, to: url, method: .put, headers: headers).data()
+            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
+            tally.add(bytes: size ?? 0)
+        }
+    }
+}

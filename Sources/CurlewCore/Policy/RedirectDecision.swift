@@ -1,0 +1,84 @@
+package import Foundation
+
+/// What is to be done with a response that may be a redirect.
+package enum RedirectAction: Sendable {
+    /// It is the answer.
+    case deliver
+    case follow(Redirect)
+    case refuse(CurlewError)
+}
+
+/// The next request of a redirect chain, told as changes to the one before it.
+package struct Redirect: Sendable, Equatable {
+    package var url: URL
+    package var method: HTTPMethod
+    /// Names of headers that must not go along: the request's own ones and the session's.
+    package var headersToRemove: [String]
+    package var dropsBody: Bool
+}
+
+/// The request that a response answers, as far as redirects depend on it.
+package struct RedirectOrigin: Sendable {
+    package var url: URL
+    package var method: HTTPMethod
+    package var hasBody: Bool
+    package var isBodyReplayable: Bool
+    /// Redirects followed before this response.
+    package var hops: Int
+
+    package init(url: URL, method: HTTPMethod, body: BodySource, hops: Int) {
+        self.url = url
+        self.method = method
+        if case .none = body { hasBody = false } else { hasBody = true }
+        isBodyReplayable = body.isReplayable
+        self.hops = hops
+    }
+}
+
+extension RedirectPolicy {
+    /// The rules of RFC 9110, 15.4 and of the Fetch standard.
+    package func action(for head: ResponseHead, answering origin: RedirectOrigin) -> RedirectAction {
+        guard HTTPStatus(head.status).isRedirect, let location = head.headers.value(for: "Location"),
+            !location.utf8.allSatisfy(ASCII.isBlank)
+        else { return .deliver }
+
+        func refuse(_ code: CurlewError.Code, _ reason: String) -> RedirectAction {
+            .refuse(
+                CurlewError(code, phase: .redirect, reason: reason, url: origin.url, responseCode: head.status))
+        }
+        guard origin.hops < limit else {
+            return refuse(.tooManyRedirects, "more than \(limit) redirects")
+        }
+        guard let url = RedirectLocation.resolve(location, against: origin.url) else {
+            return refuse(.redirectRefused, "the redirect leads to no http or https URL")
+        }
+        let leavesTLS = origin.url.scheme?.lowercased() == "https" && url.scheme?.lowercased() == "http"
+        guard !leavesTLS || allowsInsecure else {
+            return refuse(.redirectRefused, "the redirect leads from https to http")
+        }
+
+        let method = Self.method(after: head.status, for: origin.method)
+        let dropsBody = method != origin.method
+        if !dropsBody, origin.hasBody, !origin.isBodyReplayable {
+            return refuse(.bodyUnavailable, "the redirect needs the body again, which cannot be read twice")
+        }
+        var removed = dropsBody ? Self.bodyHeaders : []
+        if !RedirectLocation.isSameOrigin(origin.url, url) { removed += Self.secretHeaders + sensitiveHeaders }
+        return .follow(Redirect(url: url, method: method, headersToRemove: removed, dropsBody: dropsBody))
+    }
+
+    private static func method(after status: Int, for method: HTTPMethod) -> HTTPMethod {
+        switch status {
+        case 301, 302: method == .post ? .get : method
+        case 303: method == .head ? .head : .get
+        default: method
+        }
+    }
+
+    private static let secretHeaders = ["Authorization", "Cookie", "Proxy-Authorization", "Host"]
+
+    private static let bodyHeaders = [
+        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location",
+        "Content-Disposition", "Content-MD5", "Transfer-Encoding", "Expect",
+    ]
+}

@@ -1,0 +1,85 @@
+package import Foundation
+
+/// `Location` headers: a URL reference that may have characters that no URL has.
+package enum RedirectLocation {
+    /// The absolute http or https URL that `location` leads to from `base`; nil where there is none. It
+    /// inherits the base's fragment, and loses credentials that point to another origin.
+    package static func resolve(_ location: String, against base: URL) -> URL? {
+        let trimmed = String(decoding: ASCII.trimmingBlanks(Array(location.utf8)[...]), as: UTF8.self)
+        guard let url = URL(string: escaped(trimmed), relativeTo: base)?.absoluteURL,
+            let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
+            let host = url.host(percentEncoded: true), !host.isEmpty,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return nil }
+        if parts.percentEncodedFragment == nil {
+            parts.percentEncodedFragment = base.fragment(percentEncoded: true)
+        }
+        if !isSameOrigin(base, url) {
+            parts.user = nil
+            parts.password = nil
+        }
+        return parts.url
+    }
+
+    /// Scheme, host and port are the same.
+    package static func isSameOrigin(_ lhs: URL, _ rhs: URL) -> Bool {
+        lhs.scheme?.lowercased() == rhs.scheme?.lowercased() && port(of: lhs) == port(of: rhs)
+            && lhs.host(percentEncoded: true)?.lowercased() == rhs.host(percentEncoded: true)?.lowercased()
+    }
+
+    private static func port(of url: URL) -> Int? {
+        url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
+    }
+
+    /// Escapes what may not stand in a URL, and nothing that is escaped already. The authority is left to
+    /// the URL parser, which knows international names.
+    private static func escaped(_ location: String) -> String {
+        let bytes = Array(location.utf8)
+        let authority = authorityRange(of: bytes)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        for (index, byte) in bytes.enumerated() {
+            if authority.contains(index) || isAllowed(byte) || isEscape(bytes, at: index) {
+                result.append(byte)
+            } else {
+                result.append(UInt8(ascii: "%"))
+                result.append(ASCII.upperHexDigits[Int(byte >> 4)])
+                result.append(ASCII.upperHexDigits[Int(byte & 15)])
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    /// What stands after `//` at the start or after a scheme, up to the path.
+    private static func authorityRange(of bytes: [UInt8]) -> Range<Int> {
+        let slash = UInt8(ascii: "/")
+        var start = 0
+        if let colon = bytes.firstIndex(of: UInt8(ascii: ":")), bytes[..<colon].allSatisfy(isSchemeByte) {
+            start = colon + 1
+        }
+        guard start + 1 < bytes.count, bytes[start] == slash, bytes[start + 1] == slash else { return 0..<0 }
+        let first = start + 2
+        let end = bytes[first...].firstIndex { [slash, UInt8(ascii: "?"), UInt8(ascii: "#")].contains($0) }
+        return first..<(end ?? bytes.count)
+    }
+
+    private static func isSchemeByte(_ byte: UInt8) -> Bool {
+        ASCII.isAlpha(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "-")
+            || byte == UInt8(ascii: ".")
+    }
+
+    private static func isEscape(_ bytes: [UInt8], at index: Int) -> Bool {
+        bytes[index] == UInt8(ascii: "%") && index + 2 < bytes.count && ASCII.isHexDigit(bytes[index + 1])
+            && ASCII.isHexDigit(bytes[index + 2])
+    }
+
+    private static func isAllowed(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\""), UInt8(ascii: "%"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\\"),
+            UInt8(ascii: "^"), UInt8(ascii: "`"), UInt8(ascii: "{"), UInt8(ascii: "|"), UInt8(ascii: "}"):
+            false
+        default:
+            byte > 0x20 && byte < 0x7F
+        }
+    }
+}

@@ -1,0 +1,30 @@
+/// The total clock of a request: it runs through retries, redirects and waits.
+package struct TimeoutBudget: Sendable, Equatable {
+    package let started: ContinuousClock.Instant
+    /// nil is no limit.
+    package let total: Duration?
+
+    package init(total: Duration?, started: ContinuousClock.Instant) {
+        self.total = total
+        self.started = started
+    }
+
+    /// What is left; never negative. nil without a limit.
+    package func remaining(at now: ContinuousClock.Instant) -> Duration? {
+        total.map { max($0 - (now - started), .zero) }
+    }
+
+    package func isExhausted(at now: ContinuousClock.Instant) -> Bool { remaining(at: now) == .zero }
+
+    /// Whether a wait of that length would end in time.
+    package func allows(_ wait: Duration, at now: ContinuousClock.Instant) -> Bool {
+        remaining(at: now).map { wait < $0 } ?? true
+    }
+
+    /// The clocks of an attempt that begins now: its total is what is left.
+    package func limiting(_ timeouts: Timeouts, at now: ContinuousClock.Instant) -> Timeouts {
+        var limited = timeouts
+        limited.total = remaining(at: now)
+        return limited
+    }
+}

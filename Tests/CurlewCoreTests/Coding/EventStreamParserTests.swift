@@ -1,0 +1,58 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Event stream parser", .timeLimit(.minutes(1)))
+struct EventStreamParserTests {
+    @Test("events come out the same at every split")
+    func everySplit() throws {
+        let stream = Data(
+            "\u{FEFF}: hi\r\nid: 7\r\nevent: e\r\nretry: 250\r\ndata: a\r\ndata: ü\r\n\r\ndata\r\rid\ndata: b\n\n".utf8)
+        let expected = [
+            ServerSentEvent(id: "7", event: "e", data: "a\nü", retry: .milliseconds(250)),
+            ServerSentEvent(id: "7", data: ""),
+            ServerSentEvent(data: "b"),
+        ]
+        for first in 0...stream.count {
+            for second in first...stream.count {
+                var parser = EventStreamParser(maximumEventSize: 1000)
+                var events: [ServerSentEvent] = []
+                for chunk in [stream[..<first], stream[first..<second], stream[second...]] {
+                    events += try parser.events(in: Data(chunk))
+                }
+                #expect(events == expected, "cut at \(first) and \(second)")
+            }
+        }
+    }
+
+    @Test(
+        "an event above the maximum is refused",
+        arguments: ["data: 0123456789\n\n", "data: 01234\ndata: 56789\n\n", "data: 0123456789", ": 01234567890\n"])
+    func limit(text: String) {
+        var parser = EventStreamParser(maximumEventSize: 12)
+        let error = #expect(throws: CurlewError.self) { try parser.events(in: Data(text.utf8)) }
+        #expect(error?.code == .limitExceeded)
+    }
+
+    @Test("the last event id is carried over from the connection before")
+    func carriedOver() throws {
+        var parser = EventStreamParser(maximumEventSize: 100, lastEventID: "41")
+        let events = try parser.events(in: Data("data: x\n\nid: 42\n\n".utf8))
+        #expect(events == [ServerSentEvent(id: "41", data: "x")])
+        #expect(parser.lastEventID == "42")
+    }
+
+    @Test("an event without its blank line, and its id, are dropped")
+    func unfinished() throws {
+        var parser = EventStreamParser(maximumEventSize: 100)
+        #expect(try parser.events(in: Data("id: 1\ndata: x\n".utf8)).isEmpty)
+        #expect(parser.lastEventID == nil)
+    }
+
+    @Test("a retry that is no number is ignored", arguments: ["", "x", "1 0", "-5", "99999999999999999999"])
+    func badRetry(value: String) throws {
+        var parser = EventStreamParser(maximumEventSize: 100)
+        _ = try parser.events(in: Data("retry: \(value)\n\n".utf8))
+        #expect(parser.reconnectionTime == nil)
+    }
+}

@@ -1,0 +1,65 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Line splitter", .timeLimit(.minutes(1)))
+struct LineSplitterTests {
+    static let table: [(String, [String])] = [
+        ("", []),
+        ("a", ["a"]),
+        ("a\n", ["a"]),
+        ("a\nb", ["a", "b"]),
+        ("a\r\nb\r\n", ["a", "b"]),
+        ("\n\n", ["", ""]),
+        ("\r\n\r\nx", ["", "", "x"]),
+        ("a\rb\n", ["a\rb"]),
+        ("a\r", ["a\r"]),
+        ("a\r\r\n", ["a\r"]),
+        ("grüße 🐦\nzwei\n", ["grüße 🐦", "zwei"]),
+    ]
+
+    @Test("lines come out the same at every split", arguments: table)
+    func everySplit(text: String, expected: [String]) throws {
+        let bytes = Data(text.utf8)
+        for first in 0...bytes.count {
+            for second in first...bytes.count {
+                var splitter = LineSplitter(maximumLength: 100)
+                var lines: [String] = []
+                for chunk in [bytes[..<first], bytes[first..<second], bytes[second...]] {
+                    lines += try splitter.lines(in: Data(chunk))
+                }
+                if let last = try splitter.lastLine() { lines.append(last) }
+                #expect(lines == expected, "cut at \(first) and \(second)")
+            }
+        }
+    }
+
+    @Test("a line above the maximum is refused, one at the maximum is not", arguments: 0...6)
+    func limit(cut: Int) throws {
+        for (text, fits) in [
+            ("abcd\nx", true), ("abcd\r\n", true), ("abcde\n", false), ("abcde", false), ("abcd\r", false),
+        ] {
+            let bytes = Data(text.utf8)
+            let middle = min(cut, bytes.count)
+            var splitter = LineSplitter(maximumLength: 4)
+            var code: CurlewError.Code?
+            do throws(CurlewError) {
+                _ = try splitter.lines(in: Data(bytes[..<middle]))
+                _ = try splitter.lines(in: Data(bytes[middle...]))
+                _ = try splitter.lastLine()
+            } catch { code = error.code }
+            #expect(code == (fits ? nil : .limitExceeded), "\(text.debugDescription) cut at \(middle)")
+        }
+    }
+
+    @Test("lines before one that is too long are still given")
+    func linesBeforeTheError() {
+        var splitter = LineSplitter(maximumLength: 3)
+        var lines: [Int] = []
+        let bytes = Array("ab\nabcdef\n".utf8)
+        #expect(throws: CurlewError.self) {
+            try bytes.withUnsafeBytes { try splitter.split($0) { lines.append($0.count) } }
+        }
+        #expect(lines == [2])
+    }
+}

@@ -1,0 +1,158 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Redirect policy", .timeLimit(.minutes(1)))
+struct RedirectPolicyTests {
+    static func decide(
+        _ location: String?,
+        from base: String = "https://a.test/dir/page?q#frag",
+        status: Int = 302,
+        method: HTTPMethod = .get,
+        body: BodySource = .none,
+        hops: Int = 0,
+        policy: RedirectPolicy = RedirectPolicy()
+    ) throws -> RedirectAction {
+        var head = ResponseHead(status: status)
+        if let location { head.headers.append(name: "location", value: location) }
+        let url = try #require(URL(string: base))
+        return policy.action(for: head, answering: RedirectOrigin(url: url, method: method, body: body, hops: hops))
+    }
+
+    static let targets: [(String, String)] = [
+        ("next", "https://a.test/dir/next#frag"),
+        ("/next#own", "https://a.test/next#own"),
+        ("//b.test/x", "https://b.test/x#frag"),
+        ("?r=1", "https://a.test/dir/page?r=1#frag"),
+        ("../../up", "https://a.test/up#frag"),
+        ("  /blank around  ", "https://a.test/blank%20around#frag"),
+        ("/ä%C3%A4%zz", "https://a.test/%C3%A4%C3%A4%25zz#frag"),
+        ("/a|b\"c<d>{e}^`", "https://a.test/a%7Cb%22c%3Cd%3E%7Be%7D%5E%60#frag"),
+        ("\\\\evil.test\\x", "https://a.test/dir/%5C%5Cevil.test%5Cx#frag"),
+        ("HTTPS://B.test/", "HTTPS://B.test/#frag"),
+        ("https://user:secret@b.test/", "https://b.test/#frag"),
+        ("https://user:secret@a.test/x", "https://user:secret@a.test/x#frag"),
+        ("https://b.test:8443", "https://b.test:8443#frag"),
+    ]
+
+    @Test("Location is resolved against the request's URL", arguments: targets)
+    func resolution(location: String, expected: String) throws {
+        guard case .follow(let next) = try Self.decide(location) else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(next.url.absoluteString == expected)
+    }
+
+    @Test(
+        "what leads to no http URL is refused",
+        arguments: [
+            "ftp://a.test/", "data:,x", "javascript:alert(1)", "file:///etc/passwd", "https:///nowhere", "http://",
+        ])
+    func refused(location: String) throws {
+        guard case .refuse(let error) = try Self.decide(location) else {
+            Issue.record("\(location) is not refused")
+            return
+        }
+        #expect(error.code == .redirectRefused)
+        #expect(!error.description.contains("passwd"))
+    }
+
+    @Test("https to http is refused unless allowed")
+    func insecure() throws {
+        guard case .refuse(let error) = try Self.decide("http://a.test/") else {
+            Issue.record("followed")
+            return
+        }
+        #expect(error.code == .redirectRefused)
+        guard case .follow(let next) = try Self.decide("http://a.test/", policy: .init(allowsInsecure: true)) else {
+            Issue.record("refused")
+            return
+        }
+        #expect(next.headersToRemove.contains("Authorization"))
+    }
+
+    @Test("a response without a usable Location is the answer", arguments: [nil, "", "  "] as [String?])
+    func delivered(location: String?) throws {
+        guard case .deliver = try Self.decide(location) else {
+            Issue.record("not delivered")
+            return
+        }
+    }
+
+    @Test("other statuses are the answer", arguments: [200, 300, 304, 305, 306, 404])
+    func statuses(status: Int) throws {
+        guard case .deliver = try Self.decide("/x", status: status) else {
+            Issue.record("not delivered")
+            return
+        }
+    }
+
+    static let methods: [(Int, HTTPMethod, HTTPMethod)] = [
+        (301, .post, .get), (302, .post, .get), (303, .post, .get), (307, .post, .post), (308, .post, .post),
+        (301, .put, .put), (302, .delete, .delete), (303, .put, .get), (303, .head, .head), (302, .head, .head),
+        (303, .query, .get), (302, .query, .query), (307, .query, .query), (303, .get, .get),
+    ]
+
+    @Test("methods change as RFC 9110 says, and the body goes with the method", arguments: methods)
+    func method(status: Int, before: HTTPMethod, after: HTTPMethod) throws {
+        guard case .follow(let next) = try Self.decide("/x", status: status, method: before, body: .data(Data([1])))
+        else {
+            Issue.record("not followed")
+            return
+        }
+        #expect(next.method == after)
+        #expect(next.dropsBody == (before != after))
+        #expect(next.headersToRemove.contains("Content-Type") == next.dropsBody)
+    }
+
+    @Test("a body that cannot be sent again is an error only where it is needed again")
+    func oneShotBody() throws {
+        let body = BodySource.stream(OneShot())
+        guard case .refuse(let error) = try Self.decide("/x", status: 307, method: .post, body: body) else {
+            Issue.record("followed")
+            return
+        }
+        #expect(error.code == .bodyUnavailable)
+        guard case .follow = try Self.decide("/x", status: 303, method: .post, body: body) else {
+            Issue.record("refused")
+            return
+        }
+    }
+
+    @Test(
+        "the redirect above the limit is refused",
+        arguments: [(0, 0, true), (1, 0, false), (1, 1, true), (20, 19, false)])
+    func limit(limit: Int, hops: Int, isRefused: Bool) throws {
+        let action = try Self.decide("/x", hops: hops, policy: RedirectPolicy(limit: limit))
+        if case .refuse(let error) = action {
+            #expect(isRefused && error.code == .tooManyRedirects)
+        } else {
+            #expect(!isRefused)
+        }
+    }
+
+    static let crossings: [(String, Bool)] = [
+        ("/x", false), ("https://A.TEST:443/x", false), ("https://a.test:444/", true), ("https://b.test/", true),
+        ("https://sub.a.test/", true),
+    ]
+
+    @Test("secrets are dropped where the origin changes", arguments: crossings)
+    func secrets(location: String, areDropped: Bool) throws {
+        let policy = RedirectPolicy(sensitiveHeaders: ["X-Token"])
+        guard case .follow(let next) = try Self.decide(location, policy: policy) else {
+            Issue.record("not followed")
+            return
+        }
+        let expected = areDropped ? ["Authorization", "Cookie", "Proxy-Authorization", "Host", "X-Token"] : []
+        #expect(next.headersToRemove == expected)
+    }
+}
+
+private final class OneShot: BodyStream {
+    let isReplayable = false
+    func open(waker: any BodyWaker) {}
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
+    func rewind() -> Bool { false }
+    func close() {}
+}

@@ -1,0 +1,81 @@
+internal import CurlewCore
+internal import Testing
+
+@Suite("Backoff, retry budget, total clock", .timeLimit(.minutes(1)))
+struct RetryTimingTests {
+    static let delays: [(Backoff, Int, Double)] = [
+        (Backoff(jitter: .none), 0, 0.5), (Backoff(jitter: .none), 1, 1), (Backoff(jitter: .none), 3, 4),
+        (Backoff(jitter: .none), 50, 60), (Backoff(jitter: .none), 10_000, 60), (Backoff(jitter: .none), -3, 0.5),
+        (Backoff(base: 0, jitter: .none), 4, 0.5), (Backoff(scale: -1, jitter: .none), 4, 0),
+        (Backoff(scale: .nan, jitter: .none), 4, 0), (Backoff(scale: .infinity, jitter: .none), 4, 60),
+    ]
+
+    @Test("the delay grows exponentially up to the maximum", arguments: delays)
+    func exponential(backoff: Backoff, retry: Int, seconds: Double) {
+        var generator = SystemRandomNumberGenerator()
+        let delay = backoff.delay(beforeRetry: retry, using: &generator)
+        #expect(delay == .seconds(seconds))
+    }
+
+    @Test("full jitter takes anything from nothing to the delay")
+    func jitter() {
+        var zeros = Fixed(value: 0)
+        var ones = Fixed(value: .max)
+        let backoff = Backoff()
+        let least = backoff.delay(beforeRetry: 2, using: &zeros)
+        let most = backoff.delay(beforeRetry: 2, using: &ones)
+        #expect(least == .zero)
+        #expect(most > .milliseconds(1999) && most <= .seconds(2))
+    }
+
+    @Test("Retry-After is the least, and is cut at the maximum")
+    func retryAfter() {
+        var zeros = Fixed(value: 0)
+        let backoff = Backoff(maximum: .seconds(10))
+        let delays = [3, 3600].map { backoff.delay(beforeRetry: 0, retryAfter: .seconds($0), using: &zeros) }
+        #expect(delays == [.seconds(3), .seconds(10)])
+    }
+
+    @Test("the budget lets a burst through, then a part of the requests, then what time adds")
+    func budget() {
+        let start = ContinuousClock.now
+        var budget = RetryBudget(ratio: 0.5, minimumPerSecond: 1, capacity: 3, now: start)
+        var answers = (0..<5).map { _ in budget.retryWanted(at: start) }
+        #expect(answers == [true, true, true, false, false])
+
+        answers = []
+        for _ in 0..<2 {
+            budget.requestStarted(at: start)
+            answers.append(budget.retryWanted(at: start))
+        }
+        answers.append(budget.retryWanted(at: start + .milliseconds(900)))
+        answers.append(budget.retryWanted(at: start + .milliseconds(1100)))
+        // A clock that goes back gives nothing, and never more than the capacity comes together.
+        answers.append(budget.retryWanted(at: start))
+        #expect(answers == [false, true, false, true, false])
+        answers = (0..<5).map { _ in budget.retryWanted(at: start + .seconds(900)) }
+        #expect(answers == [true, true, true, false, false])
+    }
+
+    @Test("the total clock runs through everything")
+    func total() {
+        let start = ContinuousClock.now
+        let budget = TimeoutBudget(total: .seconds(10), started: start)
+        #expect(budget.remaining(at: start + .seconds(4)) == .seconds(6))
+        #expect(budget.remaining(at: start + .seconds(40)) == .zero)
+        #expect(!budget.isExhausted(at: start + .seconds(9)))
+        #expect(budget.isExhausted(at: start + .seconds(10)))
+        #expect(budget.allows(.seconds(5), at: start + .seconds(4)))
+        #expect(!budget.allows(.seconds(6), at: start + .seconds(4)))
+        #expect(budget.limiting(Timeouts(), at: start + .seconds(4)).total == .seconds(6))
+
+        let endless = TimeoutBudget(total: nil, started: start)
+        #expect(endless.remaining(at: start) == nil && !endless.isExhausted(at: start + .seconds(1_000_000)))
+        #expect(endless.allows(.seconds(1_000_000), at: start))
+    }
+}
+
+private struct Fixed: RandomNumberGenerator {
+    let value: UInt64
+    mutating func next() -> UInt64 { value }
+}
