@@ -1,1 +1,105 @@
 public import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// Carries exchanges out over libcurl: one loop thread, any number of exchanges at a time.
+///
+///     let transport = CurlTransport()
+///     let outcome = try await transport.perform(request, sink: sink)
+///
+/// Dropping the last reference ends the thread and closes every connection; `shutdown` does the closing
+/// earlier. A configuration that the running libcurl cannot honour shows at the first `perform`.
+public final class CurlTransport: Transport {
+    private let configuration: TransportConfiguration
+    private let capabilities: Capabilities
+    private let engine: Result<TransferEngine, CurlewError>
+    private let published = Lock(TransportStatistics())
+    private let defaultHeaders = DefaultHeaderLists()
+
+    public init(configuration: TransportConfiguration = TransportConfiguration()) {
+        self.configuration = configuration
+        capabilities = .current
+        engine = Self.makeEngine(configuration, capabilities, published)
+    }
+
+    private static func makeEngine(
+        _ configuration: TransportConfiguration,
+        _ capabilities: Capabilities,
+        _ published: Lock<TransportStatistics>
+    ) -> Result<TransferEngine, CurlewError> {
+        do throws(CurlewError) {
+            let settings = try EngineSettings(configuration, .current(capabilities))
+            guard let engine = TransferEngine(settings, published: published) else {
+                throw CurlewError(
+                    .`internal`,
+                    phase: .creation,
+                    reason: "no descriptor, thread or libcurl handle is left for a transport"
+                )
+            }
+            return .success(engine)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    /// Counters as of the loop's last turn, readable from any thread.
+    public var statistics: TransportStatistics { published.withLock { $0 } }
+
+    public func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome
+    {
+        let transfer: ActiveTransfer
+        do throws(CurlewError) {
+            transfer = try makeTransfer(request, sink)
+        } catch {
+            var error = error
+            if error.url == nil { error.url = request.url }
+            error.attempt = request.attempt
+            throw error
+        }
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                transfer.continuation = continuation
+                transfer.start()
+            }
+        } onCancel: {
+            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
+        }
+        switch transfer.result {
+        case .success(let outcome): return outcome
+        case .failure(let error): throw error
+        case nil: throw transfer.makeError(.`internal`, "the exchange ended without a result")
+        }
+    }
+
+    private func makeTransfer(_ request: TransferRequest, _ sink: any TransferSink) throws(CurlewError)
+        -> ActiveTransfer
+    {
+        let engine = try engine.get()
+        let upload = try UploadSource.make(request.body)
+        let plan = try RequestPlan(
+            request,
+            configuration: configuration,
+            capabilities: capabilities,
+            bodyLength: upload?.length
+        )
+        var headers: HeaderList?
+        if plan.sharesDefaultHeaders, let defaults = request.defaultHeaders {
+            headers = try defaultHeaders.list(for: defaults)
+        }
+        if !plan.headerLines.isEmpty { headers = HeaderList(lines: plan.headerLines, rest: headers) }
+        return ActiveTransfer(
+            request: request,
+            plan: plan,
+            sink: sink,
+            headers: headers,
+            upload: upload,
+            loop: engine.loop
+        )
+    }
+
+    /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
+    public func shutdown() async {
+        guard case .success(let engine) = engine else { return }
+        await engine.close()
+    }
+}

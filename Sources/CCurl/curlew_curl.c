@@ -1,1 +1,0 @@
-#include "curlew_curl.h"

@@ -1,0 +1,84 @@
+#include "curlew_tls.h"
+#include <openssl/crypto.h>
+#include <openssl/ssl.h>
+#include <openssl/x509.h>
+#include <pthread.h>
+#include <string.h>
+#include <unistd.h>
+
+static int verdict_index = -1, key_log_index = -1;
+
+void curlew_openssl_keep_at_exit(void) {
+    OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+    verdict_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    key_log_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+}
+
+void *curlew_tls_connection(CURL *easy) {
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+    return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
+
+const char *curlew_tls_version(const void *ssl) { return SSL_get_version(ssl); }
+const char *curlew_tls_cipher(const void *ssl) { return SSL_get_cipher_name((const SSL *)ssl); }
+long curlew_tls_verify_result(const void *ssl) { return SSL_get_verify_result(ssl); }
+
+static int give(X509 *certificate, void *context, void (*take)(void *, const unsigned char *, size_t)) {
+    unsigned char *der = NULL;
+    int length = i2d_X509(certificate, &der);
+    if (length <= 0) return 0;
+    take(context, der, (size_t)length);
+    OPENSSL_free(der);
+    return 1;
+}
+
+int curlew_tls_each_certificate(const void *ssl, void *context,
+                                void (*take)(void *, const unsigned char *, size_t)) {
+    STACK_OF(X509) *chain = SSL_get_peer_cert_chain(ssl);
+    int given = 0;
+    if (chain && sk_X509_num(chain) > 0) {
+        for (int index = 0; index < sk_X509_num(chain); index++) given += give(sk_X509_value(chain, index), context, take);
+        return given;
+    }
+    // A resumed session may have kept the server's own certificate only.
+    X509 *own = SSL_get_peer_certificate((const SSL *)ssl);
+    if (own) {
+        given = give(own, context, take);
+        X509_free(own);
+    }
+    return given;
+}
+
+long curlew_tls_verdict(const void *ssl) { return (long)(intptr_t)SSL_get_ex_data(ssl, verdict_index); }
+void curlew_tls_set_verdict(void *ssl, long verdict) { SSL_set_ex_data(ssl, verdict_index, (void *)(intptr_t)verdict); }
+
+void *curlew_tls_store_create(const char *file, const char *directory) {
+    X509_STORE *store = X509_STORE_new();
+    if (!store) return NULL;
+    int loaded = file || directory ? X509_STORE_load_locations(store, file, directory) : X509_STORE_set_default_paths(store);
+    if (loaded == 1) return store;
+    X509_STORE_free(store);
+    return NULL;
+}
+
+void curlew_tls_store_free(void *store) { X509_STORE_free(store); }
+void curlew_tls_context_use_store(void *ssl_ctx, void *store) { SSL_CTX_set1_cert_store(ssl_ctx, store); }
+
+static void log_key(const SSL *ssl, const char *line) {
+    intptr_t fd = (intptr_t)SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), key_log_index) - 1;
+    char text[512];
+    size_t length = strlen(line);
+    if (fd < 0 || length >= sizeof text) return;
+    memcpy(text, line, length);
+    text[length] = '\n';
+    ssize_t ignored = write((int)fd, text, length + 1);
+    (void)ignored;
+}
+
+void curlew_tls_context_log_keys(void *ssl_ctx, int fd) {
+    SSL_CTX_set_ex_data(ssl_ctx, key_log_index, (void *)(intptr_t)(fd + 1));
+    SSL_CTX_set_keylog_callback(ssl_ctx, log_key);
+}
+
+const char *curlew_tls_verify_text(long verify_result) { return X509_verify_cert_error_string(verify_result); }

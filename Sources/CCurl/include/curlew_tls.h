@@ -1,0 +1,30 @@
+// The questions that only libssl can answer, asked through CURLINFO_TLS_SSL_PTR.
+#ifndef CURLEW_TLS_H
+#define CURLEW_TLS_H
+#include <curl/curl.h>
+#include <stddef.h>
+
+// Keeps OpenSSL from tearing itself down at exit while other threads still use it.
+void curlew_openssl_keep_at_exit(void);
+
+// The connection's SSL*, or NULL where there is none or the backend is not OpenSSL.
+void *curlew_tls_connection(CURL *easy);
+// Static strings.
+const char *curlew_tls_version(const void *ssl);
+const char *curlew_tls_cipher(const void *ssl);
+long curlew_tls_verify_result(const void *ssl);
+// Certificates in DER, the server's own first: calls `take` for each. Returns their number.
+int curlew_tls_each_certificate(const void *ssl, void *context,
+                                void (*take)(void *context, const unsigned char *der, size_t length));
+// A verdict that lives and dies with the connection: 0 none yet, otherwise what was stored.
+long curlew_tls_verdict(const void *ssl);
+void curlew_tls_set_verdict(void *ssl, long verdict);
+
+// One parsed trust store for all connections. NULL paths mean the system's own.
+void *curlew_tls_store_create(const char *file, const char *directory);
+void curlew_tls_store_free(void *store);
+void curlew_tls_context_use_store(void *ssl_ctx, void *store);
+// Appends NSS key log lines to the descriptor.
+void curlew_tls_context_log_keys(void *ssl_ctx, int fd);
+const char *curlew_tls_verify_text(long verify_result);
+#endif

@@ -1,0 +1,40 @@
+/// What the libcurl that runs in this process can do.
+///
+/// It may be newer or older than the one Curlew was compiled against, so ask it and not the header.
+public struct Capabilities: Sendable, Hashable {
+    /// `7.88.1`
+    public var version: String
+    /// Major, minor and patch in one comparable number: `0x075801`.
+    public var versionNumber: Int
+    /// libcurl's names: `HTTP2`, `HTTP3`, `brotli`, `zstd`, `UnixSockets`, `HTTPS-proxy`, …
+    public var features: Set<String>
+    public var protocols: Set<String>
+    /// `OpenSSL/3.0.15`; nil without TLS.
+    public var tlsBackend: String?
+    /// Whether name servers can be chosen.
+    public var hasCustomResolver: Bool
+
+    public init(
+        version: String,
+        versionNumber: Int,
+        features: Set<String>,
+        protocols: Set<String>,
+        tlsBackend: String?,
+        hasCustomResolver: Bool
+    ) {
+        self.version = version
+        self.versionNumber = versionNumber
+        self.features = features
+        self.protocols = protocols
+        self.tlsBackend = tlsBackend
+        self.hasCustomResolver = hasCustomResolver
+    }
+
+    /// Whether the library is that version or a later one.
+    public func isAtLeast(_ major: Int, _ minor: Int, _ patch: Int) -> Bool {
+        versionNumber >= major << 16 | minor << 8 | patch
+    }
+
+    /// Whether libssl can be asked about libcurl's connections.
+    public var usesOpenSSL: Bool { tlsBackend?.hasPrefix("OpenSSL/") == true }
+}

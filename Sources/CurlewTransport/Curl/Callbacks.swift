@@ -1,0 +1,118 @@
+internal import CCurl
+internal import CurlewCore
+internal import Glibc
+
+/// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
+/// for getinfo. All run on the loop thread, inside `curl_multi_*` or `curl_easy_pause`.
+enum Callbacks {
+    // SAFETY of every `transfer(of:)` and `book(of:)`: the data pointer is a CurlEasy or a TransferBook,
+    // both of which outlive the handle that calls back.
+
+    @inline(__always)
+    private static func transfer(of data: UnsafeMutableRawPointer?) -> ActiveTransfer? {
+        guard let data else { return nil }
+        // SAFETY: see above.
+        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.transfer }
+    }
+
+    @inline(__always)
+    private static func book(of data: UnsafeMutableRawPointer?) -> TransferBook? {
+        guard let data else { return nil }
+        // SAFETY: see above.
+        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.book }
+    }
+
+    private static let header: curl_write_callback = { bytes, size, count, data in
+        guard let transfer = transfer(of: data), let book = book(of: data) else { return 0 }
+        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return transfer.received(line: line, book) ? line.count : 0
+    }
+
+    private static let body: curl_write_callback = { bytes, size, count, data in
+        guard let transfer = transfer(of: data), let book = book(of: data) else { return 0 }
+        let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        return switch transfer.received(body: chunk, book) {
+        case .taken: chunk.count
+        case .paused: Int(CURL_WRITEFUNC_PAUSE)
+        case .refused: 0
+        }
+    }
+
+    private static let read: curl_read_callback = { bytes, size, count, data in
+        guard let transfer = transfer(of: data), let book = book(of: data) else { return Int(CURL_READFUNC_ABORT) }
+        let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
+        return switch transfer.fill(buffer, book) {
+        case .bytes(let count): count
+        case .end: 0
+        case .pending: Int(CURL_READFUNC_PAUSE)
+        case .failed: Int(CURL_READFUNC_ABORT)
+        }
+    }
+
+    private static let seek: curl_seek_callback = { data, offset, origin in
+        guard let transfer = transfer(of: data), origin == SEEK_SET, let upload = transfer.upload else {
+            return CURL_SEEKFUNC_FAIL
+        }
+        return upload.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
+    }
+
+    private static let prerequest: curlew_prereq_callback = { data, _, _, _, _ in
+        guard let transfer = transfer(of: data), let book = book(of: data) else { return CURL_PREREQFUNC_ABORT }
+        return transfer.mayBeSent(book) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    }
+
+    private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
+        guard let transfer = transfer(of: data), let book = book(of: data) else { return 0 }
+        transfer.connectionStarted(book)
+        return 0
+    }
+
+    private static let openSocket: curl_opensocket_callback = { data, _, address in
+        guard let transfer = transfer(of: data), let book = book(of: data), let address else {
+            return CURL_SOCKET_BAD
+        }
+        transfer.connectionStarted(book)
+        return book.openSocket(for: transfer, address)
+    }
+
+    // Called without a transfer too, when a cached connection is closed.
+    private static let closeSocket: curl_closesocket_callback = { data, fd in
+        guard let data else { return close(fd) }
+        // SAFETY: CLOSESOCKETDATA is the book, see above.
+        return Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.closeSocket(fd) }
+    }
+
+    private static let context: curl_ssl_ctx_callback = { _, context, data in
+        guard let context, let data else { return CURLE_ABORTED_BY_CALLBACK }
+        // SAFETY: SSL_CTX_DATA is the trust material, which the book keeps.
+        Unmanaged<TrustMaterial>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.prepare(context) }
+        return CURLE_OK
+    }
+
+    /// Sets every callback of a handle that is new or was reset.
+    static func install(
+        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, book: UnsafeMutableRawPointer
+    ) {
+        curlew_set_write(handle, CURLOPT_HEADERFUNCTION, header)
+        curlew_set_pointer(handle, CURLOPT_HEADERDATA, easy)
+        curlew_set_write(handle, CURLOPT_WRITEFUNCTION, body)
+        curlew_set_pointer(handle, CURLOPT_WRITEDATA, easy)
+        curlew_set_read(handle, read)
+        curlew_set_pointer(handle, CURLOPT_READDATA, easy)
+        curlew_set_seek(handle, seek)
+        curlew_set_pointer(handle, CURLOPT_SEEKDATA, easy)
+        curlew_set_prereq(handle, prerequest)
+        curlew_set_pointer(handle, .prereqData, easy)
+        curlew_set_resolver_start(handle, resolverStart)
+        curlew_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, easy)
+        curlew_set_opensocket(handle, openSocket)
+        curlew_set_pointer(handle, CURLOPT_OPENSOCKETDATA, easy)
+        curlew_set_closesocket(handle, closeSocket)
+        curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, book)
+    }
+
+    static func installContext(on handle: UnsafeMutableRawPointer, material: TrustMaterial) {
+        curlew_set_ssl_ctx(handle, context)
+        curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(material).toOpaque())  // SAFETY: above
+    }
+}

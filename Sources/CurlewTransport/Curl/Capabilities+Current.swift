@@ -1,0 +1,39 @@
+internal import CCurl
+public import CurlewCore
+
+extension Capabilities {
+    /// Those of the libcurl that runs in this process, asked once.
+    public static let current: Capabilities = {
+        _ = CurlGlobal.isReady
+        guard let info = curlew_version_info()?.pointee else {
+            return Capabilities(
+                version: "", versionNumber: 0, features: [], protocols: [], tlsBackend: nil, hasCustomResolver: false)
+        }
+        return Capabilities(
+            version: info.version.map { String(cString: $0) } ?? "",
+            versionNumber: Int(info.version_num),
+            features: Set(featureBits.filter { Int(info.features) & 1 << $0.bit != 0 }.map(\.name)),
+            protocols: names(info.protocols),
+            tlsBackend: info.ssl_version.map { String(cString: $0) },
+            hasCustomResolver: info.ares_num != 0
+        )
+    }()
+
+    // curl_version_info(3), CURL_VERSION_*: the bits exist since long before the list of names (7.87).
+    private static let featureBits: [(bit: Int, name: String)] = [
+        (0, "IPv6"), (2, "SSL"), (3, "libz"), (4, "NTLM"), (7, "AsynchDNS"), (8, "SPNEGO"), (9, "Largefile"),
+        (10, "IDN"), (13, "TrackMemory"), (14, "TLS-SRP"), (16, "HTTP2"), (17, "GSS-API"), (18, "Kerberos"),
+        (19, "UnixSockets"), (20, "PSL"), (21, "HTTPS-proxy"), (22, "MultiSSL"), (23, "brotli"), (24, "alt-svc"),
+        (25, "HTTP3"), (26, "zstd"), (28, "HSTS"), (29, "gsasl"), (30, "threadsafe"),
+    ]
+
+    private static func names(_ list: UnsafePointer<UnsafePointer<CChar>?>?) -> Set<String> {
+        var result: Set<String> = []
+        var next = list
+        while let pointer = next, let name = pointer.pointee {
+            result.insert(String(cString: name))
+            next = pointer + 1
+        }
+        return result
+    }
+}

@@ -1,0 +1,133 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// One easy handle: made, set up and freed on the loop thread.
+///
+/// It is also what libcurl's callbacks get as their data, so the callbacks are set once and stay valid
+/// from request to request; the transfer that uses it is filled in and taken out.
+final class CurlEasy {
+    // SAFETY: curl_easy_init never gives a handle that another object has; freed in deinit.
+    let handle: UnsafeMutableRawPointer
+    /// The transfer that runs on it. Kept alive by this reference as long as libcurl may call back.
+    var transfer: ActiveTransfer?
+    unowned(unsafe) let book: TransferBook
+    /// Which multi handle it is in, -1 for none.
+    var multi = -1
+
+    private let errorText: UnsafeMutablePointer<CChar>
+    private var appliedSettings: [OptionValue]?
+    private var lists: [HeaderList] = []
+    /// Bytes that libcurl reads in place.
+    private var blobs: [NSData] = []
+
+    // SAFETY: the book outlives its handles: it frees them all before it goes.
+    init?(book: TransferBook) {
+        guard let handle = curl_easy_init() else { return nil }
+        self.handle = handle
+        self.book = book
+        errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorText.pointee = 0
+    }
+
+    deinit {
+        curl_easy_cleanup(handle)
+        errorText.deallocate()
+    }
+
+    /// libcurl's own words about the last failure; empty where it has none.
+    var errorMessage: String { String(cString: errorText) }
+
+    // MARK: Setting up
+
+    /// Makes the handle ready for a plan. `base` is the same for every call.
+    func apply(
+        _ plan: RequestPlan, headers: HeaderList?, base: ConnectionPlan, material: TrustMaterial,
+        share: UnsafeMutableRawPointer?
+    ) -> CURLcode {
+        errorText.pointee = 0
+        if plan.needsOwnHandle || appliedSettings != plan.settings {
+            if appliedSettings != nil { reset() }
+            let code = applyBase(base, material, share)
+            guard code == CURLE_OK else { return code }
+            for value in plan.settings {
+                let code = set(value)
+                guard code == CURLE_OK else { return code }
+            }
+            appliedSettings = plan.needsOwnHandle ? [] : plan.settings
+        }
+        var code = plan.url.withCString { curlew_set_string(handle, CURLOPT_URL, $0) }
+        guard code == CURLE_OK else { return code }
+        code = curlew_set_list(handle, CURLOPT_HTTPHEADER, headers?.head)
+        guard code == CURLE_OK else { return code }
+        switch plan.body {
+        case .none: break
+        // Pointer and length are set by the transfer, which keeps the bytes.
+        case .fields: break
+        case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
+        }
+        return code
+    }
+
+    /// Small bodies are sent from where they are.
+    func setFields(_ bytes: UnsafeRawBufferPointer) -> CURLcode {
+        let code = curlew_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, Int64(bytes.count))
+        guard code == CURLE_OK else { return code }
+        return curlew_set_pointer(handle, CURLOPT_POSTFIELDS, bytes.baseAddress)
+    }
+
+    /// Back to a new handle's options; its connections and caches stay.
+    func reset() {
+        curl_easy_reset(handle)
+        appliedSettings = nil
+        lists.removeAll()
+        blobs.removeAll()
+    }
+
+    /// Whether it may serve an unrelated request after this one.
+    var isReusable: Bool {
+        // A receive buffer once made large stays large.
+        appliedSettings?.contains { $0.option == CURLOPT_BUFFERSIZE } != true
+    }
+
+    private func applyBase(_ base: ConnectionPlan, _ material: TrustMaterial, _ share: UnsafeMutableRawPointer?)
+        -> CURLcode
+    {
+        let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: outlives its handle
+        curlew_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText)
+        curlew_set_pointer(handle, CURLOPT_PRIVATE, own)
+        // TLS sessions belong to the engine: in a handle of libcurl 7 they would serve that handle only.
+        if let share { curlew_set_pointer(handle, CURLOPT_SHARE, share) }
+        Callbacks.install(on: handle, easy: own, book: Unmanaged.passUnretained(book).toOpaque())
+        if material.needsContextCallback { Callbacks.installContext(on: handle, material: material) }
+        for value in base.options {
+            let code = set(value)
+            guard code == CURLE_OK else { return code }
+        }
+        for value in material.options {
+            let code = set(value)
+            guard code == CURLE_OK else { return code }
+        }
+        return CURLE_OK
+    }
+
+    private func set(_ value: OptionValue) -> CURLcode {
+        switch value {
+        case .long(let option, let number): return curlew_set_long(handle, option, number)
+        case .offset(let option, let number): return curlew_set_offset(handle, option, number)
+        case .string(let option, let text):
+            // libcurl does not copy POSTFIELDS; only the empty body is a plan's own.
+            if option == CURLOPT_POSTFIELDS { return curlew_set_string(handle, CURLOPT_COPYPOSTFIELDS, text) }
+            return curlew_set_string(handle, option, text)
+        case .null(let option): return curlew_set_string(handle, option, nil)
+        case .blob(let option, let data):
+            let bytes = data as NSData
+            blobs.append(bytes)
+            return curlew_set_blob(handle, option, bytes.bytes, bytes.length)
+        case .list(let option, let lines):
+            let list = HeaderList(lines: lines)
+            lists.append(list)
+            return curlew_set_list(handle, option, list.head)
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import CCurl
+internal import CurlewCore
+
+/// One multi handle: a set of transfers that share connections, DNS and TLS caches.
+///
+/// Its callbacks only note what libcurl wants; nothing of libcurl is called from within them.
+final class CurlMulti {
+    let handle: UnsafeMutableRawPointer
+    let index: Int
+    /// When libcurl wants to be called without an event.
+    var deadline = LoopInstant.never
+    /// Handles added and not removed.
+    private(set) var count = 0
+    unowned(unsafe) let book: TransferBook
+
+    // SAFETY: the book owns its multis and outlives them.
+    init?(index: Int, book: TransferBook, limits: ConnectionLimits) {
+        guard let handle = curl_multi_init() else { return nil }
+        self.handle = handle
+        self.index = index
+        self.book = book
+        let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: freed in deinit, after which nothing calls
+        curlew_multi_set_socket(
+            handle,
+            { _, fd, what, data, _ in
+                guard let data else { return 0 }
+                // SAFETY: data is the multi, which outlives its handle.
+                let multi = Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue()
+                multi.book.socketWish(fd, what, multi.index)
+                return 0
+            },
+            own
+        )
+        curlew_multi_set_timer(
+            handle,
+            { _, milliseconds, data in
+                guard let data else { return 0 }
+                // SAFETY: as above.
+                let multi = Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue()
+                multi.deadline =
+                    milliseconds < 0
+                    ? .never : multi.book.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+                return 0
+            },
+            own
+        )
+        curlew_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        curlew_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost)
+        curlew_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total)
+        curlew_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total)
+    }
+
+    deinit { curl_multi_cleanup(handle) }
+
+    func add(_ easy: CurlEasy) -> CURLMcode {
+        let code = curl_multi_add_handle(handle, easy.handle)
+        if code == CURLM_OK {
+            count += 1
+            easy.multi = index
+        }
+        return code
+    }
+
+    func remove(_ easy: CurlEasy) {
+        curl_multi_remove_handle(handle, easy.handle)
+        easy.multi = -1
+        count -= 1
+    }
+
+    func socketReady(_ fd: Int32, _ events: Int32) {
+        var running: Int32 = 0
+        curl_multi_socket_action(handle, fd, events, &running)
+    }
+
+    func timerExpired() {
+        var running: Int32 = 0
+        deadline = .never
+        curl_multi_socket_action(handle, -1, 0, &running)
+    }
+}
+
+/// How many connections one multi handle may have.
+struct ConnectionLimits: Equatable, Sendable {
+    var perHost: Int
+    var total: Int
+    /// How many multi handles share the work.
+    var multis: Int
+    /// Whether a host's requests go to more than one of them.
+    var splitsHosts: Bool
+
+    /// libcurl looks for a connection linearly: above about a thousand per handle every request pays.
+    static let connectionsPerMulti = 1000
+
+    init(maximumPerHost: Int, maximumTotal: Int) {
+        let host = min(max(1, maximumPerHost), 1_000_000)
+        let all = min(max(1, maximumTotal), 1_000_000)
+        multis = min(64, (all + Self.connectionsPerMulti - 1) / Self.connectionsPerMulti)
+        total = max(1, all / multis)
+        let reachable = min(host, all)
+        splitsHosts = reachable > total
+        perHost = splitsHosts ? max(1, (reachable + multis - 1) / multis) : host
+    }
+}

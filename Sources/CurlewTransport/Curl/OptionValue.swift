@@ -1,0 +1,43 @@
+internal import CCurl
+internal import Foundation
+
+/// One option of an easy handle with its value: what a plan consists of. Comparable, so that a handle
+/// that already has these values needs no new ones.
+enum OptionValue: Equatable, Sendable {
+    case long(CURLoption, Int)
+    case offset(CURLoption, Int64)
+    case string(CURLoption, String)
+    /// A string option set to NULL, which is not the same as not set.
+    case null(CURLoption)
+    case blob(CURLoption, Data)
+    case list(CURLoption, [String])
+
+    var option: CURLoption {
+        switch self {
+        case .long(let option, _), .offset(let option, _), .string(let option, _), .null(let option),
+            .blob(let option, _), .list(let option, _):
+            option
+        }
+    }
+}
+
+extension OptionValue: CustomStringConvertible {
+    var description: String {
+        let name = curlew_option_name(option).map { String(cString: $0) } ?? "\(option.rawValue)"
+        return switch self {
+        case .long(_, let value): "\(name)=\(value)"
+        case .offset(_, let value): "\(name)=\(value)"
+        case .string(_, let value): "\(name)=\"\(value)\""
+        case .null: "\(name)=NULL"
+        case .blob(_, let data): "\(name)=<\(data.count) bytes>"
+        case .list(_, let lines): "\(name)=[\(lines.joined(separator: ", "))]"
+        }
+    }
+}
+
+extension CURLoption {
+    /// Options that the compiled-against header may not have.
+    static let quickExit = CURLoption(rawValue: UInt32(CURLEW_OPT_QUICK_EXIT))
+    static let protocolsString = CURLoption(rawValue: UInt32(CURLEW_OPT_PROTOCOLS_STR))
+    static let prereqData = CURLoption(rawValue: UInt32(CURLEW_OPT_PREREQDATA))
+}

@@ -1,0 +1,38 @@
+internal import CurlewCore
+internal import Glibc
+
+/// errno values by name.
+enum SystemError {
+    static func native(_ code: Int32) -> CurlewError.NativeCode {
+        CurlewError.NativeCode(number: Int(code), name: strerrorname(code))
+    }
+
+    static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
+
+    private static func strerrorname(_ code: Int32) -> String {
+        switch code {
+        case EACCES: "EACCES"
+        case EADDRINUSE: "EADDRINUSE"
+        case EADDRNOTAVAIL: "EADDRNOTAVAIL"
+        case ECONNREFUSED: "ECONNREFUSED"
+        case ECONNRESET: "ECONNRESET"
+        case EHOSTUNREACH: "EHOSTUNREACH"
+        case EINVAL: "EINVAL"
+        case EIO: "EIO"
+        case EISDIR: "EISDIR"
+        case ELOOP: "ELOOP"
+        case EMFILE: "EMFILE"
+        case ENAMETOOLONG: "ENAMETOOLONG"
+        case ENETUNREACH: "ENETUNREACH"
+        case ENFILE: "ENFILE"
+        case ENOBUFS: "ENOBUFS"
+        case ENOENT: "ENOENT"
+        case ENOMEM: "ENOMEM"
+        case ENOTDIR: "ENOTDIR"
+        case EPERM: "EPERM"
+        case EPIPE: "EPIPE"
+        case ETIMEDOUT: "ETIMEDOUT"
+        default: "errno"
+        }
+    }
+}

@@ -1,0 +1,58 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+/// What a transport's trust stands on outside Swift's memory: a file of roots in memory, a parsed
+/// store, the key log. Freed with the transport's last handle.
+final class TrustMaterial: @unchecked Sendable {
+    // SAFETY: everything is written in init; OpenSSL counts the store's references atomically.
+
+    let options: [OptionValue]
+    private var memoryFile: Int32 = -1
+    private var keyLog: Int32 = -1
+    private var store: UnsafeMutableRawPointer?
+
+    /// Whether handles need the callback that `prepare` serves.
+    var needsContextCallback: Bool { store != nil || keyLog >= 0 }
+
+    init(_ strategy: TrustStrategy, keyLogFile: URL?) throws(CurlewError) {
+        var options: [OptionValue] = []
+        switch strategy {
+        case .libcurlDefault, .cachedBundle, .cachedFile, .directory, .unused: break
+        case .cachedPEM(let data):
+            memoryFile = data.withUnsafeBytes { curlew_memory_file($0.baseAddress, UInt64($0.count)) }
+            guard memoryFile >= 0 else { throw Self.failure("the trusted roots cannot be kept in memory", errno) }
+            options = TLSPlan.file("/proc/self/fd/\(memoryFile)")
+        case .sharedStore(let file):
+            store = curlew_tls_store_create(file, nil)
+            guard store != nil else { throw Self.failure("the trusted roots cannot be read", 0) }
+        }
+        if let keyLogFile {
+            keyLog = open(keyLogFile.path(percentEncoded: false), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
+            guard keyLog >= 0 else { throw Self.failure("the key log cannot be opened", errno) }
+        }
+        self.options = options
+    }
+
+    deinit {
+        if memoryFile >= 0 { close(memoryFile) }
+        if keyLog >= 0 { close(keyLog) }
+        if let store { curlew_tls_store_free(store) }
+    }
+
+    /// Called for each new connection, before its handshake.
+    func prepare(_ context: UnsafeMutableRawPointer) {
+        if let store { curlew_tls_context_use_store(context, store) }
+        if keyLog >= 0 { curlew_tls_context_log_keys(context, keyLog) }
+    }
+
+    private static func failure(_ reason: String, _ code: Int32) -> CurlewError {
+        CurlewError(
+            .tlsFailed,
+            phase: .creation,
+            reason: reason,
+            native: code == 0 ? nil : SystemError.native(code)
+        )
+    }
+}

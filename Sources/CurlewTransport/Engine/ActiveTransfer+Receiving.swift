@@ -1,0 +1,104 @@
+internal import CurlewCore
+internal import Foundation
+
+extension ActiveTransfer {
+    enum BodyAnswer { case taken, paused, refused }
+
+    // MARK: Head
+
+    /// One header line; false ends the transfer.
+    func received(line: UnsafeRawBufferPointer, _ book: TransferBook) -> Bool {
+        guard failure == nil else { return false }
+        let event = collector.take(line, &book.texts)
+        if collector.size > book.settings.maximumHeaderSize {
+            failure = makeError(
+                .limitExceeded, "the response's header is above \(book.settings.maximumHeaderSize) bytes")
+            return false
+        }
+        switch event {
+        case .none:
+            return true
+        case .informational(let head):
+            clocks.receivingStarted(at: book.now)
+            sink.didReceive(informational: head)
+            // After a 1xx the wait for the real response goes on.
+            if upload?.hasEnded ?? true { clocks.requestSent(at: book.now) }
+            return true
+        case .malformed(let reason):
+            failure = makeError(.protocolViolation, reason)
+            return false
+        case .head(let head):
+            clocks.receivingStarted(at: book.now)
+            book.clockChanged(self)
+            if mayBeAnsweredByAnotherRequest(head.status) {
+                deferredHead = head
+                return true
+            }
+            return deliver(head, book)
+        }
+    }
+
+    /// libcurl answers these by itself where it can; whether it does shows only later.
+    private func mayBeAnsweredByAnotherRequest(_ status: Int) -> Bool {
+        switch status {
+        case 401:
+            request.options.authentication != nil || request.url.user() != nil || request.url.password() != nil
+                || head != nil
+        case 407: true
+        case 417: plan.sendsExpect
+        default: false
+        }
+    }
+
+    /// Gives the sink the head it has been waiting for; false ends the transfer.
+    private func deliver(_ head: ResponseHead, _ book: TransferBook) -> Bool {
+        deferredHead = nil
+        self.head = head
+        reportSmallBody()
+        switch sink.didReceive(head: head) {
+        case .proceed: return true
+        case .pause:
+            pauses.sinkPaused = true
+            clocks.held(at: book.now)
+            return true
+        case .abort(let error):
+            failure = error
+            return false
+        }
+    }
+
+    /// A head that was held back turned out to be the final one.
+    func deliverDeferredHead(_ book: TransferBook) -> Bool {
+        guard let deferredHead else { return true }
+        return deliver(deferredHead, book)
+    }
+
+    // MARK: Body
+
+    func received(body chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
+        guard failure == nil, deliverDeferredHead(book) else { return .refused }
+        if pauses.holdsReceiving { return pause(book) }
+        if let limit = request.options.maximumBodySize, deliveredBody + Int64(chunk.count) > Int64(limit) {
+            failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")
+            return .refused
+        }
+        clocks.byteMoved(at: book.now)
+        switch sink.didReceive(body: chunk) {
+        case .proceed:
+            deliveredBody += Int64(chunk.count)
+            return .taken
+        case .pause:
+            pauses.sinkPaused = true
+            return pause(book)
+        case .abort(let error):
+            failure = error
+            return .refused
+        }
+    }
+
+    private func pause(_ book: TransferBook) -> BodyAnswer {
+        pauses.applied |= 1  // CURLPAUSE_RECV
+        clocks.held(at: book.now)
+        return .paused
+    }
+}

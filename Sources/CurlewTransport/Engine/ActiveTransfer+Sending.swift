@@ -1,0 +1,79 @@
+internal import CCurl
+internal import CurlewCore
+
+extension ActiveTransfer {
+    /// A resolver or a socket was asked for: the wait for a connection is over.
+    func connectionStarted(_ book: TransferBook) {
+        guard case .queue = clocks.stretch else { return }
+        clocks.connectionStarted(at: book.now)
+        book.clockChanged(self)
+    }
+
+    /// Asked before the first byte of the request goes out, also when libcurl sends it again.
+    func mayBeSent(_ book: TransferBook) -> Bool {
+        guard failure == nil else { return false }
+        sends += 1
+        if sends > 1, !plan.mayBeResent, !wasAskedToSendAgain {
+            // The connection broke after the server may have read it.
+            failure = makeError(.receiveFailed, "the connection closed before a response came")
+            failure?.isSafeToRetry = false
+            return false
+        }
+        if plan.isTLS, !book.trusts(self) { return false }
+        if upload == nil {
+            clocks.requestSent(at: book.now)
+        } else {
+            clocks.sendingStarted(at: book.now)
+        }
+        book.clockChanged(self)
+        return true
+    }
+
+    /// Whether the last response wants the same request again: a challenge, or an Expect refused.
+    private var wasAskedToSendAgain: Bool {
+        switch collector.lastStatus {
+        case 401, 407, 417: true
+        default: false
+        }
+    }
+
+    /// The next bytes of the body.
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, _ book: TransferBook) -> UploadSource.Chunk {
+        guard failure == nil, let upload, buffer.count > 0 else {
+            return .failed(makeError(.bodyUnavailable, "no body"))
+        }
+        if pauses.isSuspended { return holdSending(book) }
+        let chunk = upload.read(into: buffer)
+        switch chunk {
+        case .bytes(let count):
+            clocks.byteMoved(at: book.now)
+            sink.didSend(bodyBytes: upload.position, of: upload.length)
+            if upload.hasEnded, count > 0 { bodyEnded(book) }
+        case .end: bodyEnded(book)
+        case .pending:
+            pauses.sourcePending = true
+            return holdSending(book)
+        case .failed(let error):
+            failure = completed(error)
+        }
+        return chunk
+    }
+
+    private func holdSending(_ book: TransferBook) -> UploadSource.Chunk {
+        pauses.applied |= CURLPAUSE_SEND
+        clocks.held(at: book.now)
+        return .pending
+    }
+
+    private func bodyEnded(_ book: TransferBook) {
+        guard case .send = clocks.stretch else { return }
+        clocks.requestSent(at: book.now)
+        book.clockChanged(self)
+    }
+
+    /// A body that travelled with the head has no read callback: its bytes are told when they must be out.
+    func reportSmallBody() {
+        guard case .fields(let data) = plan.body, !data.isEmpty else { return }
+        sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
+    }
+}

@@ -1,0 +1,112 @@
+internal import CurlewCore
+internal import Foundation
+
+/// What a transfer's owner can ask of it while it runs.
+enum TransferCommand {
+    case cancel(CurlewError)
+    case suspend
+    case resume
+    case resumeReceiving
+    case wakeBody
+}
+
+/// One exchange from `perform` to its return.
+final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
+    // SAFETY: `perform` makes it and hands it to the loop through the inbox; the loop thread alone
+    // touches its variables until it resumes the continuation, `perform` alone afterwards. Other
+    // threads use `loop` only, which is constant.
+
+    enum Stage {
+        case created
+        /// Suspended before it began.
+        case held
+        case running(CurlEasy)
+        case ended
+    }
+
+    let request: TransferRequest
+    let plan: RequestPlan
+    let sink: any TransferSink
+    let headers: HeaderList?
+    let upload: UploadSource?
+    private let loop: LoopExecutor
+
+    var continuation: UnsafeContinuation<Void, Never>?
+    var result: Result<TransferOutcome, CurlewError>?
+
+    var stage = Stage.created
+    /// Where in the book's list of live transfers.
+    var liveIndex = -1
+    var deadlineIndex = -1
+    /// What ends the transfer, once something has: it wins over whatever libcurl then says.
+    var failure: CurlewError?
+    var clocks: TransferClocks
+    var pauses = TransferPauses()
+    var collector = HeadCollector()
+    var head: ResponseHead?
+    /// A complete head that may yet be answered by another request (authentication, Expect).
+    var deferredHead: ResponseHead?
+    var deliveredBody: Int64 = 0
+    /// How often libcurl was about to send.
+    var sends = 0
+    var hasSent: Bool { sends > 0 }
+    /// errno of the socket that could not be made.
+    var socketError: Int32 = 0
+    var refusedAddress: String?
+    var tlsVersion: String?
+    var tlsCipher: String?
+    let queued: Date
+
+    init(
+        request: TransferRequest,
+        plan: RequestPlan,
+        sink: any TransferSink,
+        headers: HeaderList?,
+        upload: UploadSource?,
+        loop: LoopExecutor
+    ) {
+        self.request = request
+        self.plan = plan
+        self.sink = sink
+        self.headers = headers
+        self.upload = upload
+        self.loop = loop
+        clocks = TransferClocks(request.options.timeouts)
+        queued = Date()
+        fieldBytes = if case .fields(let data) = plan.body { NSData(data: data) } else { nil }
+    }
+
+    var easy: CurlEasy? {
+        if case .running(let easy) = stage { easy } else { nil }
+    }
+
+    var hasEnded: Bool {
+        if case .ended = stage { true } else { false }
+    }
+
+    /// A small body's bytes, where they lie.
+    private let fieldBytes: NSData?
+    var fields: UnsafeRawBufferPointer? {
+        fieldBytes.map { UnsafeRawBufferPointer(start: $0.bytes, count: $0.length) }
+    }
+
+    /// Gives the transfer to the loop. A loop that has ended takes nothing: the transfer ends here.
+    func start() {
+        if loop.send(.start(self)) { return }
+        result = .failure(makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle))
+        continuation?.resume()
+    }
+
+    private func send(_ command: TransferCommand) { loop.send(.command(self, command)) }
+}
+
+extension ActiveTransfer: TransferControl {
+    func resumeReceiving() { send(.resumeReceiving) }
+    func suspend() { send(.suspend) }
+    func resume() { send(.resume) }
+    func cancel(with error: CurlewError) { send(.cancel(error)) }
+}
+
+extension ActiveTransfer: BodyWaker {
+    func wake() { send(.wakeBody) }
+}

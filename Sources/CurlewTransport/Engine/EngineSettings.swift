@@ -1,0 +1,23 @@
+internal import CurlewCore
+
+/// What the loop needs of a transport's configuration, worked out once.
+struct EngineSettings: Sendable {
+    let base: ConnectionPlan
+    let material: TrustMaterial
+    let limits: ConnectionLimits
+    let maximumHeaderSize: Int
+    let trustEvaluation: (any TrustEvaluation)?
+    let refusesPrivateAddresses: Bool
+
+    init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
+        base = try ConnectionPlan(configuration, surroundings)
+        material = try TrustMaterial(base.trust, keyLogFile: configuration.tls.keyLogFile)
+        limits = ConnectionLimits(
+            maximumPerHost: configuration.maximumConnectionsPerHost,
+            maximumTotal: configuration.maximumConnections
+        )
+        maximumHeaderSize = max(1, configuration.maximumHeaderSize)
+        trustEvaluation = configuration.trustEvaluation
+        refusesPrivateAddresses = configuration.addressPolicy == .publicOnly
+    }
+}

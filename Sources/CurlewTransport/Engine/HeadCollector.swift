@@ -1,0 +1,132 @@
+internal import CurlewCore
+
+/// Puts a response's head together from the lines that libcurl hands over, one call per line.
+struct HeadCollector {
+    enum Event {
+        /// A line of something unfinished.
+        case none
+        case informational(ResponseHead)
+        case head(ResponseHead)
+        case malformed(String)
+    }
+
+    private enum State {
+        case statusLine
+        case fields
+        /// The final head is complete: what comes now are trailers, or the next response.
+        case body
+    }
+
+    private var state = State.statusLine
+    private var status = 0
+    private var reason = ""
+    private var version = HTTPVersion.http1_1
+    private var fields: [HTTPHeader] = []
+    /// Bytes of all lines of the response so far.
+    private(set) var size = 0
+    private(set) var trailers: [HTTPHeader] = []
+
+    /// The status of the last complete head, 0 before it.
+    private(set) var lastStatus = 0
+
+    mutating func take(_ line: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
+        size += line.count
+        var end = line.count
+        if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
+        if end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        let text = UnsafeRawBufferPointer(rebasing: line[..<end])
+        switch state {
+        case .statusLine:
+            return takeStatusLine(text, &texts)
+        case .fields:
+            if text.isEmpty { return complete() }
+            takeField(text, into: \.fields, &texts)
+            return .none
+        case .body:
+            if text.count > 5, Self.isStatusLine(text) {
+                // Authentication rounds and repeated sends: a new response takes the old one's place.
+                fields = []
+                trailers = []
+                size = line.count
+                return takeStatusLine(text, &texts)
+            }
+            if !text.isEmpty { takeField(text, into: \.trailers, &texts) }
+            return .none
+        }
+    }
+
+    private mutating func complete() -> Event {
+        lastStatus = status
+        let head = ResponseHead(
+            status: status,
+            reason: reason,
+            version: version,
+            headers: HTTPHeaders(received: fields)
+        )
+        fields = []
+        if status < 200, status != 101 {
+            state = .statusLine
+            return .informational(head)
+        }
+        state = .body
+        return .head(head)
+    }
+
+    // MARK: Lines
+
+    private static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
+        text[0] == UInt8(ascii: "H") && text[1] == UInt8(ascii: "T") && text[2] == UInt8(ascii: "T")
+            && text[3] == UInt8(ascii: "P") && text[4] == UInt8(ascii: "/")
+    }
+
+    private mutating func takeStatusLine(_ text: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
+        guard text.count > 5, Self.isStatusLine(text), let space = text.firstIndex(of: UInt8(ascii: " ")) else {
+            return .malformed("the response does not begin with a status line")
+        }
+        switch text[5] {
+        case UInt8(ascii: "3"): version = .http3
+        case UInt8(ascii: "2"): version = .http2
+        default: version = space == 8 && text[7] == UInt8(ascii: "0") ? .http1_0 : .http1_1
+        }
+        var index = space
+        while index < text.count, text[index] == UInt8(ascii: " ") { index += 1 }
+        var number = 0
+        let start = index
+        while index < text.count, ASCII.isDigit(text[index]), index - start < 4 {
+            number = number * 10 + Int(text[index] - 0x30)
+            index += 1
+        }
+        guard index - start == 3, number >= 100 else { return .malformed("the status code has not three digits") }
+        status = number
+        if index < text.count, text[index] == UInt8(ascii: " ") { index += 1 }
+        reason = texts.string(UnsafeRawBufferPointer(rebasing: text[index...]))
+        fields.reserveCapacity(12)
+        state = .fields
+        return .none
+    }
+
+    private mutating func takeField(
+        _ text: UnsafeRawBufferPointer,
+        into list: WritableKeyPath<Self, [HTTPHeader]>,
+        _ texts: inout TextCache
+    ) {
+        if text[0] == UInt8(ascii: " ") || text[0] == UInt8(ascii: "\t") {
+            // A folded line (RFC 9112, 5.2) continues the value before it.
+            guard let last = self[keyPath: list].popLast() else { return }
+            let more = String(decoding: Self.trimmed(text), as: UTF8.self)
+            self[keyPath: list].append(HTTPHeader(name: last.name, value: last.value + " " + more))
+            return
+        }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
+        let name = texts.string(Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
+        let value = texts.string(Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
+        self[keyPath: list].append(HTTPHeader(name: name, value: value))
+    }
+
+    private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        var (start, end) = (0, text.count)
+        while start < end, text[start] == 0x20 || text[start] == 0x09 { start += 1 }
+        while end > start, text[end - 1] == 0x20 || text[end - 1] == 0x09 { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: text[start..<end])
+    }
+}

@@ -1,0 +1,36 @@
+internal import CCurl
+internal import CurlewCore
+
+/// Why a connection could not be made secure.
+enum TLSFailure {
+    /// A chain that did not pass. The verify result of a wrong name is not zero either: the text tells.
+    static func code(of handle: UnsafeMutableRawPointer, _ text: String) -> CurlewError.Code {
+        if text.contains("target host name") || text.contains("target hostname") || text.contains("target ip") {
+            return .certificateHostMismatch
+        }
+        // x509_vfy.h: X509_V_ERR_*.
+        switch curlew_get_long(handle, CURLINFO_SSL_VERIFYRESULT) {
+        case 9, 10: return .certificateExpired
+        case 23: return .certificateRevoked
+        case 62, 64: return .certificateHostMismatch
+        default:
+            // Newer versions word the result instead of keeping it.
+            if text.contains("has expired") || text.contains("not yet valid") { return .certificateExpired }
+            if text.contains("revoked") { return .certificateRevoked }
+            return .certificateUntrusted
+        }
+    }
+
+    /// An alert of the peer that says more than "handshake failed".
+    static func alert(_ text: String) -> CurlewError.Code? {
+        if text.contains("alert certificate required") { return .clientCertificateRequired }
+        if text.contains("alert bad certificate") || text.contains("alert certificate unknown")
+            || text.contains("alert unknown ca") || text.contains("alert certificate expired")
+        {
+            // The server refused what the client showed (or that it showed none).
+            return .clientCertificateRequired
+        }
+        if text.contains("certificate has expired") { return .certificateExpired }
+        return text.contains(" alert ") ? .tlsFailed : nil
+    }
+}

@@ -1,0 +1,30 @@
+/// Strings of header names and values that come again and again.
+///
+/// A response's `Date`, `Server` and `Content-Type` mostly equal the last one's: a hit costs a
+/// comparison and a retain instead of an allocation. Strings up to 15 bytes need no allocation anyway.
+struct TextCache {
+    private static let slots = 256
+    private static let longest = 128
+
+    private var strings = [String](repeating: "", count: slots)
+
+    mutating func string(_ bytes: UnsafeRawBufferPointer) -> String {
+        guard bytes.count > 15, bytes.count <= Self.longest else { return String(decoding: bytes, as: UTF8.self) }
+        // Length, both ends and the middle tell most values apart; a collision only replaces the entry.
+        let count = bytes.count
+        var hash = UInt(count)
+        hash = hash &* 31 &+ UInt(bytes.loadUnaligned(as: UInt64.self))
+        hash = hash &* 31 &+ UInt(bytes.loadUnaligned(fromByteOffset: count - 8, as: UInt64.self))
+        hash = (hash &* 0x9E37_79B9_7F4A_7C15) >> 56
+        let slot = Int(hash) % Self.slots
+        if Self.equals(&strings[slot], bytes) { return strings[slot] }
+        let made = String(decoding: bytes, as: UTF8.self)
+        strings[slot] = made
+        return made
+    }
+
+    private static func equals(_ string: inout String, _ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard string.utf8.count == bytes.count else { return false }
+        return string.withUTF8 { UnsafeRawBufferPointer($0).elementsEqual(bytes) }
+    }
+}

@@ -1,0 +1,346 @@
+internal import CCurl
+internal import CurlewCore
+internal import CurlewLocks
+internal import Glibc
+
+/// Everything the engine owns: handles, sockets, clocks and the transfers in flight.
+///
+/// The actor `TransferEngine` and the loop thread are one isolation domain; this is its state.
+final class TransferBook: @unchecked Sendable {
+    // SAFETY: touched by the loop thread only, from its first turn to its last: by LoopExecutor.run, by
+    // libcurl's callbacks within it, and by jobs of the actor whose executor that thread is. Before
+    // the thread starts, only the init runs. `published` is a lock.
+
+    let settings: EngineSettings
+    let published: Lock<TransportStatistics>
+    /// Time of the present turn: one clock reading serves all its callbacks.
+    var now = LoopInstant.now()
+    var texts = TextCache()
+    var isClosed = false
+
+    private var poller: Poller
+    private var multis: [CurlMulti] = []
+    private var idleHandles: [CurlEasy] = []
+    private var share: UnsafeMutableRawPointer?
+    private var live: [ActiveTransfer] = []
+    private var deadlines = DeadlineHeap<ActiveTransfer>()
+    private var ended: [ActiveTransfer] = []
+    private var statistics = TransportStatistics()
+
+    /// Each idle handle keeps about 20 KiB.
+    static let maximumIdleHandles = 128
+
+    /// nil when the process has no descriptors left.
+    init?(_ settings: EngineSettings, wakeUp: Int32, published: Lock<TransportStatistics>) {
+        guard wakeUp >= 0, let poller = Poller(wakeUp: wakeUp) else { return nil }
+        self.settings = settings
+        self.poller = poller
+        self.published = published
+        share = curlew_share_tls_sessions()
+    }
+
+    deinit {
+        poller.destroy()
+    }
+
+    // MARK: A transfer's life
+
+    func start(_ transfer: ActiveTransfer) {
+        transfer.liveIndex = live.count
+        live.append(transfer)
+        transfer.clocks.transferStarted(at: now)
+        if isClosed { return end(transfer, .failure(closedError(transfer))) }
+        if let failure = transfer.failure { return end(transfer, .failure(failure)) }
+        transfer.sink.willStart(transfer)
+        if transfer.pauses.isSuspended {
+            transfer.stage = .held
+            clockChanged(transfer)
+            return
+        }
+        launch(transfer)
+    }
+
+    private func launch(_ transfer: ActiveTransfer) {
+        guard let easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
+            return end(transfer, .failure(transfer.makeError(.`internal`, "libcurl gives no handle")))
+        }
+        var code = easy.apply(
+            transfer.plan, headers: transfer.headers, base: settings.base, material: settings.material, share: share)
+        if code == CURLE_OK, let bytes = transfer.fields { code = easy.setFields(bytes) }
+        guard code == CURLE_OK else {
+            // The options of a half set-up handle are unknown.
+            return end(transfer, .failure(transfer.rejected(code)))
+        }
+        transfer.upload?.open(waker: transfer)
+        easy.transfer = transfer
+        transfer.stage = .running(easy)
+        transfer.clocks.queued(at: now)
+        clockChanged(transfer)
+        let added = multi.add(easy)
+        guard added == CURLM_OK else {
+            return end(transfer, .failure(transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added)))))
+        }
+    }
+
+    /// Ends a transfer: not from within a callback of libcurl.
+    func end(_ transfer: ActiveTransfer, _ result: Result<TransferOutcome, CurlewError>) {
+        if transfer.hasEnded { return }
+        transfer.result = result
+        if let easy = transfer.easy {
+            if easy.multi >= 0 { multis[easy.multi].remove(easy) }
+            easy.transfer = nil
+            transfer.upload?.close()
+            recycle(easy, transfer.plan)
+        }
+        transfer.stage = .ended
+        deadlines.remove(transfer)
+        let last = live.removeLast()
+        if last !== transfer {
+            live[transfer.liveIndex] = last
+            last.liveIndex = transfer.liveIndex
+        }
+        transfer.liveIndex = -1
+        statistics.transfersEnded += 1
+        ended.append(transfer)
+    }
+
+    private func recycle(_ easy: CurlEasy, _ plan: RequestPlan) {
+        guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
+        if plan.needsOwnHandle { easy.reset() }
+        idleHandles.append(easy)
+    }
+
+    func take(_ command: TransferCommand, for transfer: ActiveTransfer) {
+        if transfer.hasEnded { return }
+        switch command {
+        case .cancel(let error):
+            let error = transfer.completed(error.isCancellation ? transfer.cancellation(error) : error)
+            if case .created = transfer.stage { transfer.failure = error } else { fail(transfer, error) }
+        case .suspend:
+            transfer.pauses.isSuspended = true
+            applyPauses(transfer)
+        case .resume:
+            transfer.pauses.isSuspended = false
+            if case .held = transfer.stage { launch(transfer) } else { applyPauses(transfer) }
+        case .resumeReceiving:
+            transfer.pauses.sinkPaused = false
+            applyPauses(transfer)
+        case .wakeBody:
+            transfer.pauses.sourcePending = false
+            applyPauses(transfer)
+        }
+    }
+
+    private func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
+        var error = error
+        if let easy = transfer.easy, error.metrics == nil { error.metrics = transfer.metrics(of: easy) }
+        end(transfer, .failure(error))
+    }
+
+    private func applyPauses(_ transfer: ActiveTransfer) {
+        guard let easy = transfer.easy else { return }
+        if transfer.pauses.isHeld {
+            transfer.clocks.held(at: now)
+        } else {
+            transfer.clocks.released(at: now)
+        }
+        clockChanged(transfer)
+        // Before the request is being sent there is nothing to pause; the callbacks look at the flags.
+        guard transfer.hasSent else { return }
+        let wanted = transfer.pauses.wanted(isUploading: transfer.upload.map { !$0.hasEnded } ?? false)
+        guard wanted != transfer.pauses.applied else { return }
+        transfer.pauses.applied = wanted
+        // May deliver bytes, and so pause again, before it returns.
+        curl_easy_pause(easy.handle, wanted)
+    }
+
+    private func multi(for transfer: ActiveTransfer) -> CurlMulti? {
+        let limits = settings.limits
+        var index = 0
+        if limits.multis > 1 {
+            if limits.splitsHosts {
+                // Fill one before the next: few requests keep to few handles and find their connections again.
+                index =
+                    multis.firstIndex { $0.count < limits.perHost }
+                    ?? (multis.count < limits.multis ? multis.count : leastLoaded)
+            } else {
+                var hash: UInt64 = 5381
+                for byte in transfer.plan.host.utf8 { hash = hash &* 33 &+ UInt64(ASCII.lowercased(byte)) }
+                index = Int(hash % UInt64(limits.multis))
+            }
+        }
+        while multis.count <= index {
+            guard let multi = CurlMulti(index: multis.count, book: self, limits: limits) else { return nil }
+            multis.append(multi)
+        }
+        return multis[index]
+    }
+
+    private var leastLoaded: Int {
+        multis.indices.min { multis[$0].count < multis[$1].count } ?? 0
+    }
+
+    private func closedError(_ transfer: ActiveTransfer) -> CurlewError {
+        transfer.makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
+    }
+
+    // MARK: Clocks
+
+    /// A clock of the transfer started or stopped. Later deadlines are found out when the earlier one comes.
+    func clockChanged(_ transfer: ActiveTransfer) {
+        let next = transfer.clocks.next.at
+        if transfer.deadlineIndex < 0 ? next != .never : next < deadlines.deadline(of: transfer) {
+            deadlines.set(transfer, to: next)
+        }
+    }
+
+    private func runDeadlines() {
+        while let transfer = deadlines.due(at: now) {
+            let next = transfer.clocks.next
+            if next.at <= now {
+                fail(transfer, transfer.timeout(next.code))
+            } else {
+                deadlines.set(transfer, to: next.at)
+            }
+        }
+    }
+
+    // MARK: Sockets
+
+    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int) {
+        switch what {
+        case CURL_POLL_IN: poller.watch(fd, for: UInt32(CURLEW_POLL_IN), multi: multi)
+        case CURL_POLL_OUT: poller.watch(fd, for: UInt32(CURLEW_POLL_OUT), multi: multi)
+        case CURL_POLL_INOUT:
+            poller.watch(fd, for: UInt32(CURLEW_POLL_IN | CURLEW_POLL_OUT), multi: multi)
+        default: poller.unwatch(fd)
+        }
+    }
+
+    func openSocket(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        if settings.refusesPrivateAddresses {
+            let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
+            if let refused {
+                transfer.refusedAddress = refused
+                return -1  // CURL_SOCKET_BAD
+            }
+        }
+        let fd = socket(
+            address.pointee.family,
+            address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+            address.pointee.protocol
+        )
+        guard fd >= 0 else {
+            transfer.socketError = errno
+            return -1
+        }
+        poller.socketOpened(fd)
+        return fd
+    }
+
+    func closeSocket(_ fd: Int32) -> Int32 {
+        poller.socketClosed(fd)
+        return close(fd)
+    }
+}
+
+// MARK: The loop's turns
+
+extension TransferBook: LoopClient {
+    func pollSockets(mayWait: Bool) {
+        let count = poller.wait(nanoseconds: mayWait ? waitingTime : 0)
+        now = .now()
+        statistics.loopTurns += 1
+        for index in 0..<count {
+            guard let ready = poller.take(index) else { continue }
+            var events: Int32 = 0
+            if ready.events & UInt32(CURLEW_POLL_IN | CURLEW_POLL_HUP) != 0 {
+                events |= CURL_CSELECT_IN
+            }
+            if ready.events & UInt32(CURLEW_POLL_OUT) != 0 { events |= CURL_CSELECT_OUT }
+            if ready.events & UInt32(CURLEW_POLL_ERR) != 0 { events |= CURL_CSELECT_ERR }
+            multis[ready.multi].socketReady(ready.fd, events)
+        }
+    }
+
+    func take(_ item: LoopItem) {
+        switch item {
+        case .start(let transfer): start(transfer)
+        case .command(let transfer, let command): take(command, for: transfer)
+        case .job, .stop: break
+        }
+    }
+
+    func endTurn() {
+        for multi in multis {
+            if multi.deadline <= now { multi.timerExpired() }
+            collect(multi)
+        }
+        runDeadlines()
+        publish()
+        // Only now: a caller that goes on at once would compete with the work of this turn.
+        guard !ended.isEmpty else { return }
+        let batch = ended
+        ended.removeAll(keepingCapacity: true)
+        for transfer in batch { transfer.continuation?.resume() }
+    }
+
+    func end() {
+        closeAll()
+        endTurn()
+        if let share { curl_share_cleanup(share) }
+        share = nil
+    }
+
+    /// Fails what runs and closes every connection.
+    func closeAll() {
+        isClosed = true
+        while let transfer = live.last { fail(transfer, closedError(transfer)) }
+        idleHandles.removeAll()
+        multis.removeAll()
+    }
+
+    private var waitingTime: Int64 {
+        var earliest = deadlines.earliest
+        for multi in multis { earliest = min(earliest, multi.deadline) }
+        if earliest == .never { return -1 }
+        return Int64(clamping: earliest.nanoseconds(since: .now()))
+    }
+
+    private func collect(_ multi: CurlMulti) {
+        var result = CURLE_OK
+        while let handle = curlew_multi_next_done(multi.handle, &result) {
+            guard let own = curlew_get_string(handle, CURLINFO_PRIVATE) else { continue }
+            // SAFETY: CURLOPT_PRIVATE is the CurlEasy, which its transfer keeps until `end`.
+            let easy = Unmanaged<CurlEasy>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
+            guard let transfer = easy.transfer else { continue }
+            finish(transfer, easy, result)
+        }
+    }
+
+    private func finish(_ transfer: ActiveTransfer, _ easy: CurlEasy, _ result: CURLcode) {
+        if result == CURLE_OK, transfer.failure == nil { _ = transfer.deliverDeferredHead(self) }
+        if result == CURLE_OK, transfer.failure == nil, let head = transfer.head {
+            let outcome = TransferOutcome(
+                head: head,
+                trailers: HTTPHeaders(received: transfer.collector.trailers),
+                metrics: transfer.metrics(of: easy)
+            )
+            return end(transfer, .success(outcome))
+        }
+        if result == CURLE_OK, transfer.failure == nil {
+            return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
+        }
+        fail(transfer, transfer.failure(for: result, easy))
+    }
+
+    private func publish() {
+        statistics.liveTransfers = live.count
+        statistics.easyHandlesInUse = live.count
+        statistics.easyHandlesIdle = idleHandles.count
+        statistics.openSockets = poller.ownedCount
+        statistics.connectionsMade = poller.openedCount
+        let snapshot = statistics
+        published.withLock { $0 = snapshot }
+    }
+}

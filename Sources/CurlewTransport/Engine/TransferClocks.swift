@@ -1,0 +1,111 @@
+internal import CurlewCore
+
+/// The five clocks of a transfer: which run at a moment, and when the first of them runs out.
+///
+/// A value without a clock of its own: time is passed in.
+struct TransferClocks {
+    enum Stretch {
+        /// Waiting for a connection that is free or may be made.
+        case queue
+        case connect
+        case send
+        /// The request is out, nothing has come back.
+        case firstByte
+        case receive
+    }
+
+    private let queue: UInt64?
+    private let connect: UInt64?
+    private let firstByte: UInt64?
+    private let idle: UInt64?
+    private let total: UInt64?
+
+    private(set) var stretch = Stretch.queue
+    private var started = LoopInstant.unset
+    private var stretchBegan = LoopInstant.unset
+    private var lastByte = LoopInstant.unset
+    private var heldSince = LoopInstant.unset
+
+    init(_ timeouts: Timeouts) {
+        queue = timeouts.queue?.clampedNanoseconds
+        connect = timeouts.connect?.clampedNanoseconds
+        firstByte = timeouts.firstByte?.clampedNanoseconds
+        idle = timeouts.idle?.clampedNanoseconds
+        total = timeouts.total?.clampedNanoseconds
+    }
+
+    // MARK: What happened
+
+    mutating func transferStarted(at now: LoopInstant) { started = now }
+
+    /// Given to libcurl, which may have to wait for a connection.
+    mutating func queued(at now: LoopInstant) { stretchBegan = now }
+
+    /// The first resolver, socket or prerequest callback: a connection is being made or was found.
+    mutating func connectionStarted(at now: LoopInstant) {
+        if case .queue = stretch { enter(.connect, now) }
+    }
+
+    mutating func sendingStarted(at now: LoopInstant) { enter(.send, now) }
+
+    mutating func requestSent(at now: LoopInstant) { enter(.firstByte, now) }
+
+    mutating func receivingStarted(at now: LoopInstant) {
+        switch stretch {
+        case .receive: lastByte = now
+        case .queue, .connect, .send, .firstByte: enter(.receive, now)
+        }
+    }
+
+    mutating func byteMoved(at now: LoopInstant) { lastByte = now }
+
+    mutating func held(at now: LoopInstant) {
+        if !heldSince.isSet { heldSince = now }
+    }
+
+    mutating func released(at now: LoopInstant) {
+        guard heldSince.isSet else { return }
+        let pause = now.nanoseconds(since: heldSince)
+        heldSince = .unset
+        switch stretch {
+        case .queue, .connect: break
+        case .send, .firstByte, .receive:
+            stretchBegan = stretchBegan.advanced(byNanoseconds: pause)
+            lastByte = lastByte.advanced(byNanoseconds: pause)
+        }
+    }
+
+    private mutating func enter(_ next: Stretch, _ now: LoopInstant) {
+        stretch = next
+        stretchBegan = now
+        lastByte = now
+        if heldSince.isSet { heldSince = now }
+    }
+
+    // MARK: Questions
+
+    /// When the first running clock runs out, and which it is.
+    var next: (at: LoopInstant, code: CurlewError.Code) {
+        let own = stretchDeadline
+        guard let total, started.isSet else { return own }
+        let whole = started.advanced(byNanoseconds: total)
+        return whole <= own.at ? (whole, .totalTimedOut) : own
+    }
+
+    private var stretchDeadline: (at: LoopInstant, code: CurlewError.Code) {
+        switch stretch {
+        case .queue: Self.deadline(stretchBegan, queue, .queueTimedOut)
+        case .connect: Self.deadline(stretchBegan, connect, .connectTimedOut)
+        case .send: Self.deadline(lastByte, heldSince.isSet ? nil : idle, .idleTimedOut)
+        case .firstByte: Self.deadline(stretchBegan, heldSince.isSet ? nil : firstByte, .firstByteTimedOut)
+        case .receive: Self.deadline(lastByte, heldSince.isSet ? nil : idle, .idleTimedOut)
+        }
+    }
+
+    private static func deadline(_ from: LoopInstant, _ length: UInt64?, _ code: CurlewError.Code)
+        -> (at: LoopInstant, code: CurlewError.Code)
+    {
+        guard let length, from.isSet else { return (.never, code) }
+        return (from.advanced(byNanoseconds: length), code)
+    }
+}

@@ -1,0 +1,24 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The actor whose executor is the loop thread. Its deinit ends the thread.
+actor TransferEngine {
+    nonisolated let loop: LoopExecutor
+    private let book: TransferBook
+
+    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+
+    /// nil where the system has no descriptor or no thread left.
+    init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
+        let loop = LoopExecutor()
+        guard CurlGlobal.isReady,
+            let book = TransferBook(settings, wakeUp: loop.wakeUp, published: published), loop.start(book)
+        else { return nil }
+        self.loop = loop
+        self.book = book
+    }
+
+    deinit { loop.send(.stop) }
+
+    func close() { book.closeAll() }
+}

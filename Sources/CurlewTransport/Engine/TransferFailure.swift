@@ -1,0 +1,137 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+// How a transfer's end becomes a CurlewError: what Curlew knows itself first, libcurl's number second.
+extension ActiveTransfer {
+    func makeError(_ code: CurlewError.Code, _ reason: String, phase: CurlewError.Phase? = nil) -> CurlewError {
+        completed(CurlewError(code, phase: phase ?? self.phase, reason: reason))
+    }
+
+    /// Adds what every error of this transfer has.
+    func completed(_ error: CurlewError) -> CurlewError {
+        var error = error
+        if error.url == nil { error.url = request.url }
+        error.attempt = request.attempt
+        if error.responseCode == nil { error.responseCode = head?.status }
+        if !error.isSafeToRetry { error.isSafeToRetry = isSafeToRetry(error) }
+        return error
+    }
+
+    private func isSafeToRetry(_ error: CurlewError) -> Bool {
+        switch error.code {
+        case .cancelled, .sessionClosed, .limitExceeded, .unsupported, .invalidHeader, .invalidURL, .invalidBody,
+            .bodyUnavailable, .fileUnreadable, .`internal`:
+            false
+        default:
+            !hasSent || (request.method.isIdempotent && request.body.isReplayable)
+        }
+    }
+
+    /// How far the transfer has come.
+    var phase: CurlewError.Phase {
+        switch clocks.stretch {
+        case .queue: return .queue
+        case .send: return .send
+        case .firstByte: return .waiting
+        case .receive: return .receive
+        case .connect:
+            guard let handle = easy?.handle else { return .connect }
+            if curlew_get_offset(handle, CURLINFO_CONNECT_TIME_T) > 0 { return plan.isTLS ? .tls : .proxy }
+            return curlew_get_offset(handle, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connect : .resolve
+        }
+    }
+
+    func timeout(_ code: CurlewError.Code) -> CurlewError {
+        let what =
+            switch code {
+            case .queueTimedOut: "no connection became free in time"
+            case .connectTimedOut: "the connection was not established in time"
+            case .firstByteTimedOut: "no response began in time"
+            case .idleTimedOut: "no byte moved in time"
+            default: "the request did not end in time"
+            }
+        return makeError(code, what)
+    }
+
+    func cancellation(_ error: CurlewError) -> CurlewError {
+        var error = error
+        if error.phase == .lifecycle { error.phase = phase }
+        return error
+    }
+
+    /// An option that libcurl did not take.
+    func rejected(_ result: CURLcode) -> CurlewError {
+        let row = CurlCode.row(Int(result.rawValue))
+        let isMissing = [4, 48].contains(row.number)
+        return completed(
+            CurlewError(
+                isMissing ? .unsupported : row.code,
+                phase: .creation,
+                reason: "libcurl refused an option: \(String(cString: curl_easy_strerror(result)))",
+                native: CurlCode.native(row.number)
+            )
+        )
+    }
+
+    /// What libcurl's result means here.
+    func failure(for result: CURLcode, _ easy: CurlEasy) -> CurlewError {
+        let number = Int(result.rawValue)
+        if var failure {
+            if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
+            return completed(failure)
+        }
+        let text = easy.errorMessage
+        var (code, phase) = classify(number, text, easy)
+        if code == .totalTimedOut, phase == .resolve || phase == .connect || phase == .tls { code = .connectTimedOut }
+        var error = CurlewError(
+            code,
+            phase: phase,
+            reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : text,
+            native: CurlCode.native(number)
+        )
+        if socketError != 0, code == .connectFailed || code == .resolveFailed {
+            error.native = SystemError.native(socketError)
+            error.reason = "no socket: \(SystemError.text(socketError))"
+        } else if code == .connectFailed {
+            let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
+            if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
+        }
+        if let refusedAddress, code == .connectFailed {
+            error.code = .addressRefused
+            error.reason = "\(refusedAddress) is not a public address"
+        }
+        let proxyStatus = curlew_get_long(easy.handle, CURLINFO_HTTP_CONNECTCODE)
+        if error.code == .proxyFailed, proxyStatus > 0 { error.responseCode = proxyStatus }
+        return completed(error)
+    }
+
+    private func classify(_ number: Int, _ text: String, _ easy: CurlEasy) -> (CurlewError.Code, CurlewError.Phase) {
+        let row = CurlCode.row(number)
+        switch number {
+        case 60, 51: return (TLSFailure.code(of: easy.handle, text), .tls)
+        case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
+            if let code = TLSFailure.alert(text) { return (code, .tls) }
+            if row.code == .tlsFailed || row.code == .certificateUntrusted || row.code == .certificateRevoked {
+                return (row.code, .tls)
+            }
+            if text.contains("CONNECT tunnel failed") || text.contains("Proxy CONNECT aborted")
+                || text.contains("from proxy after CONNECT")
+            {
+                return (.proxyFailed, .proxy)
+            }
+            return (row.code, phase)
+        case 1:
+            // After a connection was made it is the answer that has no HTTP in it.
+            return hasSent ? (.protocolViolation, phase) : (.invalidURL, .creation)
+        case 27:
+            // libcurl's own bound on a header line shows as a lack of memory.
+            return hasSent && head == nil ? (.limitExceeded, phase) : (row.code, phase)
+        case 5, 97: return (row.code, .proxy)
+        case 6: return (row.code, .resolve)
+        case 7: return (row.code, .connect)
+        case 18: return (.truncated, .receive)
+        default: return (row.code, phase)
+        }
+    }
+}

@@ -1,0 +1,40 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+extension ActiveTransfer {
+    /// What libcurl measured, as dates.
+    func metrics(of easy: CurlEasy) -> TransferMetrics {
+        var raw = curlew_metrics()
+        curlew_read_metrics(easy.handle, &raw)
+        var metrics = TransferMetrics(queued: queued, ended: date(raw.total) ?? queued)
+        metrics.nameLookupEnded = date(raw.name_lookup)
+        metrics.connected = date(raw.connected)
+        metrics.tlsEstablished = date(raw.tls)
+        metrics.requestSent = hasSent ? date(raw.pretransfer) : nil
+        metrics.firstByte = date(raw.first_byte)
+        metrics.isConnectionReused = hasSent && raw.new_connections == 0
+        metrics.httpVersion = head?.version
+        metrics.remoteAddress = Self.address(raw.remote_ip, raw.remote_port)
+        metrics.localAddress = Self.address(raw.local_ip, raw.local_port)
+        metrics.tlsVersion = tlsVersion
+        metrics.tlsCipher = tlsCipher
+        metrics.bytesSent = Int64(raw.request_size) + raw.uploaded
+        metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
+        metrics.decodedBytesReceived = deliveredBody
+        metrics.attempt = request.attempt
+        return metrics
+    }
+
+    private func date(_ microseconds: Int64) -> Date? {
+        microseconds > 0 ? queued.addingTimeInterval(Double(microseconds) / 1_000_000) : nil
+    }
+
+    /// `address:port`, written into 15 bytes where they suffice: such strings need no allocation.
+    private static func address(_ ip: UnsafePointer<CChar>?, _ port: Int) -> String? {
+        guard let ip, ip.pointee != 0 else { return nil }
+        let text = String(cString: ip)
+        if port == 0 { return text }
+        return text.utf8.contains(UInt8(ascii: ":")) ? "[\(text)]:\(port)" : "\(text):\(port)"
+    }
+}

@@ -1,0 +1,17 @@
+/// Numbers for leak checks and curiosity, as of the loop's last turn.
+public struct TransportStatistics: Sendable, Equatable {
+    /// Transfers that have begun and not ended.
+    public var liveTransfers = 0
+    public var easyHandlesInUse = 0
+    /// Handles kept for the next request.
+    public var easyHandlesIdle = 0
+    /// Sockets that are open, in use or idle.
+    public var openSockets = 0
+    /// Sockets ever opened.
+    public var connectionsMade = 0
+    public var transfersEnded = 0
+    /// How often the loop went round.
+    public var loopTurns = 0
+
+    public init() {}
+}

@@ -1,0 +1,118 @@
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+/// Where an upload's bytes come from while it runs. Loop thread only.
+final class UploadSource {
+    enum Chunk {
+        case bytes(Int)
+        case pending
+        case end
+        case failed(CurlewError)
+    }
+
+    private enum Kind {
+        case data(Data)
+        case file(OpenFile)
+        case stream(any BodyStream)
+    }
+
+    private let kind: Kind
+    /// What was promised; nil where the end is told by the source.
+    let length: Int64?
+    private(set) var position: Int64 = 0
+    private(set) var hasEnded = false
+
+    private init(_ kind: Kind, length: Int64?) {
+        self.kind = kind
+        self.length = length
+    }
+
+    convenience init(_ data: Data) { self.init(.data(data), length: Int64(data.count)) }
+    convenience init(_ file: OpenFile) { self.init(.file(file), length: file.length) }
+    convenience init(_ stream: any BodyStream, length: Int64?) { self.init(.stream(stream), length: length) }
+
+    /// The source of a body that is read piece by piece; opens its file.
+    static func make(_ body: BodySource) throws(CurlewError) -> UploadSource? {
+        switch body {
+        case .none: nil
+        case .data(let data): data.count > RequestPlan.piecewiseThreshold ? UploadSource(data) : nil
+        case .file(let url, let range): UploadSource(try OpenFile(url, range: range))
+        case .stream(let stream, let length): UploadSource(stream, length: length)
+        }
+    }
+
+    func open(waker: any BodyWaker) {
+        guard case .stream(let stream) = kind else { return }
+        stream.open(waker: waker)
+    }
+
+    func close() {
+        guard case .stream(let stream) = kind else { return }
+        stream.close()
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> Chunk {
+        if hasEnded { return .end }
+        let wanted = length.map { Int(min(Int64(buffer.count), $0 - position)) } ?? buffer.count
+        if wanted == 0 {
+            hasEnded = true
+            return .end
+        }
+        let chunk = fill(UnsafeMutableRawBufferPointer(rebasing: buffer[..<wanted]))
+        switch chunk {
+        case .bytes(let count):
+            position += Int64(count)
+            if position == length { hasEnded = true }
+        case .end:
+            hasEnded = true
+            if let length, position < length { return .failed(endedEarly(length)) }
+        case .pending, .failed: break
+        }
+        return chunk
+    }
+
+    /// Back to `offset`, which is 0 in practice. False where the source cannot.
+    func seek(to offset: Int64) -> Bool {
+        switch kind {
+        case .data, .file:
+            position = offset
+        case .stream(let stream):
+            guard offset == 0 else { return false }
+            if position > 0 || hasEnded, !stream.rewind() { return false }
+            position = 0
+        }
+        hasEnded = false
+        return true
+    }
+
+    private func fill(_ buffer: UnsafeMutableRawBufferPointer) -> Chunk {
+        switch kind {
+        case .data(let data):
+            let start = data.startIndex + Int(position)
+            data.copyBytes(to: buffer, from: start..<(start + buffer.count))
+            return .bytes(buffer.count)
+        case .file(let file): return file.read(at: position, into: buffer)
+        case .stream(let stream):
+            switch stream.read(into: buffer) {
+            case .bytes(let count):
+                // A source that claims more than the buffer holds must not make libcurl read past it.
+                guard count > 0, count <= buffer.count else {
+                    return .failed(CurlewError(.invalidBody, phase: .send, reason: "the body source miscounted"))
+                }
+                return .bytes(count)
+            case .pending: return .pending
+            case .end: return .end
+            case .failed(let error): return .failed(error)
+            }
+        }
+    }
+
+    private func endedEarly(_ length: Int64) -> CurlewError {
+        CurlewError(
+            .bodyUnavailable,
+            phase: .send,
+            reason: "the body ended after \(position) of \(length) bytes"
+        )
+    }
+}

@@ -1,0 +1,124 @@
+internal import CCurl
+internal import Glibc
+
+/// What runs on the loop thread. Every call comes from that thread.
+protocol LoopClient: AnyObject {
+    /// Waits for sockets, at most until `deadline`, and serves them.
+    func pollSockets(mayWait: Bool)
+    func take(_ item: LoopItem)
+    /// Everything of this turn was taken: run timers, hand results over.
+    func endTurn()
+    /// The loop ends: fail what runs, free everything.
+    func end()
+}
+
+/// One thread that is a Swift executor and an event loop at once.
+///
+/// The thread owns this object; it ends after `stop`. Nobody joins it.
+final class LoopExecutor: SerialExecutor, Sendable {
+    private let inbox = Inbox()
+    let wakeUp: Int32
+
+    init() {
+        wakeUp = curlew_wakeup_create()
+    }
+
+    deinit {
+        if wakeUp >= 0 { close(wakeUp) }
+    }
+
+    // MARK: From any thread
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        switch inbox.add(.job(job)) {
+        case .queued: break
+        case .wakeNeeded: curlew_wakeup_signal(wakeUp)
+        // Cannot happen while the actor lives, and a job must never get lost.
+        case .refused: job.runSynchronously(on: asUnownedSerialExecutor())
+        }
+    }
+
+    /// Queues an item; false once the loop has ended.
+    @discardableResult
+    func send(_ item: LoopItem) -> Bool {
+        switch inbox.add(item) {
+        case .queued: return true
+        case .wakeNeeded:
+            curlew_wakeup_signal(wakeUp)
+            return true
+        case .refused: return false
+        }
+    }
+
+    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
+
+    // MARK: The thread
+
+    /// Starts the thread; it makes its client there, so that the client is never touched elsewhere.
+    /// False where the system has no thread left.
+    func start(_ client: any LoopClient & Sendable) -> Bool {
+        let box = Unmanaged.passRetained(Start(executor: self, client: client))
+        var attributes = pthread_attr_t()
+        pthread_attr_init(&attributes)
+        pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
+        defer { pthread_attr_destroy(&attributes) }
+        var thread = pthread_t()
+        let code = pthread_create(
+            &thread,
+            &attributes,
+            { argument in
+                guard let argument else { return nil }
+                // SAFETY: balances the passRetained of `start`, once, on the new thread.
+                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                curlew_block_signals()
+                curlew_name_thread("curlew-loop")
+                start.executor.run(start.client)
+                return nil
+            },
+            box.toOpaque()
+        )
+        // SAFETY: without a thread nobody else takes the reference.
+        if code != 0 { box.release() }
+        return code == 0
+    }
+
+    private final class Start: Sendable {
+        let executor: LoopExecutor
+        let client: any LoopClient & Sendable
+
+        init(executor: LoopExecutor, client: any LoopClient & Sendable) {
+            self.executor = executor
+            self.client = client
+        }
+    }
+
+    private func run(_ client: any LoopClient) {
+        var batch: [LoopItem] = []
+        var stops = false
+        while !stops {
+            client.pollSockets(mayWait: inbox.prepareToSleep())
+            stops = takeAll(&batch, client)
+            client.endTurn()
+        }
+        client.end()
+        while !inbox.closeIfEmpty() {
+            _ = takeAll(&batch, client)
+            client.endTurn()
+        }
+    }
+
+    private func takeAll(_ batch: inout [LoopItem], _ client: any LoopClient) -> Bool {
+        inbox.take(into: &batch)
+        var stops = false
+        for item in batch {
+            switch item {
+            case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+            case .stop: stops = true
+            case .start, .command: client.take(item)
+            }
+        }
+        batch.removeAll(keepingCapacity: true)
+        return stops
+    }
+}

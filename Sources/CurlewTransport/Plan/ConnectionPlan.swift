@@ -1,0 +1,108 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// What every easy handle of one transport starts with: the configuration as options.
+struct ConnectionPlan: Equatable, Sendable {
+    var options: [OptionValue] = []
+    var trust: TrustStrategy = .libcurlDefault
+
+    /// What the plan must know of the surroundings; a value, so that plans can be tested.
+    struct Surroundings: Sendable {
+        var capabilities: Capabilities
+        /// The bundle that the running libcurl trusts by default, if it is there.
+        var systemBundle: String?
+        var environmentNamesProxy: Bool
+    }
+
+    init(_ configuration: TransportConfiguration, _ surroundings: Surroundings) throws(CurlewError) {
+        let capabilities = surroundings.capabilities
+        options.append(.long(CURLOPT_NOSIGNAL, 1))
+        if capabilities.isAtLeast(7, 85, 0) { options.append(.string(.protocolsString, "http,https")) }
+        // Without it, cancelling a transfer that resolves a name waits for the resolver.
+        if capabilities.isAtLeast(7, 87, 0) { options.append(.long(.quickExit, 1)) }
+        options.append(.long(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
+        options.append(.long(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.connectionIdleLifetime.components.seconds))))
+        options += try DNSPlan.options(configuration.dns, capabilities)
+        options += try proxyOptions(configuration, surroundings)
+        options += try localOptions(configuration, capabilities)
+        options += netrcOptions(configuration.netrc)
+        try planVersion(configuration.httpVersion, capabilities)
+        trust = TrustStrategy(
+            configuration.tls,
+            capabilities: capabilities,
+            systemBundle: surroundings.systemBundle,
+            hasEvaluator: configuration.trustEvaluation != nil
+        )
+        options += try TLSPlan.options(configuration.tls, trust, capabilities)
+        if configuration.trustEvaluation != nil, !capabilities.usesOpenSSL || !capabilities.isAtLeast(7, 80, 0) {
+            throw .unsupported(feature: "trust evaluation", needs: "libcurl 7.80 with OpenSSL")
+        }
+    }
+
+    private func proxyOptions(_ configuration: TransportConfiguration, _ surroundings: Surroundings)
+        throws(CurlewError) -> [OptionValue]
+    {
+        try ProxyPlan.check(configuration.proxy, surroundings.capabilities)
+        if configuration.proxy == .environment, !surroundings.environmentNamesProxy {
+            return ProxyPlan.options(.none)
+        }
+        if configuration.addressPolicy == .publicOnly, configuration.proxy != .none {
+            throw CurlewError(
+                .addressRefused,
+                phase: .creation,
+                reason: "through a proxy nobody here sees the address that is connected to"
+            )
+        }
+        return ProxyPlan.options(configuration.proxy)
+    }
+
+    private func localOptions(_ configuration: TransportConfiguration, _ capabilities: Capabilities)
+        throws(CurlewError) -> [OptionValue]
+    {
+        var options: [OptionValue] = []
+        if let path = configuration.unixSocketPath {
+            guard capabilities.features.contains("UnixSockets") else {
+                throw .unsupported(feature: "a Unix socket", needs: "libcurl built with UnixSockets")
+            }
+            options.append(.string(CURLOPT_UNIX_SOCKET_PATH, path))
+        }
+        switch (configuration.interface, configuration.localAddress) {
+        case (nil, nil): break
+        case (let interface?, nil): options.append(.string(CURLOPT_INTERFACE, "if!\(interface)"))
+        case (nil, let address?): options.append(.string(CURLOPT_INTERFACE, "host!\(address)"))
+        case (let interface?, let address?):
+            guard capabilities.isAtLeast(8, 9, 0) else {
+                throw .unsupported(feature: "an interface together with a local address", needs: "libcurl 8.9")
+            }
+            options.append(.string(CURLOPT_INTERFACE, "ifhost!\(interface)!\(address)"))
+        }
+        return options
+    }
+
+    private func netrcOptions(_ netrc: Netrc) -> [OptionValue] {
+        switch netrc {
+        case .ignored: []
+        case .optional: [.long(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))]
+        case .file(let url):
+            [
+                .long(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue)),
+                .string(CURLOPT_NETRC_FILE, url.path(percentEncoded: false)),
+            ]
+        }
+    }
+
+    private func planVersion(_ policy: HTTPVersionPolicy, _ capabilities: Capabilities) throws(CurlewError) {
+        switch policy {
+        case .automatic, .http1_1: break
+        case .http2, .http2PriorKnowledge:
+            guard capabilities.features.contains("HTTP2") else {
+                throw .unsupported(feature: "HTTP/2", needs: "libcurl built with nghttp2")
+            }
+        case .http3:
+            guard capabilities.features.contains("HTTP3") else {
+                throw .unsupported(feature: "HTTP/3", needs: "libcurl built with HTTP/3")
+            }
+        }
+    }
+}

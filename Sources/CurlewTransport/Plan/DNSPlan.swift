@@ -1,0 +1,42 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// Name resolution as options.
+enum DNSPlan {
+    /// Those of the configuration's overrides that this host and port meet.
+    static func overrides(_ dns: DNSConfiguration, host: String, port: Int) -> [OptionValue] {
+        if dns.overrides.isEmpty { return [] }
+        for (key, addresses) in dns.overrides where !addresses.isEmpty {
+            guard
+                ASCII.equalsIgnoringCase(key, host) || ASCII.equalsIgnoringCase(key, "\(host):\(port)")
+            else { continue }
+            let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
+            return [.list(CURLOPT_RESOLVE, ["\(host):\(port):\(bracketed.joined(separator: ","))"])]
+        }
+        return []
+    }
+
+    static func options(_ dns: DNSConfiguration, _ capabilities: Capabilities) throws(CurlewError) -> [OptionValue] {
+        var options: [OptionValue] = []
+        if dns.cacheLifetime != .seconds(60) {
+            options.append(.long(CURLOPT_DNS_CACHE_TIMEOUT, Int(clamping: dns.cacheLifetime.components.seconds)))
+        }
+        switch dns.ipVersion {
+        case .any: break
+        case .v4: options.append(.long(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V4)))
+        case .v6: options.append(.long(CURLOPT_IPRESOLVE, Int(CURL_IPRESOLVE_V6)))
+        }
+        if let delay = dns.happyEyeballsDelay {
+            options.append(.long(CURLOPT_HAPPY_EYEBALLS_TIMEOUT_MS, max(1, delay.clampedMilliseconds)))
+        }
+        if let doh = dns.dohURL { options.append(.string(CURLOPT_DOH_URL, doh.absoluteString)) }
+        if !dns.servers.isEmpty {
+            guard capabilities.hasCustomResolver else {
+                throw .unsupported(feature: "choosing DNS servers", needs: "a libcurl built with c-ares")
+            }
+            options.append(.string(CURLOPT_DNS_SERVERS, dns.servers.joined(separator: ",")))
+        }
+        return options
+    }
+}

@@ -1,0 +1,43 @@
+internal import CurlewCore
+
+/// Header fields in the form that libcurl takes, checked first: what could forge a second header never
+/// gets this far.
+enum HeaderLines {
+    /// Framing is the transport's: a caller's own value could contradict the body that is sent.
+    private static func isFraming(_ name: String) -> Bool {
+        switch name.utf8.count {
+        case 14: ASCII.equalsIgnoringCase(name, "Content-Length")
+        case 17: ASCII.equalsIgnoringCase(name, "Transfer-Encoding")
+        default: false
+        }
+    }
+
+    static func lines(of headers: HTTPHeaders, where isWanted: (String) -> Bool = { _ in true })
+        throws(CurlewError) -> [String]
+    {
+        var lines: [String] = []
+        lines.reserveCapacity(headers.count + 2)
+        for field in headers {
+            guard field.isValid else { throw invalid(field) }
+            if isFraming(field.name) || !isWanted(field.name) { continue }
+            lines.append(line(of: field))
+        }
+        return lines
+    }
+
+    /// `Name;` is libcurl's form of an empty value; `Name:` would remove the field.
+    private static func line(of field: HTTPHeader) -> String {
+        let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
+        return isBlank ? field.name + ";" : field.name + ": " + field.value
+    }
+
+    static func invalid(_ field: HTTPHeader) -> CurlewError {
+        // The value may be a secret; the name may be the attack. Neither is repeated.
+        let part = field.name.isHTTPToken ? "the value of \(field.name)" : "a header's name"
+        return CurlewError(
+            .invalidHeader,
+            phase: .creation,
+            reason: "\(part) has characters that HTTP does not allow"
+        )
+    }
+}

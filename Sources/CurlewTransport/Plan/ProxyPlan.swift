@@ -1,0 +1,62 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// A way to the outside as options.
+enum ProxyPlan {
+    static func options(_ proxy: Proxy) -> [OptionValue] {
+        switch proxy {
+        case .environment: return []
+        // The empty string also keeps libcurl from reading the environment.
+        case .none: return [.string(CURLOPT_PROXY, "")]
+        case .url(let url, let username, let password, let exclusions):
+            var options: [OptionValue] = [.string(CURLOPT_PROXY, url.absoluteString)]
+            if let username {
+                options.append(.string(CURLOPT_PROXYUSERNAME, username))
+                options.append(.string(CURLOPT_PROXYPASSWORD, password ?? ""))
+            }
+            if username != nil || url.user != nil {
+                // Basic at once where only Basic would be possible costs a password; ask first.
+                options.append(.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any)))
+            }
+            // Set even when empty: otherwise NO_PROXY of the environment would apply.
+            options.append(.string(CURLOPT_NOPROXY, exclusions.joined(separator: ",")))
+            return options
+        }
+    }
+
+    /// Whether the environment names a proxy at all: asking for six variables at every request can be spared.
+    static func environmentNamesProxy(_ environment: [String: String]) -> Bool {
+        ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
+            .contains { environment[$0]?.isEmpty == false }
+    }
+
+    static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
+
+    static func check(_ proxy: Proxy, _ capabilities: Capabilities) throws(CurlewError) {
+        guard case .url(let url, _, _, _) = proxy else { return }
+        guard let scheme = url.scheme?.lowercased(), schemes.contains(scheme), url.host() != nil else {
+            throw CurlewError(
+                .proxyFailed,
+                phase: .creation,
+                reason: "a proxy URL is http, https, socks4, socks4a, socks5 or socks5h with a host",
+                url: url
+            )
+        }
+        if scheme == "https", !capabilities.features.contains("HTTPS-proxy") {
+            throw .unsupported(feature: "an https proxy", needs: "libcurl with HTTPS-proxy")
+        }
+    }
+}
+
+/// libcurl's authentication bits; the header's macros are casts, which Swift does not import.
+enum CurlAuth {
+    static let basic: UInt = 1
+    static let digest: UInt = 1 << 1
+    static let negotiate: UInt = 1 << 2
+    static let ntlm: UInt = 1 << 3
+    static let bearer: UInt = 1 << 6
+    static let awsSigV4: UInt = 1 << 7
+    static let digestIE: UInt = 1 << 4
+    static let any = ~digestIE
+}

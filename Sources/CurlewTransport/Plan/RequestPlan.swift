@@ -1,0 +1,209 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// What one request asks of its easy handle, worked out in the caller's task without touching libcurl.
+struct RequestPlan: Equatable, Sendable {
+    /// How the body goes to libcurl.
+    enum Body: Equatable, Sendable {
+        case none
+        /// Small and in memory: libcurl sends it with the head, in one piece.
+        case fields(Data)
+        /// Read piece by piece; nil is an unknown length.
+        case upload(Int64?)
+    }
+
+    /// Options beside URL, header list and body. Two requests with equal settings can follow each other
+    /// on one handle without a reset.
+    var settings: [OptionValue] = []
+    /// A handle must not carry anything from an earlier request (authentication state), nor on to a later one.
+    var needsOwnHandle = false
+    var url: String = ""
+    var host: String = ""
+    var isTLS = false
+    var headerLines: [String] = []
+    /// Whether the session's prebuilt header list can follow `headerLines` as it is.
+    var sharesDefaultHeaders = true
+    var body: Body = .none
+    var sendsExpect = false
+    var mayBeResent = true
+
+    /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
+    static let piecewiseThreshold = 64 * 1024
+    /// RFC 9110 10.1.1: worth a round trip only where the body is worth more.
+    static let expectThreshold: Int64 = 1024 * 1024
+
+    init(
+        _ request: TransferRequest,
+        configuration: TransportConfiguration,
+        capabilities: Capabilities,
+        bodyLength: Int64?
+    ) throws(CurlewError) {
+        let wire = try WireURL(request.url)
+        url = wire.string
+        host = wire.host
+        isTLS = wire.isTLS
+        guard request.method.isValid else {
+            throw CurlewError(
+                .requestCreationFailed,
+                phase: .creation,
+                reason: "the method is not an HTTP token",
+                url: request.url
+            )
+        }
+        let options = request.options
+        mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
+        try planBody(request, bodyLength)
+        settings.reserveCapacity(10)
+        planMethod(request)
+        planProtocol(configuration, options, wire)
+        planContentCoding(configuration, options)
+        planLimits(configuration, options)
+        try planAuthentication(options, capabilities)
+        if let proxy = options.proxy {
+            settings += ProxyPlan.options(proxy)
+            needsOwnHandle = true
+        }
+        settings += DNSPlan.overrides(configuration.dns, host: wire.host, port: wire.port)
+        try planHeaders(request)
+    }
+
+    // MARK: Parts
+
+    private mutating func planBody(_ request: TransferRequest, _ length: Int64?) throws(CurlewError) {
+        switch request.body {
+        case .none: body = .none
+        case .data(let data): body = data.count <= Self.piecewiseThreshold ? .fields(data) : .upload(Int64(data.count))
+        case .file, .stream: body = .upload(length)
+        }
+        if request.method == .head, body != .none {
+            throw CurlewError(
+                .invalidBody,
+                phase: .creation,
+                reason: "a HEAD request has no body",
+                url: request.url
+            )
+        }
+    }
+
+    private mutating func planMethod(_ request: TransferRequest) {
+        let method = request.method
+        switch body {
+        case .none:
+            if method == .head {
+                settings.append(.long(CURLOPT_NOBODY, 1))
+            } else if method == .post || method == .put || method == .patch {
+                // An empty body with Content-Length: 0, as RFC 9110 8.6 asks of these methods.
+                settings.append(.long(CURLOPT_POST, 1))
+                settings.append(.string(CURLOPT_POSTFIELDS, ""))
+                settings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
+                if method != .post { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+            } else if method != .get {
+                settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue))
+            }
+        case .fields:
+            settings.append(.long(CURLOPT_POST, 1))
+            if method != .post { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+        case .upload:
+            settings.append(.long(CURLOPT_UPLOAD, 1))
+            settings.append(.long(CURLOPT_UPLOAD_BUFFERSIZE, 256 * 1024))
+            if method != .put { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+        }
+    }
+
+    private mutating func planProtocol(
+        _ configuration: TransportConfiguration,
+        _ options: TransferOptions,
+        _ wire: WireURL
+    ) {
+        // Without TLS `automatic` is HTTP/1.1: nothing to negotiate, and nothing to wait for.
+        let (version, multiplexes): (Int, Bool) =
+            switch configuration.httpVersion {
+            case .automatic, .http2:
+                wire.isTLS ? (CURL_HTTP_VERSION_2TLS, true) : (CURL_HTTP_VERSION_1_1, false)
+            case .http1_1: (CURL_HTTP_VERSION_1_1, false)
+            case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
+            case .http3: wire.isTLS ? (CURL_HTTP_VERSION_3, true) : (CURL_HTTP_VERSION_1_1, false)
+            }
+        if !multiplexes || options.multiplexes {
+            settings.append(.long(CURLOPT_HTTP_VERSION, version))
+            if multiplexes { settings.append(.long(CURLOPT_PIPEWAIT, 1)) }
+        } else if configuration.httpVersion == .http2PriorKnowledge {
+            settings.append(.long(CURLOPT_HTTP_VERSION, version))
+            settings.append(.long(CURLOPT_FRESH_CONNECT, 1))
+            settings.append(.long(CURLOPT_FORBID_REUSE, 1))
+        } else {
+            // HTTP/1.1 is the one way to be alone on a connection.
+            settings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
+        }
+    }
+
+    private mutating func planContentCoding(_ configuration: TransportConfiguration, _ options: TransferOptions) {
+        guard options.decodesContent else { return }
+        // The empty string is libcurl's "all that you have".
+        let offered = configuration.acceptedEncodings?.joined(separator: ", ") ?? ""
+        if configuration.acceptedEncodings?.isEmpty == true { return }
+        settings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
+    }
+
+    private mutating func planLimits(_ configuration: TransportConfiguration, _ options: TransferOptions) {
+        // libcurl divides it among a host's addresses; the engine's own clock decides.
+        if let connect = options.timeouts.connect, connect.clampedMilliseconds > 0 {
+            settings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, min(connect.clampedMilliseconds, Int(Int32.max))))
+        }
+        switch options.purpose {
+        case .memory: break
+        case .file, .stream: settings.append(.long(CURLOPT_BUFFERSIZE, 128 * 1024))
+        }
+        if let rate = options.uploadRateLimit ?? configuration.uploadRateLimit {
+            settings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
+        }
+        if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
+            settings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
+        }
+    }
+
+    private mutating func planAuthentication(_ options: TransferOptions, _ capabilities: Capabilities)
+        throws(CurlewError)
+    {
+        guard let authentication = options.authentication else { return }
+        settings += try AuthenticationPlan.options(authentication, capabilities)
+        needsOwnHandle = true
+    }
+
+    private mutating func planHeaders(_ request: TransferRequest) throws(CurlewError) {
+        let own = request.headers
+        headerLines = try HeaderLines.lines(of: own)
+        if let defaults = request.defaultHeaders?.headers {
+            sharesDefaultHeaders = own.isEmpty || !own.contains { defaults.contains(name: $0.name) }
+            if !sharesDefaultHeaders {
+                headerLines += try HeaderLines.lines(of: defaults) { !own.contains(name: $0) }
+            }
+        }
+        guard body != .none || request.method == .post || request.method == .put || request.method == .patch
+        else { return }
+        let has = { (name: String) in
+            own.contains(name: name) || request.defaultHeaders?.headers.contains(name: name) == true
+        }
+        // libcurl would call any body it posts a form.
+        if !has("Content-Type") { headerLines.append("Content-Type:") }
+        if !has("Expect") { planExpect(request) }
+    }
+
+    private mutating func planExpect(_ request: TransferRequest) {
+        let length: Int64? =
+            switch body {
+            case .none: 0
+            case .fields(let data): Int64(data.count)
+            case .upload(let length): length
+            }
+        sendsExpect =
+            switch request.options.expectContinue {
+            case .always: length != 0
+            case .never: false
+            case .automatic: length.map { $0 > Self.expectThreshold } ?? true
+            }
+        // An empty value switches libcurl's own rule off.
+        headerLines.append(sendsExpect ? "Expect: 100-continue" : "Expect:")
+    }
+}

@@ -1,0 +1,100 @@
+internal import CCurl
+internal import CurlewCore
+internal import Foundation
+
+/// TLS configuration as options. The path of an in-memory PEM file is put in by `TrustMaterial`.
+enum TLSPlan {
+    static func options(_ tls: TLSConfiguration, _ trust: TrustStrategy, _ capabilities: Capabilities)
+        throws(CurlewError) -> [OptionValue]
+    {
+        var options = versions(tls)
+        switch tls.certificateVerification {
+        case .full: break
+        case .noHostnameVerification:
+            options += [.long(CURLOPT_SSL_VERIFYHOST, 0), .long(CURLOPT_PROXY_SSL_VERIFYHOST, 0)]
+        case .none:
+            options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)]
+            options += [.long(CURLOPT_PROXY_SSL_VERIFYPEER, 0), .long(CURLOPT_PROXY_SSL_VERIFYHOST, 0)]
+        }
+        options += roots(trust)
+        if let identity = tls.clientIdentity { options += clientOptions(identity) }
+        if !tls.publicKeyPins.isEmpty {
+            options.append(.string(CURLOPT_PINNEDPUBLICKEY, tls.publicKeyPins.joined(separator: ";")))
+        }
+        if let list = tls.cipherList { options.append(.string(CURLOPT_SSL_CIPHER_LIST, list)) }
+        if let suites = tls.tls13CipherSuites { options.append(.string(CURLOPT_TLS13_CIPHERS, suites)) }
+        if !tls.usesALPN { options.append(.long(CURLOPT_SSL_ENABLE_ALPN, 0)) }
+        if !tls.connectTo.isEmpty {
+            let lines = tls.connectTo.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
+            options.append(.list(CURLOPT_CONNECT_TO, lines))
+        }
+        if let list = tls.certificateRevocationList {
+            options.append(.string(CURLOPT_CRLFILE, list.path(percentEncoded: false)))
+        }
+        if tls.requiresOCSPStapling { options.append(.long(CURLOPT_SSL_VERIFYSTATUS, 1)) }
+        if tls.keyLogFile != nil, !capabilities.usesOpenSSL {
+            throw .unsupported(feature: "a TLS key log", needs: "libcurl with OpenSSL")
+        }
+        return options
+    }
+
+    private static func versions(_ tls: TLSConfiguration) -> [OptionValue] {
+        // CURL_SSLVERSION_TLSv1_0 … 1_3 are 4 … 7; the maximum is the same number in the upper half.
+        let minimum = 4 + tls.minimumVersion.rawValue
+        let maximum = tls.maximumVersion.map { (4 + $0.rawValue) << 16 } ?? 0
+        return [
+            .long(CURLOPT_SSLVERSION, minimum | maximum), .long(CURLOPT_PROXY_SSLVERSION, minimum | maximum),
+        ]
+    }
+
+    private static func roots(_ trust: TrustStrategy) -> [OptionValue] {
+        switch trust {
+        case .libcurlDefault: []
+        case .cachedBundle: [.null(CURLOPT_CAPATH), .null(CURLOPT_PROXY_CAPATH)]
+        case .cachedFile(let path): file(path)
+        // Filled in by TrustMaterial, which knows the descriptor.
+        case .cachedPEM: []
+        case .directory(let path):
+            [
+                .null(CURLOPT_CAINFO), .string(CURLOPT_CAPATH, path),
+                .null(CURLOPT_PROXY_CAINFO), .string(CURLOPT_PROXY_CAPATH, path),
+            ]
+        case .sharedStore, .unused:
+            [
+                .null(CURLOPT_CAINFO), .null(CURLOPT_CAPATH),
+                .null(CURLOPT_PROXY_CAINFO), .null(CURLOPT_PROXY_CAPATH),
+            ]
+        }
+    }
+
+    static func file(_ path: String) -> [OptionValue] {
+        [
+            .string(CURLOPT_CAINFO, path), .null(CURLOPT_CAPATH),
+            .string(CURLOPT_PROXY_CAINFO, path), .null(CURLOPT_PROXY_CAPATH),
+        ]
+    }
+
+    private static func clientOptions(_ identity: ClientIdentity) -> [OptionValue] {
+        let secret: String?
+        var options: [OptionValue]
+        switch identity {
+        case .pem(let certificate, let key, let passphrase):
+            options = [
+                .blob(CURLOPT_SSLCERT_BLOB, certificate), .string(CURLOPT_SSLCERTTYPE, "PEM"),
+                .blob(CURLOPT_SSLKEY_BLOB, key), .string(CURLOPT_SSLKEYTYPE, "PEM"),
+            ]
+            secret = passphrase
+        case .files(let certificate, let key, let passphrase):
+            options = [
+                .string(CURLOPT_SSLCERT, certificate.path(percentEncoded: false)),
+                .string(CURLOPT_SSLKEY, key.path(percentEncoded: false)),
+            ]
+            secret = passphrase
+        case .pkcs12(let data, let passphrase):
+            options = [.blob(CURLOPT_SSLCERT_BLOB, data), .string(CURLOPT_SSLCERTTYPE, "P12")]
+            secret = passphrase
+        }
+        if let secret { options.append(.string(CURLOPT_KEYPASSWD, secret)) }
+        return options
+    }
+}
