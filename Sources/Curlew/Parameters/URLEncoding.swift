@@ -92,21 +92,22 @@ public struct URLEncoding: ParameterEncoding {
 
     /// One value as pairs, percent-encoded; containers give one pair per leaf.
     public func queryComponents(fromKey key: String, value: Any) -> [(String, String)] {
+        leaves(fromKey: key, value: value).map { (escape($0.0), escape($0.1)) }
+    }
+
+    /// One value as pairs, not encoded yet.
+    func leaves(fromKey key: String, value: Any) -> [(String, String)] {
         switch value {
         case let dictionary as [String: Any]:
-            dictionary.sorted { $0.key < $1.key }.flatMap {
-                queryComponents(fromKey: "\(key)[\($0.key)]", value: $0.value)
-            }
+            dictionary.sorted { $0.key < $1.key }.flatMap { leaves(fromKey: "\(key)[\($0.key)]", value: $0.value) }
         case let array as [Any]:
-            array.enumerated().flatMap { index, element in
-                queryComponents(fromKey: arrayEncoding.encode(key: key, atIndex: index), value: element)
-            }
+            array.enumerated().flatMap { leaves(fromKey: arrayEncoding.encode(key: key, atIndex: $0), value: $1) }
+        case let bool as Bool where type(of: value) == Bool.self:
+            [(key, boolEncoding.encode(value: bool))]
         case let number as NSNumber where number.isBool:
-            [(escape(key), escape(boolEncoding.encode(value: number.boolValue)))]
-        case let bool as Bool:
-            [(escape(key), escape(boolEncoding.encode(value: bool)))]
+            [(key, boolEncoding.encode(value: number.boolValue))]
         default:
-            [(escape(key), escape("\(value)"))]
+            [(key, "\(value)")]
         }
     }
 

@@ -1,0 +1,179 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Dispatch
+internal import Foundation
+
+/// A body that is read ahead, two buffers at a time, on a queue of its own: files and input streams block, and
+/// the transport's thread must not.
+final class BodyPump: BodyStream {
+    private struct State: Sendable {
+        /// Counts openings: what an earlier one still has under way is dropped.
+        var round = 0
+        var filled: [Data] = []
+        /// How much of the first buffer has been read.
+        var offset = 0
+        var isFilling = false
+        var readerWaits = false
+        var hasBeenRead = false
+        var end: BodyRead?
+        var waker: (any BodyWaker)?
+    }
+
+    let isReplayable: Bool
+
+    private static let bufferSize = 128 * 1024
+    private static let readAhead = 2
+
+    private let state = Lock(State())
+    // Only the queue's blocks take this lock, one at a time: it is what makes one block's work visible to the next.
+    private let producer: Lock<any BodyProducer>
+    private let queue = DispatchQueue(label: "curlew.body")
+    private let throttle: BodyThrottle?
+
+    init(_ producer: sending any BodyProducer, throttle: BodyThrottle? = nil) {
+        isReplayable = producer.isReplayable
+        self.producer = Lock(producer)
+        self.throttle = throttle
+    }
+
+    func open(waker: any BodyWaker) { begin(waker) }
+
+    func rewind() -> Bool {
+        let (waker, isUntouched) = state.withLock { ($0.waker, !$0.hasBeenRead) }
+        if isUntouched { return true }
+        guard isReplayable else { return false }
+        begin(waker)
+        return true
+    }
+
+    func close() {
+        state.withLock { state in
+            state.round += 1
+            state.filled = []
+            state.waker = nil
+            state.isFilling = false
+        }
+        queue.async { [self] in producer.withLock { $0.stop() } }
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
+        let (answer, round): (BodyRead, Int?) = state.withLock { state in
+            guard let first = state.filled.first else {
+                if let end = state.end { return (end, nil) }
+                state.readerWaits = true
+                return (.pending, wantsFilling(&state))
+            }
+            let count = min(buffer.count, first.count - state.offset)
+            let start = first.startIndex + state.offset
+            first.copyBytes(to: buffer, from: start..<start + count)
+            state.hasBeenRead = true
+            state.offset += count
+            if state.offset == first.count {
+                state.filled.removeFirst()
+                state.offset = 0
+            }
+            return (.bytes(count), wantsFilling(&state))
+        }
+        if let round { fill(round) }
+        return answer
+    }
+
+    /// The round to fill for, if there is room and nobody is filling.
+    private func wantsFilling(_ state: inout State) -> Int? {
+        guard !state.isFilling, state.end == nil, state.filled.count < Self.readAhead else { return nil }
+        state.isFilling = true
+        return state.round
+    }
+
+    private func begin(_ waker: (any BodyWaker)?) {
+        let round = state.withLock { state in
+            // A body that cannot be repeated may be opened again as long as nobody has read from it.
+            let spent = state.hasBeenRead && !isReplayable
+            let next = State(
+                round: state.round + 1,
+                isFilling: true,
+                hasBeenRead: spent,
+                end: spent ? .failed(Self.spent) : nil,
+                waker: waker
+            )
+            state = next
+            return next.round
+        }
+        queue.async { [self] in
+            guard isCurrent(round) else { return }
+            do throws(CurlewError) {
+                try producer.withLock { producer throws(CurlewError) in try producer.restart() }
+                fillNow(round)
+            } catch {
+                settle(round, .failed(error))
+            }
+        }
+    }
+
+    private static let spent = CurlewError(
+        .bodyUnavailable,
+        phase: .send,
+        reason: "The body comes from a stream that has been read already."
+    )
+
+    private func fill(_ round: Int) {
+        let delay = throttle?.delay ?? 0
+        if delay > 0 {
+            queue.asyncAfter(deadline: .now() + delay) { [self] in fillNow(round) }
+        } else {
+            queue.async { [self] in fillNow(round) }
+        }
+    }
+
+    private func isCurrent(_ round: Int) -> Bool { state.withLock { $0.round == round && $0.end == nil } }
+
+    private func fillNow(_ round: Int) {
+        while isCurrent(round) {
+            let size = min(throttle?.packetSize ?? Self.bufferSize, Self.bufferSize)
+            var buffer = Data(count: size)
+            do throws(CurlewError) {
+                let count = try producer.withLock { producer throws(CurlewError) in
+                    try produce(from: &producer, into: &buffer)
+                }
+                guard count > 0 else { return settle(round, .end) }
+                if !deliver(buffer.prefix(count), round) { return }
+            } catch {
+                return settle(round, .failed(error))
+            }
+        }
+    }
+
+    private func produce(from producer: inout any BodyProducer, into data: inout Data) throws(CurlewError) -> Int {
+        // `withUnsafeMutableBytes` has no typed throws.
+        let result: Result<Int, CurlewError> = data.withUnsafeMutableBytes { buffer in
+            do throws(CurlewError) { return .success(try producer.produce(into: buffer)) } catch {
+                return .failure(error)
+            }
+        }
+        return try result.get()
+    }
+
+    /// Whether the same block may go on filling.
+    private func deliver(_ data: Data, _ round: Int) -> Bool {
+        let (goesOn, waker): (Bool, (any BodyWaker)?) = state.withLock { state in
+            guard state.round == round else { return (false, nil) }
+            state.filled.append(data)
+            let goesOn = state.filled.count < Self.readAhead && throttle == nil
+            state.isFilling = goesOn
+            defer { state.readerWaits = false }
+            return (goesOn, state.readerWaits ? state.waker : nil)
+        }
+        waker?.wake()
+        return goesOn
+    }
+
+    private func settle(_ round: Int, _ end: BodyRead) {
+        let waker: (any BodyWaker)? = state.withLock { state in
+            guard state.round == round else { return nil }
+            state.end = end
+            state.isFilling = false
+            return state.waker
+        }
+        waker?.wake()
+    }
+}

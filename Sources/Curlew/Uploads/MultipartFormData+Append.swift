@@ -1,0 +1,126 @@
+public import CurlewCore
+public import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+extension MultipartFormData {
+    /// A part from memory.
+    public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
+        append(
+            MultipartPart(
+                headers: Self.headers(name: name, fileName: fileName, mimeType: mimeType),
+                content: .data(data),
+                length: UInt64(data.count)
+            )
+        )
+    }
+
+    /// A file; its name and media type come from the URL.
+    public func append(_ fileURL: URL, withName name: String) {
+        let fileName = fileURL.lastPathComponent
+        let pathExtension = fileURL.pathExtension
+        guard !fileName.isEmpty, !pathExtension.isEmpty else {
+            return fail(.bodyPartFilenameInvalid(in: fileURL))
+        }
+        append(fileURL, withName: name, fileName: fileName, mimeType: MIMETypes.type(forExtension: pathExtension))
+    }
+
+    /// A file under a name and media type of your own.
+    public func append(_ fileURL: URL, withName name: String, fileName: String, mimeType: String) {
+        switch length(of: fileURL) {
+        case .success(let length):
+            append(
+                MultipartPart(
+                    headers: Self.headers(name: name, fileName: fileName, mimeType: mimeType),
+                    content: .file(fileURL),
+                    length: length
+                )
+            )
+        case .failure(let reason): fail(reason)
+        }
+    }
+
+    /// `length` bytes of a stream, which must have that many.
+    public func append(
+        _ stream: InputStream,
+        withLength length: UInt64,
+        name: String,
+        fileName: String,
+        mimeType: String
+    ) {
+        append(
+            stream,
+            withLength: length,
+            headers: Self.headers(name: name, fileName: fileName, mimeType: mimeType)
+        )
+    }
+
+    /// `length` bytes of a stream under header fields of your own.
+    public func append(_ stream: InputStream, withLength length: UInt64, headers: HTTPHeaders) {
+        append(MultipartPart(headers: headers, content: .stream(SharedInputStream(stream)), length: length))
+    }
+
+    /// Bytes under header fields of your own.
+    public func append(_ data: Data, headers: HTTPHeaders) {
+        append(MultipartPart(headers: headers, content: .data(data), length: UInt64(data.count)))
+    }
+
+    /// One part per value, before or among other parts: data as it is, everything else as text; containers give
+    /// a part per leaf, with keys as `URLEncoding` writes them.
+    public func append(_ parameters: Parameters, arrayEncoding: URLEncoding.ArrayEncoding = .brackets) {
+        let encoding = URLEncoding(arrayEncoding: arrayEncoding, boolEncoding: .literal)
+        for (name, value) in parameters.sorted(by: { $0.key < $1.key }) {
+            if let data = value as? Data {
+                append(data, withName: name)
+            } else if value is NSNull {
+                append(Data(), withName: name)
+            } else {
+                for (key, text) in encoding.leaves(fromKey: name, value: value) {
+                    append(Data(text.utf8), withName: key)
+                }
+            }
+        }
+    }
+
+    private static func headers(name: String, fileName: String?, mimeType: String?) -> HTTPHeaders {
+        var headers: HTTPHeaders = [
+            .contentDisposition(MultipartLayout.formDisposition(name: name, filename: fileName))
+        ]
+        if let mimeType { headers.append(.contentType(mimeType)) }
+        return headers
+    }
+
+    /// Alamofire's checks, in its order.
+    private func length(of fileURL: URL) -> Result<UInt64, CurlewError.MultipartEncodingFailureReason> {
+        guard fileURL.isFileURL else { return .failure(.bodyPartURLInvalid(url: fileURL)) }
+        do {
+            guard try fileURL.checkResourceIsReachable() else {
+                return .failure(.bodyPartFileNotReachable(at: fileURL))
+            }
+        } catch {
+            return .failure(.bodyPartFileNotReachableWithError(atURL: fileURL, error: error))
+        }
+        var isDirectory: ObjCBool = false
+        guard fileManager.fileExists(atPath: fileURL.path, isDirectory: &isDirectory), !isDirectory.boolValue else {
+            return .failure(.bodyPartFileIsDirectory(at: fileURL))
+        }
+        let length: UInt64
+        do {
+            // A link's own length is that of its target's name.
+            let path = fileURL.resolvingSymlinksInPath().path
+            let attributes = try fileManager.attributesOfItem(atPath: path)
+            guard attributes[.type] as? FileAttributeType == .typeRegular,
+                let size = attributes[.size] as? NSNumber
+            else { return .failure(.bodyPartFileSizeNotAvailable(at: fileURL)) }
+            length = size.uint64Value
+        } catch {
+            return .failure(.bodyPartFileSizeQueryFailedWithError(forURL: fileURL, error: error))
+        }
+        guard access(fileURL.path, R_OK) == 0 else { return .failure(.bodyPartInputStreamCreationFailed(for: fileURL)) }
+        return .success(length)
+    }
+}

@@ -1,0 +1,72 @@
+internal import CurlewCore
+public import Foundation
+
+extension MultipartFormData {
+    private static let bufferSize = 64 * 1024
+
+    /// The whole body in memory. Files and streams are read here and now.
+    public func encode() throws -> Data {
+        var data = Data()
+        try forEachBuffer { data.append(contentsOf: $0) }
+        return data
+    }
+
+    /// Writes the whole body into a new file.
+    public func writeEncodedData(to fileURL: URL) throws {
+        if let appendError { throw appendError }
+        guard fileURL.isFileURL else {
+            throw CurlewError.multipartEncodingFailed(reason: .outputStreamURLInvalid(url: fileURL))
+        }
+        guard !fileManager.fileExists(atPath: fileURL.path) else {
+            throw CurlewError.multipartEncodingFailed(reason: .outputStreamFileAlreadyExists(at: fileURL))
+        }
+        guard fileManager.createFile(atPath: fileURL.path, contents: nil),
+            let file = try? FileHandle(forWritingTo: fileURL)
+        else { throw CurlewError.multipartEncodingFailed(reason: .outputStreamCreationFailed(for: fileURL)) }
+        defer { try? file.close() }
+        do {
+            try forEachBuffer { buffer in
+                do {
+                    try file.write(contentsOf: Data(buffer))
+                } catch {
+                    throw CurlewError.multipartEncodingFailed(reason: .outputStreamWriteFailed(error: error))
+                }
+            }
+        } catch {
+            // Half a form is of no use to anybody.
+            try? fileManager.removeItem(at: fileURL)
+            throw error
+        }
+    }
+
+    /// The form as it is now, ready to be sent.
+    func body() throws(CurlewError) -> BodySource {
+        let (layout, parts) = try laidOut()
+        return .stream(
+            BodyPump(MultipartProducer(layout: layout, parts: parts), throttle: throttle),
+            length: layout.contentLength
+        )
+    }
+
+    private func laidOut() throws(CurlewError) -> (MultipartLayout, [MultipartPart]) {
+        if let appendError { throw appendError }
+        let layout = try MultipartLayout(
+            boundary: boundary,
+            parts: parts.map { MultipartLayout.Part(headers: $0.headers, length: Int64(clamping: $0.length)) }
+        )
+        return (layout, parts)
+    }
+
+    private func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+        let (layout, parts) = try laidOut()
+        var producer = MultipartProducer(layout: layout, parts: parts)
+        defer { producer.stop() }
+        try withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 1) { buffer in
+            while true {
+                let count = try producer.produce(into: buffer)
+                if count == 0 { return }
+                try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+            }
+        }
+    }
+}

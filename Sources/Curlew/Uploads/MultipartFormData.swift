@@ -1,0 +1,79 @@
+internal import CurlewCore
+public import Foundation
+
+/// A form with files, as `multipart/form-data`.
+///
+///     session.upload(multipartFormData: { form in
+///         form.append(Data("Ada".utf8), withName: "name")
+///         form.append(photo, withName: "photo")
+///     }, to: url)
+///
+/// Files are read while they are sent, never as a whole, and the length of the body is known beforehand. Names and
+/// file names are escaped as browsers do. The first error of an `append` is kept and thrown when the form is used.
+/// A form with an `InputStream` can be sent once; every other one as often as redirects and retries need it.
+open class MultipartFormData {
+    /// Alamofire's limit between memory and temporary files. Curlew streams every form, so nothing depends on it.
+    public static let encodingMemoryThreshold: UInt64 = 10_000_000
+
+    /// Packets of 16 KiB with pauses of 0.2 s suit a mobile connection.
+    public static let suggestedThrottlePacketSize = 16_384
+    public static let suggestedThrottleDelay: TimeInterval = 0.2
+
+    /// What separates the parts.
+    public let boundary: String
+
+    private(set) var parts: [MultipartPart] = []
+    private(set) var appendError: CurlewError?
+    private(set) var throttle: BodyThrottle?
+    let fileManager: FileManager
+
+    /// The boundary is made of random digits unless you name one.
+    public init(fileManager: FileManager = .default, boundary: String? = nil) {
+        self.fileManager = fileManager
+        self.boundary = boundary ?? Self.randomBoundary()
+    }
+
+    /// The value for `Content-Type`.
+    open var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+
+    /// The bytes of the parts' contents, without delimiters and headers.
+    public var contentLength: UInt64 {
+        parts.reduce(0) { sum, part in
+            let (total, overflows) = sum.addingReportingOverflow(part.length)
+            return overflows ? .max : total
+        }
+    }
+
+    /// Sends packets of at most `packetSize` bytes with a pause of `delay` seconds after each.
+    public func throttleBandwidth(
+        packetSize: Int = suggestedThrottlePacketSize,
+        delay: TimeInterval = suggestedThrottleDelay
+    ) {
+        throttle = BodyThrottle(packetSize: max(packetSize, 1), delay: max(delay, 0))
+    }
+
+    /// A copy of the form that may be changed apart from it. Input streams are shared: one of the two can send them.
+    public func copy() -> MultipartFormData {
+        let copy = MultipartFormData(fileManager: fileManager, boundary: boundary)
+        copy.parts = parts
+        copy.appendError = appendError
+        copy.throttle = throttle
+        return copy
+    }
+
+    func append(_ part: MultipartPart) {
+        if appendError == nil { parts.append(part) }
+    }
+
+    func fail(_ reason: CurlewError.MultipartEncodingFailureReason) {
+        if appendError == nil { appendError = .multipartEncodingFailed(reason: reason) }
+    }
+
+    private static func randomBoundary() -> String {
+        func digits() -> String {
+            let text = String(UInt32.random(in: .min ... .max), radix: 16)
+            return String(repeating: "0", count: 8 - text.count) + text
+        }
+        return "curlew.boundary." + digits() + digits()
+    }
+}

@@ -1,0 +1,135 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// A body from an asynchronous sequence, which is pulled only when the peer has taken what came before.
+final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream where Source.Element == Data {
+    private struct State: Sendable {
+        var chunk = Data()
+        var offset = 0
+        var end: BodyRead?
+        var waker: (any BodyWaker)?
+        var isStarted = false
+        var isClosed = false
+        /// The reader has nothing left.
+        var isDemanded = true
+        var pump: CheckedContinuation<Bool, Never>?
+    }
+
+    private let source: Source
+    private let state = Lock(State())
+
+    init(_ source: Source) { self.source = source }
+
+    var isReplayable: Bool { false }
+
+    func open(waker: any BodyWaker) {
+        let isFirst = state.withLock { state in
+            state.waker = waker
+            defer { state.isStarted = true }
+            if state.isStarted { state.end = .failed(Self.spent) }
+            return !state.isStarted
+        }
+        if isFirst { BodyTask.start { await self.pump() } }
+    }
+
+    func rewind() -> Bool { state.withLock { $0.offset == 0 && $0.end == nil && $0.isDemanded } }
+
+    func close() {
+        let pump = state.withLock { state in
+            state.isClosed = true
+            state.waker = nil
+            state.chunk = Data()
+            defer { state.pump = nil }
+            return state.pump
+        }
+        pump?.resume(returning: false)
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
+        let (answer, pump): (BodyRead, CheckedContinuation<Bool, Never>?) = state.withLock { state in
+            guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil) }
+            let count = min(buffer.count, state.chunk.count - state.offset)
+            let start = state.chunk.startIndex + state.offset
+            state.chunk.copyBytes(to: buffer, from: start..<start + count)
+            state.offset += count
+            guard state.offset == state.chunk.count else { return (.bytes(count), nil) }
+            state.chunk = Data()
+            state.offset = 0
+            state.isDemanded = true
+            defer { state.pump = nil }
+            return (.bytes(count), state.pump)
+        }
+        pump?.resume(returning: true)
+        return answer
+    }
+
+    /// Carries chunks from the sequence to the reader until either ends.
+    private func pump() async {
+        var iterator = source.makeAsyncIterator()
+        do {
+            while await isWanted() {
+                guard let chunk = try await iterator.next() else { return settle(.end) }
+                // An empty chunk is no end, and nothing that the reader could be given.
+                if !chunk.isEmpty { deliver(chunk) }
+            }
+        } catch {
+            settle(
+                .failed(
+                    CurlewError(
+                        .bodyUnavailable,
+                        phase: .send,
+                        reason: "The sequence that the body comes from failed.",
+                        underlying: error
+                    )
+                )
+            )
+        }
+    }
+
+    private func isWanted() async -> Bool {
+        await withCheckedContinuation { continuation in
+            let answer: Bool? = state.withLock { state in
+                if state.isClosed { return false }
+                if state.isDemanded { return true }
+                state.pump = continuation
+                return nil
+            }
+            if let answer { continuation.resume(returning: answer) }
+        }
+    }
+
+    private func deliver(_ chunk: Data) {
+        let waker = state.withLock { state in
+            state.chunk = chunk
+            state.offset = 0
+            state.isDemanded = false
+            return state.waker
+        }
+        waker?.wake()
+    }
+
+    private func settle(_ end: BodyRead) {
+        let waker = state.withLock { state in
+            if state.end == nil { state.end = end }
+            return state.waker
+        }
+        waker?.wake()
+    }
+
+    private static var spent: CurlewError {
+        CurlewError(
+            .bodyUnavailable,
+            phase: .send,
+            reason: "The body comes from a sequence that has been read already."
+        )
+    }
+}
+
+extension BodySource {
+    /// A body from an asynchronous sequence: pulled as fast as the peer takes it, once.
+    static func sequence<Source: AsyncSequence & Sendable>(_ source: Source, length: Int64? = nil) -> BodySource
+    where Source.Element == Data {
+        .stream(SequenceBodyStream(source), length: length)
+    }
+}
