@@ -12,6 +12,7 @@ let package = Package(
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
+        .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         // For the packages that live beside this one (Image/).
         .library(name: "CurlewLocks", targets: ["CurlewLocks"]),
@@ -57,6 +58,8 @@ let package = Package(
             dependencies: ["CurlewCore", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL", "CPSL", "CZlib"],
             swiftSettings: strict
         ),
+        // Apart from Curlew, because FoundationXML is one more library to load at every start.
+        .target(name: "CurlewXML", dependencies: ["Curlew", "CurlewLocks"], swiftSettings: strict),
         .target(
             name: "CurlewTesting",
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
@@ -81,6 +84,7 @@ let package = Package(
             dependencies: ["CurlewTesting", "CurlewCore", "CurlewLocks"],
             swiftSettings: strict
         ),
+        .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),
         .testTarget(name: "CurlewToolTests", dependencies: ["CurlewTool"], swiftSettings: strict),
         .testTarget(
             name: "ConformanceTests",

@@ -1,0 +1,35 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Several serializers of one kind of value: the first that succeeds gives it.
+public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
+    public let serializers: [any ResponseSerializer<Value>]
+
+    public init(_ serializers: [any ResponseSerializer<Value>]) { self.serializers = serializers }
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> Value {
+        if let error { throw error }
+        var failures: [any Error] = []
+        for serializer in serializers {
+            do {
+                return try serializer.serialize(request: request, response: response, data: data, error: nil)
+            } catch {
+                failures.append(error)
+            }
+        }
+        throw AFError.responseSerializationFailed(
+            reason: .customSerializationFailed(error: NoSerializerSucceeded(failures: failures))
+        )
+    }
+}
+
+/// What each of the serializers had to say, in order.
+public struct NoSerializerSucceeded: Error {
+    public let failures: [any Error]
+}

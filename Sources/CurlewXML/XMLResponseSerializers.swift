@@ -1,0 +1,86 @@
+public import Curlew
+internal import CurlewLocks
+public import Foundation
+public import FoundationNetworking
+public import FoundationXML
+
+// XML stands apart from Curlew because FoundationXML is one more library to load at every start.
+
+/// What XML is labelled with.
+public let xmlContentTypes: Set<String> = ["application/xml", "text/xml"]
+
+/// Bytes of XML, and fresh parsers over them. External entities are never loaded.
+public struct XMLSource: Sendable, Equatable {
+    public let data: Data
+
+    public init(data: Data) { self.data = data }
+
+    /// A parser at the beginning of the text: give it a delegate and call `parse()`.
+    public func makeParser() -> XMLParser {
+        let parser = XMLParser(data: data)
+        parser.shouldResolveExternalEntities = false
+        return parser
+    }
+}
+
+/// Gives what an `XMLParser` needs. The body is not parsed yet.
+public struct XMLParserResponseSerializer: ResponseSerializer {
+    public init() {}
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> XMLSource {
+        XMLSource(data: try body(request: request, response: response, data: data, error: error))
+    }
+}
+
+/// Parses the body into a tree.
+public struct XMLDocumentResponseSerializer: ResponseSerializer {
+    private let options: XMLNode.Options
+
+    /// `options` as for `XMLDocument`; external entities are never loaded.
+    public init(options: XMLNode.Options = []) { self.options = options.union(.nodeLoadExternalEntitiesNever) }
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> XMLTree {
+        let body = try body(request: request, response: response, data: data, error: error)
+        do {
+            return XMLTree(try XMLDocument(data: body, options: options))
+        } catch {
+            throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+        }
+    }
+}
+
+/// A parsed document. `XMLDocument` is a mutable class, so one caller at a time gets at it.
+public final class XMLTree: @unchecked Sendable {
+    // SAFETY: `document` is only touched inside `lock`.
+    private let document: XMLDocument
+    private let lock = Lock(())
+
+    init(_ document: sending XMLDocument) { self.document = document }
+
+    /// Runs `body` with the document to itself; nodes must not leave it.
+    public func withDocument<R: Sendable>(_ body: (XMLDocument) throws -> R) rethrows -> R {
+        try lock.withLock { _ in try body(document) }
+    }
+}
+
+extension ResponseSerializer {
+    fileprivate func body(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> Data {
+        try DataResponseSerializer(dataPreprocessor: dataPreprocessor)
+            .serialize(request: request, response: response, data: data, error: error)
+    }
+}
