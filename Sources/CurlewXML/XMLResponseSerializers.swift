@@ -52,6 +52,9 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
     ) throws -> XMLTree {
         let body = try body(request: request, response: response, data: data, error: error)
         do {
+            // FoundationXML's document accepts broken text on Linux, and prints about it: ask the parser first.
+            let parser = XMLSource(data: body).makeParser()
+            if !parser.parse() { throw parser.parserError ?? CocoaError(.fileReadCorruptFile) }
             return XMLTree(try XMLDocument(data: body, options: options))
         } catch {
             throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
@@ -60,8 +63,8 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
 }
 
 /// A parsed document. `XMLDocument` is a mutable class, so one caller at a time gets at it.
+// SAFETY: `document` is only touched inside `lock`.
 public final class XMLTree: @unchecked Sendable {
-    // SAFETY: `document` is only touched inside `lock`.
     private let document: XMLDocument
     private let lock = Lock(())
 
