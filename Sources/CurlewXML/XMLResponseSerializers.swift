@@ -53,12 +53,42 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
         let body = try body(request: request, response: response, data: data, error: error)
         do {
             // FoundationXML's document accepts broken text on Linux, and prints about it: ask the parser first.
-            let parser = XMLSource(data: body).makeParser()
-            if !parser.parse() { throw parser.parserError ?? CocoaError(.fileReadCorruptFile) }
+            try WellFormedness.check(XMLSource(data: body))
             return XMLTree(try XMLDocument(data: body, options: options))
         } catch {
             throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
         }
+    }
+}
+
+/// Every element that begins must end: the parser alone lets a text pass that stops in the middle.
+private final class WellFormedness: NSObject, XMLParserDelegate {
+    private var openElements = 0
+    private var elements = 0
+
+    static func check(_ source: XMLSource) throws {
+        let checker = WellFormedness()
+        let parser = source.makeParser()
+        parser.delegate = checker
+        let parsed = parser.parse()
+        guard parsed, checker.elements > 0, checker.openElements == 0 else {
+            throw parser.parserError ?? CocoaError(.fileReadCorruptFile)
+        }
+    }
+
+    func parser(
+        _ parser: XMLParser,
+        didStartElement elementName: String,
+        namespaceURI: String?,
+        qualifiedName: String?,
+        attributes: [String: String]
+    ) {
+        elements += 1
+        openElements += 1
+    }
+
+    func parser(_ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName: String?) {
+        openElements -= 1
     }
 }
 
