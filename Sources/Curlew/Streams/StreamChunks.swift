@@ -1,0 +1,23 @@
+public import CurlewCore
+public import Foundation
+
+/// The bytes of a body as they arrive. A reader that is slow stops the sender; one that leaves the loop
+/// cancels the transfer.
+public struct StreamChunks: AsyncSequence, Sendable {
+    public typealias Element = Data
+    public typealias Failure = CurlewError
+
+    let open: @Sendable () -> StreamReader
+
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let reader: StreamReader
+
+        public mutating func next() async throws(CurlewError) -> Data? { try await reader.next() }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Data? {
+            try await reader.next(isolation: actor)
+        }
+    }
+}

@@ -1,0 +1,147 @@
+public import CurlewCore
+internal import Foundation
+
+/// The server-sent events of a body as they arrive, parsed as the HTML standard says.
+///
+/// The sequence ends with the response. `reconnecting()` opens it again, as browsers do.
+public struct StreamEvents: AsyncSequence, Sendable {
+    public typealias Element = ServerSentEvent
+    public typealias Failure = CurlewError
+
+    /// A reader of the request's body, or of a new request's that says which event was the last.
+    typealias Open = @Sendable (_ reconnection: Reconnection?) -> Connection
+
+    struct Reconnection: Sendable {
+        var lastEventID: String?
+    }
+
+    struct Connection: Sendable {
+        let reader: StreamReader
+        /// Of the response, once it has come.
+        let status: @Sendable () -> Int?
+    }
+
+    let open: Open
+    let maximumEventSize: Int
+    var reconnection: EventReconnection?
+
+    /// Connects again when the stream ends or breaks: with `Last-Event-ID`, after the time that the server
+    /// asked for, waiting longer each time a connection fails.
+    ///
+    /// It ends when the server answers 204. An error that another connection would not heal is thrown, and
+    /// the last one of `maximumFailures` connections that failed in a row.
+    public func reconnecting(
+        delay: Duration = .seconds(3),
+        maximumDelay: Duration = .seconds(60),
+        maximumFailures: Int = 10
+    ) -> StreamEvents {
+        var copy = self
+        copy.reconnection = EventReconnection(
+            delay: delay,
+            maximumDelay: maximumDelay,
+            maximumFailures: maximumFailures
+        )
+        return copy
+    }
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(
+            open: open,
+            connection: open(nil),
+            parser: EventStreamParser(maximumEventSize: maximumEventSize),
+            reconnection: reconnection
+        )
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        let open: Open
+        var connection: Connection?
+        var parser: EventStreamParser
+        var reconnection: EventReconnection?
+        private var ready: [ServerSentEvent] = []
+        private var nextReady = 0
+        private var failure: CurlewError?
+
+        init(
+            open: @escaping Open,
+            connection: Connection,
+            parser: EventStreamParser,
+            reconnection: EventReconnection?
+        ) {
+            self.open = open
+            self.connection = connection
+            self.parser = parser
+            self.reconnection = reconnection
+        }
+
+        public mutating func next() async throws(CurlewError) -> ServerSentEvent? { try await next(isolation: nil) }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(CurlewError) -> ServerSentEvent? {
+            while true {
+                if nextReady < ready.count {
+                    defer { nextReady += 1 }
+                    return ready[nextReady]
+                }
+                ready.removeAll(keepingCapacity: true)
+                nextReady = 0
+                if let failure {
+                    self.failure = nil
+                    connection = nil
+                    throw failure
+                }
+                guard let connection else { return nil }
+                do throws(CurlewError) {
+                    if let chunk = try await connection.reader.next(isolation: actor) {
+                        take(chunk)
+                    } else if let action = reconnection?.ended(status: connection.status()) {
+                        try await follow(action, nil, actor)
+                    } else {
+                        self.connection = nil
+                    }
+                } catch {
+                    guard let action = reconnection?.failed(with: error, random: .random(in: 0..<1)) else {
+                        self.connection = nil
+                        throw error
+                    }
+                    try await follow(action, error, actor)
+                }
+            }
+        }
+
+        private mutating func take(_ chunk: Data) {
+            reconnection?.streamed()
+            chunk.withUnsafeBytes { bytes in
+                do throws(CurlewError) {
+                    try parser.parse(bytes) { ready.append($0) }
+                } catch {
+                    // It comes after the events before it, and no connection would heal it.
+                    failure = error
+                    connection?.reader.leave()
+                }
+            }
+            if let time = parser.reconnectionTime { reconnection?.serverAsked(for: time) }
+        }
+
+        private mutating func follow(
+            _ action: EventReconnection.Action,
+            _ error: CurlewError?,
+            _ isolation: isolated (any Actor)?
+        ) async throws(CurlewError) {
+            connection = nil
+            switch action {
+            case .end: return
+            case .fail: if let error { throw error }
+            case .reconnect(let delay):
+                do {
+                    try await Task.sleep(for: delay)
+                } catch {
+                    throw CurlewError(.cancelled, phase: .retry, reason: "the reading task was cancelled")
+                }
+                parser = EventStreamParser(maximumEventSize: parser.maximumEventSize, lastEventID: parser.lastEventID)
+                connection = open(Reconnection(lastEventID: parser.lastEventID))
+            }
+        }
+    }
+}

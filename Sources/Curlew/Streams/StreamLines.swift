@@ -1,0 +1,29 @@
+public import CurlewCore
+
+/// The lines of a body as they arrive, as UTF-8 text in which invalid bytes are replaced.
+///
+/// `\n` and `\r\n` end a line. Blank lines are kept; after the last line's end there is no extra line. A line
+/// longer than the request's `maximumBodySize` is `.limitExceeded`.
+public struct StreamLines: AsyncSequence, Sendable {
+    public typealias Element = String
+    public typealias Failure = CurlewError
+
+    let open: @Sendable () -> StreamReader
+    let maximumLength: Int
+
+    public func makeAsyncIterator() -> Iterator {
+        Iterator(
+            lines: LineReader(open(), maximumLength: maximumLength) { String(decoding: $0, as: UTF8.self) }
+        )
+    }
+
+    public struct Iterator: AsyncIteratorProtocol {
+        var lines: LineReader<String>
+
+        public mutating func next() async throws(CurlewError) -> String? { try await lines.next() }
+
+        public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
+            try await lines.next(isolation: actor)
+        }
+    }
+}

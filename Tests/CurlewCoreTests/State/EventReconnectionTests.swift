@@ -1,0 +1,64 @@
+import CurlewCore
+import Testing
+
+@Suite("Event reconnection", .timeLimit(.minutes(1)))
+struct EventReconnectionTests {
+    static func error(_ code: CurlewError.Code, status: Int? = nil) -> CurlewError {
+        CurlewError(code, phase: .receive, responseCode: status)
+    }
+
+    @Test("an orderly end is followed by a new connection, 204 is not")
+    func ends() {
+        var state = EventReconnection()
+        #expect(state.ended(status: 200) == .reconnect(after: .seconds(3)))
+        state.serverAsked(for: .milliseconds(20))
+        #expect(state.ended(status: nil) == .reconnect(after: .milliseconds(20)))
+        #expect(state.ended(status: 204) == .end)
+    }
+
+    @Test(
+        "what may pass is tried again, what will not is told",
+        arguments: [
+            (error(.receiveFailed), true), (error(.truncated), true), (error(.connectFailed), true),
+            (error(.idleTimedOut), true), (error(.resolveFailed), true),
+            (error(.unacceptableStatus, status: 503), true),
+            (error(.unacceptableStatus, status: 429), true), (error(.unacceptableStatus, status: 401), false),
+            (error(.unacceptableStatus, status: 404), false), (error(.unacceptableStatus), false),
+            (error(.cancelled), false), (error(.sessionClosed), false), (error(.limitExceeded), false),
+            (error(.certificateUntrusted), false), (error(.unacceptableContentType), false),
+        ])
+    func kinds(_ error: CurlewError, _ reconnects: Bool) {
+        var state = EventReconnection()
+        #expect(state.failed(with: error, random: 0) == (reconnects ? .reconnect(after: .seconds(3)) : .fail))
+    }
+
+    @Test("delays double up to the maximum, jitter takes at most half away")
+    func backoff() {
+        var low = EventReconnection(delay: .seconds(1), maximumDelay: .seconds(6))
+        var high = low
+        let lows = (0..<5).map { _ in low.failed(with: Self.error(.connectFailed), random: 0) }
+        let highs = (0..<5).map { _ in high.failed(with: Self.error(.connectFailed), random: 1) }
+        #expect(lows == [1, 1, 2, 3, 3].map { .reconnect(after: .seconds($0)) })
+        #expect(highs == [1, 2, 4, 6, 6].map { .reconnect(after: .seconds($0)) })
+    }
+
+    @Test("after too many failures in a row the last one is told; bytes in between start the count anew")
+    func giveUp() {
+        var state = EventReconnection(delay: .zero, maximumFailures: 2)
+        let error = Self.error(.connectFailed)
+        #expect(state.failed(with: error, random: 0) == .reconnect(after: .zero))
+        #expect(state.failed(with: error, random: 0) == .reconnect(after: .zero))
+        state.streamed()
+        #expect(state.failed(with: error, random: 0) == .reconnect(after: .zero))
+        #expect(state.failed(with: error, random: 0) == .reconnect(after: .zero))
+        #expect(state.failed(with: error, random: 0) == .fail)
+    }
+
+    @Test("no number of failures overflows")
+    func manyFailures() {
+        var state = EventReconnection(delay: .seconds(1 << 40), maximumDelay: .seconds(60), maximumFailures: .max)
+        for _ in 0..<200 {
+            #expect(state.failed(with: Self.error(.connectFailed), random: 1) == .reconnect(after: .seconds(1 << 40)))
+        }
+    }
+}
