@@ -1,0 +1,29 @@
+internal import CPSL
+public import CurlewCore
+
+/// The public suffix list that libpsl has: the distribution's own, kept up to date with it.
+public struct SystemPublicSuffixes: PublicSuffixes {
+    public init() {}
+
+    public func isPublicSuffix(_ domain: String) -> Bool {
+        guard let list = Self.list.pointer else { return !domain.contains(".") }
+        return psl_is_public_suffix2(list, domain, PSL_TYPE_ANY) != 0
+    }
+
+    public func registrableDomain(of domain: String) -> String? {
+        guard let list = Self.list.pointer, !domain.hasPrefix("."), !domain.hasSuffix(".") else { return nil }
+        // libpsl compares labels as they are spelled in the list: lower case, in UTF-8 or as `xn--`.
+        // The result points into the string it was given.
+        return domain.lowercased().withCString { name in
+            psl_registrable_domain(list, name).map { String(cString: $0) }
+        }
+    }
+
+    private struct List: @unchecked Sendable {
+        // SAFETY: the list is loaded once, never freed, and libpsl only reads it afterwards.
+        let pointer: OpaquePointer?
+    }
+
+    /// The file of the system if it is newer than what libpsl was built with, otherwise that.
+    private static let list = List(pointer: psl_latest(nil) ?? psl_builtin())
+}

@@ -1,0 +1,72 @@
+public import Foundation
+
+/// One cookie (RFC 6265bis), with all that decides where it is sent.
+public struct Cookie: Sendable, Hashable, Codable {
+    /// May be empty: such a cookie is sent as its value alone.
+    public var name: String
+    public var value: String
+    /// Lower case, without a leading dot.
+    public var domain: String
+    public var path: String
+    /// nil for a cookie that ends with its session.
+    public var expires: Date?
+    /// Sent over https only.
+    public var isSecure: Bool
+    /// Kept as sent: it keeps scripts off, and Curlew runs none.
+    public var isHTTPOnly: Bool
+    /// Sent to `domain` itself and not to names below it.
+    public var isHostOnly: Bool
+    /// Kept as sent: a client that is no browser has no sites.
+    public var sameSite: SameSite?
+    public var created: Date
+
+    public enum SameSite: String, Sendable, Hashable, Codable {
+        case strict, lax, none
+    }
+
+    public init(
+        name: String,
+        value: String,
+        domain: String,
+        path: String = "/",
+        expires: Date? = nil,
+        isSecure: Bool = false,
+        isHTTPOnly: Bool = false,
+        isHostOnly: Bool = true,
+        sameSite: SameSite? = nil,
+        created: Date
+    ) {
+        self.name = name
+        self.value = value
+        self.domain = Hostname.canonical(domain.hasPrefix(".") ? String(domain.dropFirst()) : domain) ?? domain
+        self.path = path.hasPrefix("/") ? path : "/"
+        self.expires = expires
+        self.isSecure = isSecure
+        self.isHTTPOnly = isHTTPOnly
+        self.isHostOnly = isHostOnly
+        self.sameSite = sameSite
+        self.created = created
+    }
+
+    public func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+
+    /// As it stands in a `Cookie` header.
+    public var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+
+    /// Whether name and value may go onto the wire.
+    package var isSendable: Bool {
+        let name = name.utf8
+        let value = value.utf8
+        return !(name.isEmpty && value.isEmpty) && name.count + value.count <= SetCookieParser.maximumPairLength
+            && !name.contains { SetCookieParser.isControl($0) || $0 == 0x3B || $0 == 0x3D }
+            && !value.contains { SetCookieParser.isControl($0) || $0 == 0x3B }
+    }
+}
+
+/// Which domains belong to nobody, so that no cookie may be set for all below them (publicsuffix.org).
+public protocol PublicSuffixes: Sendable {
+    /// Whether names directly below `domain` belong to different owners (`com`, `co.uk`, `github.io`).
+    func isPublicSuffix(_ domain: String) -> Bool
+    /// The public suffix and one label more; nil where `domain` is itself a suffix.
+    func registrableDomain(of domain: String) -> String?
+}

@@ -1,0 +1,58 @@
+public import Foundation
+
+/// The cookie file that Netscape began and that curl and wget read and write: a line for each cookie, fields
+/// separated by tabs. It has no place for SameSite.
+public enum NetscapeCookieFile {
+    private static let httpOnlyMark = "#HttpOnly_"
+
+    /// The file's text. Cookies with a TAB in name or value cannot be written and are left out.
+    public static func text(of cookies: [Cookie]) -> String {
+        var text = "# Netscape HTTP Cookie File\n\n"
+        for cookie in cookies where ![cookie.name, cookie.value, cookie.path].contains(where: { $0.contains("\t") }) {
+            let fields = [
+                (cookie.isHTTPOnly ? httpOnlyMark : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
+                cookie.isHostOnly ? "FALSE" : "TRUE",
+                cookie.path,
+                cookie.isSecure ? "TRUE" : "FALSE",
+                // 0 means a session cookie: one that has expired must not become one.
+                cookie.expires.map { String(max(1, Int64(clamped: $0.timeIntervalSince1970))) } ?? "0",
+                cookie.name,
+                cookie.value,
+            ]
+            text += fields.joined(separator: "\t") + "\n"
+        }
+        return text
+    }
+
+    /// The cookies of such a file; lines that make no sense are left out. `now` becomes their creation time.
+    public static func cookies(in text: String, now: Date) -> [Cookie] {
+        text.split(whereSeparator: \.isNewline).compactMap { line in
+            var line = line
+            let isHTTPOnly = line.hasPrefix(httpOnlyMark)
+            if isHTTPOnly { line = line.dropFirst(httpOnlyMark.count) } else if line.hasPrefix("#") { return nil }
+            let fields = line.split(separator: "\t", maxSplits: 6, omittingEmptySubsequences: false).map(String.init)
+            guard fields.count >= 6, let expires = Int64(fields[4]), fields[2].hasPrefix("/") else { return nil }
+            let domain = fields[0].hasPrefix(".") ? String(fields[0].dropFirst()) : fields[0]
+            guard let domain = Hostname.canonical(domain) else { return nil }
+            let cookie = Cookie(
+                name: fields[5],
+                value: fields.count > 6 ? fields[6] : "",
+                domain: domain,
+                path: fields[2],
+                expires: expires == 0 ? nil : Date(timeIntervalSince1970: Double(expires)),
+                isSecure: fields[3].uppercased() == "TRUE",
+                isHTTPOnly: isHTTPOnly,
+                isHostOnly: fields[1].uppercased() != "TRUE",
+                created: now
+            )
+            return cookie.isSendable ? cookie : nil
+        }
+    }
+}
+
+extension Int64 {
+    /// The whole part, cut to what fits.
+    fileprivate init(clamped value: Double) {
+        self = Int64(exactly: value.rounded(.down)) ?? (value > 0 ? .max : 0)
+    }
+}

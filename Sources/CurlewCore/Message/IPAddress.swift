@@ -1,0 +1,81 @@
+/// An IP address out of a URL's host or a list of addresses: what it is, without asking the system.
+package enum IPAddress: Hashable, Sendable {
+    /// Four bytes.
+    case v4([UInt8])
+    /// Sixteen bytes.
+    case v6([UInt8])
+
+    /// Dotted quad or colon form, without brackets; a zone (`%eth0`) is left out. nil for anything else.
+    package init?(_ text: String) {
+        if let bytes = Self.quad(text[...].utf8) {
+            self = .v4(bytes)
+        } else if let bytes = Self.colons(text) {
+            self = .v6(bytes)
+        } else {
+            return nil
+        }
+    }
+
+    package var bytes: [UInt8] {
+        switch self {
+        case .v4(let bytes), .v6(let bytes): bytes
+        }
+    }
+
+    /// Whether the first `bits` of both are the same; never for addresses of two kinds.
+    package func shares(prefix bits: Int, with other: IPAddress) -> Bool {
+        let (left, right) = (bytes, other.bytes)
+        guard left.count == right.count, bits >= 0, bits <= left.count * 8 else { return false }
+        let whole = bits / 8
+        guard left[..<whole] == right[..<whole] else { return false }
+        let rest = bits % 8
+        return rest == 0 || (left[whole] ^ right[whole]) >> UInt8(8 - rest) == 0
+    }
+
+    private static func quad(_ text: Substring.UTF8View) -> [UInt8]? {
+        let parts = text.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count == 4 else { return nil }
+        var bytes: [UInt8] = []
+        for part in parts {
+            guard (1...3).contains(part.count), part.allSatisfy(ASCII.isDigit), part.count == 1 || part.first != 0x30,
+                let number = ASCII.number(part), number < 256
+            else { return nil }
+            bytes.append(UInt8(number))
+        }
+        return bytes
+    }
+
+    private static func colons(_ text: String) -> [UInt8]? {
+        let address = text.utf8.prefix { $0 != UInt8(ascii: "%") }
+        var parts = address.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
+        guard (3...9).contains(parts.count) else { return nil }
+        // A `::` at an end leaves two empty parts there.
+        if parts[0].isEmpty {
+            guard parts[1].isEmpty else { return nil }
+            parts.removeFirst()
+        }
+        if parts[parts.count - 1].isEmpty {
+            guard parts[parts.count - 2].isEmpty else { return nil }
+            parts.removeLast()
+        }
+        var groups: [UInt8] = []
+        var gap: Int?
+        for (index, part) in parts.enumerated() {
+            if part.isEmpty {
+                guard gap == nil else { return nil }
+                gap = groups.count
+            } else if index == parts.count - 1, part.contains(UInt8(ascii: ".")) {
+                guard let quad = quad(part) else { return nil }
+                groups += quad
+            } else {
+                guard part.count <= 4, part.allSatisfy(ASCII.isHexDigit) else { return nil }
+                let value = part.reduce(UInt16(0)) { $0 << 4 | UInt16(ASCII.hexValue($1) ?? 0) }
+                groups += [UInt8(value >> 8), UInt8(value & 0xFF)]
+            }
+        }
+        guard let gap else { return groups.count == 16 ? groups : nil }
+        guard groups.count <= 14 else { return nil }
+        groups.insert(contentsOf: repeatElement(0, count: 16 - groups.count), at: gap)
+        return groups
+    }
+}

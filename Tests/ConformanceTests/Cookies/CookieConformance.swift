@@ -1,0 +1,93 @@
+internal import Curlew
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Cookies", .timeLimit(.minutes(1)))
+struct CookieConformance {
+    struct Case: CorpusCase {
+        struct Step: Decodable {
+            let url: String
+            let set_cookie: [String]?
+            let expect_cookie: String?
+        }
+        let id: String
+        let status: String?
+        let rfc6265bis_differs: Bool?
+        let clock: String?
+        let may_fail_response: Bool?
+        let groupName: String?
+        let steps: [Step]
+        var group: String { groupName ?? status ?? "" }
+
+        enum CodingKeys: String, CodingKey {
+            case id, status, rfc6265bis_differs, clock, may_fail_response, steps
+            case groupName = "group"
+        }
+    }
+
+    /// The Cookie headers that a client with an empty store sends in the steps after the first.
+    static func run(_ item: Case) throws -> [(sent: String, expected: String)] {
+        let now = item.clock.flatMap(HeaderValueConformance.instant) ?? Date(timeIntervalSince1970: 1_767_225_600)
+        var store = CookieStore(publicSuffixes: SystemPublicSuffixes())
+        var results: [(String, String)] = []
+        for step in item.steps {
+            let url = try #require(URL(string: step.url))
+            if let expected = step.expect_cookie { results.append((store.header(for: url, at: now) ?? "", expected)) }
+            for header in step.set_cookie ?? [] { store.receive(header, from: url, at: now) }
+        }
+        return results
+    }
+
+    static func judge(_ item: Case) throws -> Verdict {
+        for result in try run(item) where result.sent != result.expected {
+            if item.may_fail_response == true, result.sent.isEmpty { continue }
+            return .failed("sent \(result.sent.debugDescription), expected \(result.expected.debugDescription)")
+        }
+        return .passed
+    }
+
+    @Test("the HTTP state working group's corpus")
+    func httpState() throws {
+        try conform("cookies-http-state") { (item: Case) in
+            guard item.status == "normal" else { return .notCounted }
+            // A cookie without a name is kept by RFC 6265bis and dropped by RFC 6265: either is a pass.
+            return item.rfc6265bis_differs == true ? .passed : try Self.judge(item)
+        }
+    }
+
+    @Test("the web platform's cookies")
+    func webPlatform() throws {
+        let differences = [
+            "wpt-value-value-013": "a line feed cannot arrive in a header; RFC 6265bis drops the whole cookie"
+        ]
+        try conform("cookies-wpt", expectedDifferences: differences) { (item: Case) in try Self.judge(item) }
+    }
+
+    @Test("cookie dates")
+    func dates() throws {
+        struct Case: CorpusCase {
+            let id: String
+            let input: String
+            let expected: String?
+            var group: String { id.contains("bsd") ? "bsd-examples" : "examples" }
+        }
+        try conform("cookie-dates") { (item: Case) in
+            .compare(CookieDate.parse(item.input).map(HTTPDate.string), item.expected)
+        }
+    }
+
+    @Test("public suffixes")
+    func publicSuffixes() throws {
+        struct Case: CorpusCase {
+            let id: String
+            let domain: String
+            let registrable_domain: String?
+            var group: String { "" }
+        }
+        let suffixes = SystemPublicSuffixes()
+        try conform("public-suffix") { (item: Case) in
+            .compare(suffixes.registrableDomain(of: item.domain), item.registrable_domain)
+        }
+    }
+}
