@@ -1,14 +1,44 @@
+internal import CurlewCore
+internal import CurlewLocks
 public import Foundation
+internal import FoundationNetworking
 
 /// A request whose response body is kept in memory.
+///
+///     let user = try await session.request(url).decode(User.self)
+///
+/// Or with handlers, in Alamofire's way: `session.request(url).validate().responseDecodable(of: User.self) { … }`.
 public class DataRequest: Request, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 
-    /// The body as far as it has come; nil before the first byte.
-    public var data: Data? { nil }
-}
+    /// What is turned into a `URLRequest` for every try.
+    public let convertible: any URLRequestConvertible
 
-/// A request that sends a body of its own: data, a file, a stream or a form.
-public final class UploadRequest: DataRequest, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+    init(
+        _ convertible: any URLRequestConvertible,
+        session: Session,
+        options: RequestOptions,
+        shouldAutomaticallyResume: Bool?
+    ) {
+        self.convertible = convertible
+        super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
+    }
+
+    /// The body of the last exchange that has ended; nil where there was none.
+    public var data: Data? { record.withLock { $0.body.data } }
+
+    override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
+
+    override func makeDelegate(
+        task: TaskIdentifier,
+        url: URL,
+        events: EventSink?,
+        upload: UploadRequest.Uploadable?
+    ) -> TaskDelegate {
+        DataTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
+    }
+
+    var bodyLimit: Int {
+        record.withLock { $0.options.maximumBodySize } ?? context.configuration.maximumBodySize
+    }
 }

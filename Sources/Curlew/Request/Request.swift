@@ -1,30 +1,251 @@
 public import CurlewCore
 internal import CurlewLocks
 public import Foundation
-public import FoundationNetworking
+internal import FoundationNetworking
 
 /// One thing to fetch, send or stream: its options, its state and the history of its attempts.
+///
+/// A request is cold when it is made. Awaiting a result runs it in the awaiting task; adding a response
+/// handler, or `resume()`, runs it in a task of Curlew's. It runs once: later awaiters and handlers get the
+/// same result. All members can be used from any thread.
 public class Request: @unchecked Sendable {
     // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 
     /// How far a request has come.
     public typealias State = RequestState
 
+    /// What to do with a response whose head has come.
+    public enum ResponseDisposition: Sendable {
+        /// Receive the body.
+        case allow
+        /// Cancel the request.
+        case cancel
+    }
+
+    let record: Lock<RequestRecord>
+    let context: SessionContext
+    private let shouldAutomaticallyResume: Bool?
+
+    init(session: Session, options: RequestOptions, shouldAutomaticallyResume: Bool?) {
+        context = session.context
+        self.shouldAutomaticallyResume = shouldAutomaticallyResume
+        record = Lock(RequestRecord(session: .strong(session), options: options))
+    }
+
+    // MARK: What a kind of request differs in
+
+    /// The request as the user described it, made anew for every try.
+    func makeURLRequest() throws -> URLRequest { throw CurlewError.createURLRequestFailed(error: NoDescription()) }
+
+    /// The body of the next try, where it is not the one inside the `URLRequest`.
+    func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
+
+    /// Collects the next exchange.
+    func makeDelegate(
+        task: TaskIdentifier,
+        url: URL,
+        events: EventSink?,
+        upload: UploadRequest.Uploadable?
+    ) -> TaskDelegate {
+        TaskDelegate(request: self, task: task, url: url, events: events)
+    }
+
+    /// What the bytes are for.
+    var purpose: TransferPurpose { .memory }
+
+    /// What a later download can go on with.
+    var producedResumeData: Data? { nil }
+
+    /// After the last attempt: what the kind of request has to put away.
+    func cleanUp() {}
+
+    /// A kind that makes no URLRequest.
+    private struct NoDescription: Error {}
+
+    // MARK: State
+
+    /// How far the request has come.
+    public var state: State { record.withLock { $0.machine.state } }
+    /// Whether nobody has started it.
+    public var isInitialized: Bool { state == .initialized }
+    /// Whether it is at work.
+    public var isResumed: Bool { state == .resumed }
+    /// Whether it is being held.
+    public var isSuspended: Bool { state == .suspended }
+    /// Whether it was cancelled.
+    public var isCancelled: Bool { state == .cancelled }
+    /// Whether it has ended, other than by cancellation.
+    public var isFinished: Bool { state == .finished }
+
+    /// Whether the first response handler starts this request.
+    var startsImmediately: Bool { shouldAutomaticallyResume ?? context.startsImmediately }
+
+    /// Session monitors, then the request's own; nil where there are none.
+    var events: EventSink? { record.withLock { EventSink(session: context.monitors, own: $0.hooks.monitors) } }
+
+    /// Runs the request, or lets it go on after `suspend()`.
+    @discardableResult
+    public func resume() -> Self {
+        let (action, hasTask, driver, didResume) = record.withLock { record in
+            let before = record.machine.state
+            let action = record.machine.resumed()
+            guard action == .proceed else { return (action, false, nil as Driver?, before != record.machine.state) }
+            // Under the lock, so that the transport gets what several threads ask for in the order decided here.
+            record.control?.resume()
+            return (action, record.control != nil, exchange(&record.heldDriver, with: nil), true)
+        }
+        guard didResume else { return self }
+        events?.emit { [self] in $0.requestDidResume(self) }
+        switch action {
+        case .nothing: break
+        case .start:
+            unshelve()
+            HandlerRun.start(self, drives: true)
+        case .proceed:
+            driver?.resume()
+            if hasTask { emitTask { $0.request($1, didResumeTask: $2) } }
+        }
+        return self
+    }
+
+    private typealias Driver = UnsafeContinuation<Void, Never>
+
+    /// Holds the request: no byte moves until `resume()`. Timeouts go on.
+    @discardableResult
+    public func suspend() -> Self {
+        let (didSuspend, hasTask) = record.withLock { record in
+            guard record.machine.suspended() else { return (false, false) }
+            record.control?.suspend()
+            return (true, record.control != nil)
+        }
+        guard didSuspend else { return self }
+        events?.emit { [self] in $0.requestDidSuspend(self) }
+        if hasTask { emitTask { $0.request($1, didSuspendTask: $2) } }
+        return self
+    }
+
+    /// Ends the request with `.cancelled`, unless it has ended. It is not retried.
+    @discardableResult
+    public func cancel() -> Self {
+        cancel(with: .explicitlyCancelled)
+        return self
+    }
+
+    /// Ends the request with `error`; its state is `.cancelled`.
+    func cancel(with error: CurlewError) {
+        let stop = record.withLock { record -> Stop in
+            let action = record.machine.cancelled()
+            guard action != .nothing else { return Stop(action: action) }
+            record.cancellationError = error
+            if record.error == nil { record.error = error }
+            return Stop(
+                action: action,
+                control: record.control,
+                foreignWork: record.foreignWork,
+                driver: exchange(&record.heldDriver, with: nil),
+                task: record.ownedTask
+            )
+        }
+        guard stop.action != .nothing else { return }
+        events?.emit { [self] in $0.requestDidCancel(self) }
+        stop.driver?.resume()
+        stop.foreignWork?.cancel()
+        stop.task?.cancel()
+        if let control = stop.control {
+            control.cancel(with: error)
+            emitTask { $0.request($1, didCancelTask: $2) }
+        }
+        if stop.action == .end { endWithoutRun(error) }
+    }
+
+    private struct Stop {
+        var action: RequestStateMachine.CancelAction
+        var control: (any TransferControl)?
+        var foreignWork: ForeignWork?
+        var driver: Driver?
+        var task: Task<Void, Never>?
+    }
+
+    /// Ends a request that never ran.
+    func end(with error: CurlewError) {
+        let mayEnd = record.withLock { record in
+            guard record.machine.run == .none else { return false }
+            record.machine.runEnded()
+            return true
+        }
+        if mayEnd { endWithoutRun(error) }
+    }
+
+    private func endWithoutRun(_ error: CurlewError) {
+        unshelve()
+        record.withLock { $0.error = $0.error ?? error }
+        settle(RunResult(error: error))
+        HandlerRun.start(self, drives: false)
+    }
+
+    // MARK: The session's shelf
+
+    /// Leaves the request to the session until somebody resumes it.
+    func shelve() {
+        let session = record.withLock { record -> Session? in
+            guard record.machine.run == .none, case .strong(let session) = record.session else { return nil }
+            record.session = .shelved(WeakSession(session: session))
+            return session
+        }
+        session?.shelf.put(self)
+    }
+
+    /// Back from the shelf: the session stays until the run has ended.
+    func unshelve() {
+        let session = record.withLock { record -> Session? in
+            guard case .shelved(let weak) = record.session, let session = weak.session else { return nil }
+            record.session = .strong(session)
+            return session
+        }
+        session?.shelf.take(self)
+    }
+
+    /// Keeps the result, and wakes everybody who waits for it.
+    func settle(_ result: RunResult) {
+        let (joiners, reporters, streams) = record.withLock { record in
+            record.machine.runEnded()
+            record.result = result
+            record.control = nil
+            record.task = nil
+            record.session = .none
+            let reporters = [record.hooks.uploadProgress, record.hooks.downloadProgress]
+            return (record.joiners.takeAll(), reporters, exchange(&record.hooks.streams, with: []))
+        }
+        for joiner in joiners { joiner.resume(returning: result) }
+        for reporter in reporters { reporter?.finish() }
+        for stream in streams { stream.finish() }
+    }
+
+    private func emitTask(_ event: @escaping @Sendable (any EventMonitor, Request, TaskIdentifier) -> Void) {
+        guard let events, let task = record.withLock({ $0.task }) else { return }
+        events.emit { [self] in event($0, self, task) }
+    }
+
+    // MARK: Identity
+
     /// Names the request. Made when first asked for.
-    public var id: UUID { identity.withLock { $0.value() } }
+    public var id: UUID { record.withLock { $0.identity.value() } }
+}
 
-    /// The last `URLRequest`, adapted if there are adapters.
-    public var request: URLRequest? { nil }
-    /// The head of the last attempt's response.
-    public var response: HTTPURLResponse? { nil }
-    /// How often the request was tried again.
-    public var retryCount: Int { 0 }
-    /// What went wrong, if something did.
-    public var error: CurlewError? { nil }
+extension Request: Hashable {
+    public static func == (lhs: Request, rhs: Request) -> Bool { lhs === rhs }
 
-    private let identity = Lock(LazyIdentity())
+    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+}
 
-    init() {}
+extension Request: CustomStringConvertible {
+    /// Method, URL without secrets, and status once there is one.
+    public var description: String {
+        let (request, response) = record.withLock { ($0.requests.last, $0.response) }
+        guard let request, let url = request.url else { return "No request created yet." }
+        let line = "\(request.httpMethod ?? "GET") \(Redaction.redacted(url).absoluteString)"
+        return response.map { "\(line) (\($0.head.status))" } ?? line
+    }
 }
 
 /// A UUID costs microseconds and most requests are never asked for theirs.

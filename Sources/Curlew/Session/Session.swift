@@ -1,10 +1,111 @@
+public import CurlewCore
+internal import CurlewLocks
+
 /// Makes requests, keeps track of the running ones and owns what they share.
+///
+///     let user = try await Session.default.request("https://example.org/user").decode(User.self)
+///
+/// The factories are synchronous and start nothing: a request runs when its result is awaited, or when its
+/// first response handler is added. Nobody has to close a session. Dropping the last reference closes its
+/// connections; a running request keeps its session until it has ended.
 public actor Session {
+    /// The session of the free functions.
+    public static let `default` = Session()
+
     /// What the requests of this session have in common.
     public nonisolated let configuration: SessionConfiguration
+    /// What carries the exchanges out.
+    public nonisolated let transport: any Transport
+    /// Whether the first response handler starts a request.
+    public nonisolated let startRequestsImmediately: Bool
+    /// Adapts and retries every request of the session, before the request's own interceptor.
+    public nonisolated var interceptor: (any RequestInterceptor)? { context.interceptor }
+    /// Decides about redirects where a request has no handler of its own.
+    public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
+
+    nonisolated let context: SessionContext
+    /// Requests that wait for `resume()` with handlers: nobody else may hold them.
+    nonisolated let shelf = RequestShelf()
+    private var registry = RequestRegistry()
 
     /// A session over the transport that the configuration describes, or over one of your own.
-    public init(configuration: SessionConfiguration = SessionConfiguration()) {
+    public init(
+        configuration: SessionConfiguration = .default,
+        transport: (any Transport)? = nil,
+        startRequestsImmediately: Bool = true,
+        interceptor: (any RequestInterceptor)? = nil,
+        redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = []
+    ) {
         self.configuration = configuration
+        self.transport = transport ?? configuration.makeTransport()
+        self.startRequestsImmediately = startRequestsImmediately
+        context = SessionContext(
+            configuration: configuration,
+            interceptor: interceptor,
+            redirectHandler: redirectHandler,
+            eventMonitors: eventMonitors,
+            startsImmediately: startRequestsImmediately
+        )
+    }
+
+    deinit {
+        // Running requests hold the session: only those that were never started can be left.
+        for request in shelf.empty() { request.end(with: .sessionDeinitialized) }
+        let reference = SessionReference(identifier: configuration.identifier, session: nil)
+        context.monitors?.emit { $0.urlSession(reference, didBecomeInvalidWithError: nil) }
+    }
+
+    // MARK: The registry
+
+    /// The request whose attempt has this identifier, while that attempt lives.
+    public subscript(task: TaskIdentifier) -> Request? { registry[task] }
+
+    /// Everything whose run has started and not ended.
+    public var activeRequests: [Request] { registry.activeRequests }
+
+    /// A run begins: its request joins, its first attempt gets a name. One step for both.
+    func join(_ request: Request) throws(CurlewError) -> TaskIdentifier { try registry.join(request) }
+
+    /// The next attempt of a run.
+    func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
+        registry.nextTask(of: request, after: last)
+    }
+
+    /// A run has ended, with all that belongs to it.
+    func leave(_ request: Request, last: TaskIdentifier) { registry.leave(request, last: last) }
+
+    // MARK: Ending
+
+    /// Cancels every request and returns when every one has ended.
+    public func cancelAllRequests() async {
+        for request in shelf.empty() { request.cancel() }
+        for request in registry.activeRequests { request.cancel() }
+        await untilEnded()
+    }
+
+    /// Takes no new request and returns when the running ones have ended.
+    public func drain() async {
+        registry.lifecycle.drainBegan()
+        for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
+        await untilEnded()
+    }
+
+    /// Cancels everything, waits for it and closes every connection. Later requests fail with `.sessionClosed`.
+    public func invalidate() async {
+        let isFirst = registry.lifecycle.closed()
+        for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
+        for request in registry.activeRequests { request.cancel(with: .sessionInvalidated(error: nil)) }
+        await untilEnded()
+        guard isFirst else { return }
+        await transport.shutdown()
+        let reference = SessionReference(identifier: configuration.identifier, session: self)
+        context.monitors?.emit { $0.urlSession(reference, didBecomeInvalidWithError: nil) }
+    }
+
+    private func untilEnded() async {
+        await withCheckedContinuation { continuation in
+            if !registry.wait(with: continuation) { continuation.resume() }
+        }
     }
 }

@@ -1,14 +1,97 @@
 public import CurlewCore
+public import Foundation
 
 /// What the requests of a session have in common. Every limit is finite unless you lift it.
+///
+///     let session = Session(configuration: SessionConfiguration {
+///         $0.timeouts.total = .seconds(30)
+///         $0.maximumConnectionsPerHost = 16
+///     })
 public struct SessionConfiguration: Sendable {
-    /// A name for logs and thread names.
+    /// The defaults.
+    public static let `default` = SessionConfiguration()
+
+    /// A name for logs and monitors.
     public var identifier: String?
+
+    // MARK: Requests
+
     /// Fields that every request carries unless it has its own of that name.
-    public var headers: HTTPHeaders = [:]
+    public var headers: HTTPHeaders = .default
     /// The five clocks; a request may change its own.
     public var timeouts = Timeouts()
+    /// Most bytes of a body in memory, after decoding; a request may change its own.
+    public var maximumBodySize = 128 * 1024 * 1024
+    /// How far redirects are followed, and what goes along.
+    public var redirects = RedirectPolicy()
+    /// Credentials by host, for requests that have none of their own.
+    public var credentials: [String: TransferAuthentication] = [:]
+    /// Where credentials may be read from beside that.
+    public var netrc: Netrc = .ignored
+
+    // MARK: Connections
+
+    /// Most connections to one host.
+    public var maximumConnectionsPerHost = 6
+    /// Most connections in all.
+    public var maximumConnections = 256
+    /// How long an idle connection is kept for the next request.
+    public var connectionIdleLifetime: Duration = .seconds(118)
+    /// Which versions of HTTP are spoken.
+    public var httpVersion: HTTPVersionPolicy = .automatic
+    /// Content codings to offer and undo, by name (`gzip`, `br`); nil is all that the transport has.
+    public var acceptedEncodings: [String]?
+    /// Most bytes of all header lines of one response.
+    public var maximumHeaderSize = 256 * 1024
+    /// How requests reach the outside.
+    public var proxy: Proxy = .environment
+    /// The proxy of a URL, where that differs; nil is `proxy`.
+    public var proxyRouting: (@Sendable (URL) -> Proxy?)?
+    /// How connections are secured.
+    public var tls = TLSConfiguration()
+    /// How names are resolved.
+    public var dns = DNSConfiguration()
+    /// The local address to connect from.
+    public var localAddress: String?
+    /// The network interface to connect from.
+    public var interface: String?
+    /// A Unix socket to connect to, whatever the URL's host.
+    public var unixSocketPath: String?
+    /// Bytes per second of one upload.
+    public var uploadRateLimit: Int?
+    /// Bytes per second of one download.
+    public var downloadRateLimit: Int?
+    /// Which addresses may be connected to.
+    public var addressPolicy: AddressPolicy = .any
 
     /// The defaults.
     public init() {}
+
+    /// The defaults with changes.
+    public init(_ change: (inout SessionConfiguration) throws -> Void) rethrows {
+        self.init()
+        try change(&self)
+    }
+
+    /// What a transport has to know of it.
+    var transport: TransportConfiguration {
+        var transport = TransportConfiguration()
+        transport.httpVersion = httpVersion
+        transport.acceptedEncodings = acceptedEncodings
+        transport.maximumConnectionsPerHost = maximumConnectionsPerHost
+        transport.maximumConnections = maximumConnections
+        transport.connectionIdleLifetime = connectionIdleLifetime
+        transport.maximumHeaderSize = maximumHeaderSize
+        transport.tls = tls
+        transport.proxy = proxy
+        transport.dns = dns
+        transport.localAddress = localAddress
+        transport.interface = interface
+        transport.unixSocketPath = unixSocketPath
+        transport.netrc = netrc
+        transport.addressPolicy = addressPolicy
+        transport.uploadRateLimit = uploadRateLimit
+        transport.downloadRateLimit = downloadRateLimit
+        return transport
+    }
 }

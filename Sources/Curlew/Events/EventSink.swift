@@ -1,0 +1,21 @@
+/// Where one request's events go: to the session's monitors first, then to the request's own.
+struct EventSink: Sendable {
+    private let session: MonitorHub?
+    private let own: MonitorHub?
+
+    /// nil where nobody listens: then no value is built.
+    init?(session: MonitorHub?, own: MonitorHub?) {
+        guard session != nil || own != nil else { return nil }
+        self.session = session
+        self.own = own
+    }
+
+    /// An event of the request.
+    func emit(_ event: @escaping MonitorHub.Event) {
+        session?.emit(event)
+        own?.emit(event)
+    }
+
+    /// An event of an exchange, which only the session's monitors see.
+    func emitExchange(_ event: @escaping MonitorHub.Event) { session?.emit(event) }
+}

@@ -1,0 +1,121 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The task of a request that has response handlers, or was resumed: one of the four places where
+/// unstructured tasks start. It ends with the run and the handlers; cancelling the request cancels it.
+enum HandlerRun {
+    /// `drives`: nobody else carries the request out.
+    static func start(_ request: Request, drives: Bool) {
+        let mayStart = request.record.withLock { $0.handlers.begin() }
+        guard mayStart else { return }
+        let task = Task { await run(request, drives: drives) }
+        guard drives else { return }
+        let isCancelled = request.record.withLock { record in
+            if record.result == nil { record.ownedTask = task }
+            return record.machine.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    private static func run(_ request: Request, drives: Bool) async {
+        guard drives else {
+            let result = await request.joined()
+            for completion in serialize(request, result) { completion() }
+            return
+        }
+        var runner: RequestRunner
+        do throws(CurlewError) {
+            guard let session = request.record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
+            runner = try await RequestRunner(
+                request,
+                in: session,
+                rules: RunRules(checksStatus: false, ownsTask: true)
+            )
+        } catch {
+            let result = RunResult(error: error)
+            request.failed(with: error)
+            finish(request)
+            request.settle(result)
+            for completion in serialize(request, result) { completion() }
+            return
+        }
+        let (result, completions) = await drive(request, &runner)
+        request.cleanUp()
+        request.settle(result)
+        // What came while the result was on its way.
+        let late = serialize(request, result)
+        for completion in completions + late { completion() }
+        await runner.leave()
+    }
+
+    /// Runs the request and its serializers, again where a retrier wants that because of a serializer.
+    private static func drive(
+        _ request: Request,
+        _ runner: inout RequestRunner
+    ) async -> (RunResult, [@Sendable () -> Void]) {
+        tries: while true {
+            let result = await runner.run()
+            if let error = result.error { request.failed(with: error) }
+            finish(request)
+            var completions: [@Sendable () -> Void] = []
+            while let serializer = request.record.withLock({ $0.handlers.nextSerializer() }) {
+                let serialized = serializer(result)
+                var replacement: CurlewError?
+                if let error = serialized.error, !request.isCancelled {
+                    switch await runner.decideRetry(after: error) {
+                    case .again: continue tries
+                    case .end: break
+                    case .endWith(let error): replacement = error
+                    }
+                }
+                completions.append { [replacement] in serialized.complete(replacement) }
+            }
+            return (result, completions)
+        }
+    }
+
+    /// Serializers that nobody retries for; then the request is finished.
+    private static func serialize(_ request: Request, _ result: RunResult) -> [@Sendable () -> Void] {
+        var completions: [@Sendable () -> Void] = []
+        while true {
+            let serializer = request.record.withLock { record -> HandlerQueue.Serializer? in
+                if let next = record.handlers.nextSerializer() { return next }
+                // In one step with the look: a handler that comes later starts a task of its own.
+                record.handlers.end()
+                record.machine.finished()
+                return nil
+            }
+            guard let serializer else { return completions }
+            let serialized = serializer(result)
+            completions.append { serialized.complete(nil) }
+        }
+    }
+
+    private static func finish(_ request: Request) {
+        request.events?.emit { $0.requestDidFinish(request) }
+    }
+}
+
+extension Request {
+    /// Adds a handler, and starts the request if it is to start by itself.
+    func add(_ serializer: @escaping HandlerQueue.Serializer) {
+        enum Next { case resume, shelve, work, nothing }
+        let next = record.withLock { record -> Next in
+            record.handlers.add(serializer)
+            switch record.machine.run {
+            case .none:
+                return startsImmediately && record.machine.state == .initialized ? .resume : .shelve
+            case .driven, .ended:
+                guard !record.handlers.isRunning else { return .nothing }
+                record.machine.reopened()
+                return .work
+            }
+        }
+        switch next {
+        case .resume: resume()
+        case .shelve: shelve()
+        case .work: HandlerRun.start(self, drives: false)
+        case .nothing: break
+        }
+    }
+}

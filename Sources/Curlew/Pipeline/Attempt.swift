@@ -1,0 +1,205 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// One try: makes the `URLRequest`, adapts it, sends it and follows where redirects lead. Loop 2 of two.
+struct Attempt {
+    let request: Request
+    let session: Session
+    let rules: RunRules
+    let budget: TimeoutBudget
+    let number: Int
+    let events: EventSink?
+    /// The identifier of the exchange in flight; a redirect's hop has its own.
+    var task = TaskIdentifier(rawValue: 0)
+
+    init(request: Request, session: Session, rules: RunRules, budget: TimeoutBudget, number: Int) {
+        self.request = request
+        self.session = session
+        self.rules = rules
+        self.budget = budget
+        self.number = number
+        events = request.events
+    }
+
+    mutating func run(task: TaskIdentifier) async -> RunResult {
+        self.task = task
+        do throws(CurlewError) {
+            return try await exchange(try await prepared())
+        } catch {
+            var error = error
+            if request.isCancelled { error = request.cancellation }
+            let sent = request.record.withLock { $0.requests.last }
+            if error.url == nil { error.url = sent?.url }
+            error.attempt = number
+            return RunResult(request: sent, error: error)
+        }
+    }
+
+    // MARK: Before the wire
+
+    private struct Prepared {
+        var urlRequest: URLRequest
+        var upload: UploadRequest.Uploadable?
+    }
+
+    private func prepared() async throws(CurlewError) -> Prepared {
+        try checkCancellation()
+        let initial = try initialRequest()
+        try checkCancellation()
+        let adapted = try await adapt(initial)
+        let upload = try request.makeUpload(events: events)
+        try checkCancellation()
+        events?.emit { [request] in $0.request(request, didCreateURLRequest: adapted) }
+        request.created(adapted)
+        return Prepared(urlRequest: adapted, upload: upload)
+    }
+
+    private func initialRequest() throws(CurlewError) -> URLRequest {
+        do {
+            let made = try request.makeURLRequest()
+            try made.validate()
+            request.record.withLock { $0.requests.append(made) }
+            events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
+            return made
+        } catch {
+            let failure = ErrorWrapping.creation(error)
+            events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
+            request.creationFailed()
+            throw failure
+        }
+    }
+
+    private func adapt(_ initial: URLRequest) async throws(CurlewError) -> URLRequest {
+        let adapters = request.adapters
+        guard !adapters.isEmpty else { return initial }
+        let state = RequestAdapterState(request: request, session: session)
+        do {
+            let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget) {
+                var adapted = initial
+                for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
+                return adapted
+            }
+            try adapted.validate()
+            request.record.withLock { $0.requests.append(adapted) }
+            events?.emit { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
+            return adapted
+        } catch {
+            let isTimeout = (error as? CurlewError)?.code == .totalTimedOut
+            let failure = isTimeout ? .totalTimeout(phase: .adaptation) : ErrorWrapping.adaptation(error)
+            events?.emit { [request] in
+                $0.request(request, didFailToAdaptURLRequest: initial, withError: failure)
+            }
+            throw failure
+        }
+    }
+
+    private func checkCancellation() throws(CurlewError) {
+        if request.isCancelled { throw request.cancellation }
+    }
+
+    // MARK: On the wire
+
+    private mutating func exchange(_ prepared: Prepared) async throws(CurlewError) -> RunResult {
+        var urlRequest = prepared.urlRequest
+        var hops: [RedirectHop] = []
+        var lowered = try lower(prepared)
+        while true {
+            await request.untilLetGo()
+            try checkCancellation()
+            let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, upload: prepared.upload)
+            request.begins(task)
+            emitStart(lowered)
+            let started = Date()
+            var outcome = await perform(lowered, delegate)
+            let metrics = collectMetrics(of: outcome, since: started, hops: hops)
+            if case .success(let response) = outcome {
+                let follow = Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops)
+                switch await follow.next(after: response.head) {
+                case .deliver:
+                    do throws(CurlewError) {
+                        try delegate.takeDetourAsAnswer()
+                    } catch {
+                        outcome = .failure(error)
+                    }
+                case .refuse(let error): outcome = .failure(error)
+                case .follow(let next, let nextRequest, let hop):
+                    hops.append(hop)
+                    urlRequest = nextRequest
+                    task = await session.nextTask(of: request, after: task)
+                    lowered = next
+                    lowered.identifier = task
+                    if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
+                    continue
+                }
+            }
+            let end = Conclusion(attempt: self, delegate: delegate, sent: urlRequest, metrics: metrics)
+            return await end.result(of: outcome)
+        }
+    }
+
+    private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {
+        let options = request.record.withLock { $0.options }
+        let lowering = Lowering(context: request.context, options: options, purpose: request.purpose)
+        return try lowering.lower(
+            prepared.urlRequest,
+            body: prepared.upload?.source,
+            task: task,
+            attempt: number,
+            remaining: budget.total == nil ? nil : budget.remaining(at: .now)
+        )
+    }
+
+    private func perform(_ lowered: TransferRequest, _ delegate: TaskDelegate) async -> Result<
+        TransferOutcome, CurlewError
+    > {
+        let transport = session.transport
+        guard let companion = delegate.companion else { return await Self.carryOut(lowered, delegate, transport) }
+        return await withTaskGroup(of: Void.self) { group in
+            group.addTask { await companion() }
+            let outcome = await Self.carryOut(lowered, delegate, transport)
+            group.cancelAll()
+            return outcome
+        }
+    }
+
+    private static func carryOut(
+        _ lowered: TransferRequest,
+        _ delegate: TaskDelegate,
+        _ transport: any Transport
+    ) async -> Result<TransferOutcome, CurlewError> {
+        do throws(CurlewError) {
+            return .success(try await transport.perform(lowered, sink: delegate))
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func emitStart(_ lowered: TransferRequest) {
+        guard let events else { return }
+        let (request, task) = (request, task)
+        events.emit { $0.request(request, didCreateTask: task) }
+        events.emit { $0.request(request, didResumeTask: task) }
+        guard case .stream = lowered.body else { return }
+        let reference = request.sessionReference
+        events.emitExchange { $0.urlSession(reference, taskNeedsNewBodyStream: task) }
+    }
+
+    private func collectMetrics(
+        of outcome: Result<TransferOutcome, CurlewError>,
+        since started: Date,
+        hops: [RedirectHop]
+    ) -> TransferMetrics {
+        var metrics: TransferMetrics
+        switch outcome {
+        case .success(let response): metrics = response.metrics
+        case .failure(let error): metrics = error.metrics ?? TransferMetrics(queued: started, ended: Date())
+        }
+        metrics.redirects = hops
+        metrics.attempt = number
+        let kept = metrics
+        request.record.withLock { $0.metrics.append(kept) }
+        return metrics
+    }
+}

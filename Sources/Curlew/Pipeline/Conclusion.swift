@@ -1,0 +1,115 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// The end of a try: its body is closed, its response validated, its monitors told.
+struct Conclusion {
+    let attempt: Attempt
+    let delegate: TaskDelegate
+    let sent: URLRequest
+    let metrics: TransferMetrics
+
+    private var request: Request { attempt.request }
+
+    func result(of outcome: Result<TransferOutcome, CurlewError>) async -> RunResult {
+        var error: CurlewError?
+        if case .failure(let failure) = outcome { error = failure }
+        if request.isCancelled { error = request.cancellation }
+        var body = ReceivedBody.none
+        switch await delegate.finish(error) {
+        case .success(let received): body = received
+        case .failure(let failure):
+            error = failure
+            body = request.record.withLock { $0.body }
+        }
+        emitMetrics(error)
+        let response = request.record.withLock { $0.response }
+        var isErrorOfTerminal = false
+        if error == nil, let response {
+            (error, isErrorOfTerminal) = validate(response, body)
+        }
+        do throws(CurlewError) {
+            body = try await delegate.settle(accepted: error == nil, body: body)
+        } catch let failure {
+            error = error ?? failure
+        }
+        request.keep(body)
+        let final = error.map { complete($0, response, body) }
+        emitEnd(final)
+        return RunResult(
+            request: sent,
+            response: response,
+            metrics: metrics,
+            body: body,
+            error: final,
+            isErrorOfTerminal: isErrorOfTerminal,
+            resumeData: request.producedResumeData
+        )
+    }
+
+    /// The request's own validation in its order, the first failure wins; otherwise what the terminal wants.
+    private func validate(_ response: LazyResponse, _ body: ReceivedBody) -> (CurlewError?, Bool) {
+        let (validations, acceptsAny) = request.record.withLock {
+            ($0.options.validations, $0.options.acceptsAnyStatus)
+        }
+        for validation in validations {
+            if let error = validation(request, sent, response, body) { return (error, false) }
+        }
+        guard validations.isEmpty, !acceptsAny, attempt.rules.checksStatus else { return (nil, false) }
+        return (StatusCheck.error(for: response, body: body), true)
+    }
+
+    /// Says where and when it happened.
+    private func complete(_ error: CurlewError, _ response: LazyResponse?, _ body: ReceivedBody) -> CurlewError {
+        var error = error
+        if error.url == nil { error.url = sent.url }
+        if error.attempt == 0 { error.attempt = attempt.number }
+        error.metrics = metrics
+        if error.responseCode == nil { error.responseCode = response?.head.status }
+        if error.phase == .validation, error.responseBody == nil { error.responseBody = StatusCheck.excerpt(of: body) }
+        return error
+    }
+
+    private func emitMetrics(_ error: CurlewError?) {
+        guard let events = attempt.events else { return }
+        let (request, task, metrics) = (request, attempt.task, metrics)
+        let reference = request.sessionReference
+        events.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+        events.emit { $0.request(request, didGatherMetrics: metrics) }
+        events.emitExchange { $0.urlSession(reference, task: task, didCompleteWithError: error) }
+    }
+
+    private func emitEnd(_ error: CurlewError?) {
+        guard let events = attempt.events else { return }
+        let (request, task) = (request, attempt.task)
+        events.emit { $0.request(request, didCompleteTask: task, with: error) }
+    }
+}
+
+/// What terminals demand of a status, and what they show of a response that they reject.
+enum StatusCheck {
+    private static let excerptLimit = 64 * 1024
+
+    /// nil where the status is acceptable.
+    static func error(for response: LazyResponse, body: ReceivedBody) -> CurlewError? {
+        let status = response.head.status
+        guard !ResponseValidation.acceptableStatusCodes.contains(status) else { return nil }
+        var error = ResponseValidation.unacceptable(status)
+        error.url = response.url
+        error.responseBody = excerpt(of: body)
+        return error
+    }
+
+    /// The body's beginning.
+    static func excerpt(of body: ReceivedBody) -> Data? {
+        switch body {
+        case .none, .streamed: return nil
+        case .data(let data): return data.prefix(excerptLimit)
+        case .file(let url):
+            guard let file = try? FileHandle(forReadingFrom: url) else { return nil }
+            defer { try? file.close() }
+            return try? file.read(upToCount: excerptLimit)
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// Turns a `URLRequest` into what a transport takes. Here the URL loses its credentials, and everything that
+/// could not go onto the wire is refused.
+struct Lowering {
+    let context: SessionContext
+    let options: RequestOptions
+    let purpose: TransferPurpose
+
+    func lower(
+        _ request: URLRequest,
+        body: BodySource?,
+        task: TaskIdentifier,
+        attempt: Int,
+        remaining: Duration?
+    ) throws(CurlewError) -> TransferRequest {
+        guard let url = request.url else {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
+        }
+        let (target, authority) = try Self.separateCredentials(of: url)
+        let method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get
+        guard method.isValid else {
+            throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: url)
+        }
+        var lowered = TransferRequest(
+            identifier: task,
+            attempt: attempt,
+            url: target,
+            method: method,
+            headers: try Self.headers(of: request),
+            defaultHeaders: context.defaultHeaders,
+            body: body ?? Self.body(of: request),
+            options: transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
+        )
+        lowered.options.authentication =
+            options.authentication ?? authority ?? context.configuration.credentials[target.host() ?? ""]
+        if lowered.headers["Accept-Encoding"]?.lowercased() == "identity" { lowered.options.decodesContent = false }
+        if let routing = context.configuration.proxyRouting { lowered.options.proxy = routing(target) }
+        return lowered
+    }
+
+    private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
+        var timeouts = options.timeouts ?? context.configuration.timeouts
+        // 60 is what URLRequest has when nobody said anything.
+        if timeoutInterval != 60, timeoutInterval > 0, options.timeouts == nil {
+            timeouts.firstByte = .seconds(timeoutInterval)
+            timeouts.idle = .seconds(timeoutInterval)
+        }
+        timeouts.total = remaining
+        var lowered = TransferOptions(timeouts: timeouts)
+        lowered.purpose = purpose
+        switch purpose {
+        case .memory:
+            lowered.maximumBodySize = options.maximumBodySize ?? context.configuration.maximumBodySize
+        case .file, .stream: lowered.maximumBodySize = nil
+        }
+        return lowered
+    }
+
+    /// `user:password@` becomes credentials for Basic authentication: a URL gets logged, they must not.
+    private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
+        guard let user = url.user(percentEncoded: false), !user.isEmpty || url.password() != nil else {
+            return (url, nil)
+        }
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return (url, nil) }
+        parts.user = nil
+        parts.password = nil
+        guard let bare = parts.url else {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
+        }
+        let password = url.password(percentEncoded: false) ?? ""
+        return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
+    }
+
+    private static func headers(of request: URLRequest) throws(CurlewError) -> HTTPHeaders {
+        guard let fields = request.allHTTPHeaderFields, !fields.isEmpty else { return HTTPHeaders() }
+        var headers = HTTPHeaders()
+        // Foundation keeps a dictionary: sorting makes the same request look the same on the wire each time.
+        for (name, value) in fields.count > 1 ? fields.sorted(by: { $0.key < $1.key }) : Array(fields) {
+            let header = HTTPHeader(name: name, value: value)
+            guard header.isValid else {
+                throw CurlewError(
+                    .invalidHeader,
+                    phase: .creation,
+                    reason: name.isHTTPToken ? "the value of \(name) has a line break" : "a header's name is no token"
+                )
+            }
+            headers.append(header)
+        }
+        return headers
+    }
+
+    private static func body(of request: URLRequest) -> BodySource {
+        request.httpBody.map { $0.isEmpty ? .none : .data($0) } ?? .none
+    }
+}

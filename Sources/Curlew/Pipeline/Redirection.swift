@@ -1,0 +1,156 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+/// Finds out what follows a response that may be a redirect: the policy proposes, the handler disposes.
+struct Redirection {
+    let attempt: Attempt
+    let lowered: TransferRequest
+    let urlRequest: URLRequest
+    let hops: [RedirectHop]
+
+    enum Next {
+        case deliver
+        case refuse(CurlewError)
+        case follow(TransferRequest, URLRequest, RedirectHop)
+    }
+
+    func next(after head: ResponseHead) async -> Next {
+        // Nearly every response ends here.
+        guard head.status >= 300, head.status < 400 else { return .deliver }
+        let context = attempt.request.context
+        let origin = RedirectOrigin(
+            url: lowered.url,
+            method: lowered.method,
+            body: lowered.body,
+            hops: hops.count
+        )
+        switch context.configuration.redirects.action(for: head, answering: origin) {
+        case .deliver: return .deliver
+        case .refuse(let error): return await refusal(error, head)
+        case .follow(let redirect): return await follow(redirect, head)
+        }
+    }
+
+    /// A handler that follows nothing need not care about a redirect that could not be followed.
+    private func refusal(_ error: CurlewError, _ head: ResponseHead) async -> Next {
+        guard let handler, let location = head.headers.value(for: "Location"),
+            let target = URL(string: location, relativeTo: lowered.url)
+        else { return .refuse(error) }
+        let response = LazyResponse(url: lowered.url, head: head)
+        let answer = await ask(handler, about: URLRequest(url: target.absoluteURL), for: response)
+        switch answer {
+        case .success(nil): return .deliver
+        case .success: return .refuse(error)
+        case .failure(let interruption): return .refuse(interruption)
+        }
+    }
+
+    private func follow(_ redirect: Redirect, _ head: ResponseHead) async -> Next {
+        if attempt.request.isCancelled { return .refuse(attempt.request.cancellation) }
+        var next = lowered
+        next.url = redirect.url
+        next.method = redirect.method
+        for name in redirect.headersToRemove { next.headers.remove(name: name) }
+        // The session's own fields may hold secrets as well.
+        if let shared = next.defaultHeaders {
+            next.defaultHeaders = shared.without(redirect.headersToRemove)
+        }
+        if redirect.dropsBody { next.body = .none }
+        let leavesOrigin = !RedirectLocation.isSameOrigin(lowered.url, redirect.url)
+        if leavesOrigin { next.options.authentication = nil }
+        if let routing = attempt.request.context.configuration.proxyRouting {
+            next.options.proxy = routing(redirect.url)
+        }
+        var proposal = proposal(redirect, next)
+        let response = LazyResponse(url: lowered.url, head: head)
+        if let handler {
+            switch await ask(handler, about: proposal, for: response) {
+            case .success(nil): return .deliver
+            case .success(let changed?):
+                guard changed != proposal else { break }
+                do throws(CurlewError) {
+                    next = try apply(changed, to: next)
+                } catch {
+                    return .refuse(error)
+                }
+                proposal = changed
+            case .failure(let interruption): return .refuse(interruption)
+            }
+        }
+        emit(proposal, response)
+        attempt.request.record.withLock { $0.requests.append(proposal) }
+        let hop = RedirectHop(url: lowered.url, status: head.status, location: next.url)
+        return .follow(next, proposal, hop)
+    }
+
+    /// What users see of the next request.
+    private func proposal(_ redirect: Redirect, _ next: TransferRequest) -> URLRequest {
+        var proposal = urlRequest
+        proposal.url = redirect.url
+        proposal.httpMethod = redirect.method.rawValue
+        for name in redirect.headersToRemove { proposal.setValue(nil, forHTTPHeaderField: name) }
+        if redirect.dropsBody { proposal.httpBody = nil }
+        return proposal
+    }
+
+    /// The handler has made a request of its own.
+    private func apply(_ changed: URLRequest, to next: TransferRequest) throws(CurlewError) -> TransferRequest {
+        let options = attempt.request.record.withLock { $0.options }
+        let lowering = Lowering(context: attempt.request.context, options: options, purpose: next.options.purpose)
+        var body: BodySource?
+        if changed.httpBody == nil, case .data = next.body {} else if changed.httpBody == nil { body = next.body }
+        var result = try lowering.lower(
+            changed,
+            body: body,
+            task: next.identifier,
+            attempt: next.attempt,
+            remaining: next.options.timeouts.total
+        )
+        result.defaultHeaders = next.defaultHeaders
+        if !RedirectLocation.isSameOrigin(lowered.url, result.url) { result.options.authentication = nil }
+        return result
+    }
+
+    private var handler: (any RedirectHandler)? {
+        attempt.request.record.withLock { $0.options.redirectHandler } ?? attempt.request.context.redirectHandler
+    }
+
+    private func ask(
+        _ handler: any RedirectHandler,
+        about proposal: URLRequest,
+        for response: LazyResponse
+    ) async -> Result<URLRequest?, CurlewError> {
+        guard let lifted = response.value else { return .success(proposal) }
+        let task = attempt.task
+        do {
+            let answer = try await attempt.request.foreign(ownsTask: attempt.rules.ownsTask, budget: attempt.budget) {
+                await handler.task(task, willBeRedirectedTo: proposal, for: lifted)
+            }
+            if attempt.request.isCancelled { return .failure(attempt.request.cancellation) }
+            return .success(answer)
+        } catch {
+            return .failure((error as? CurlewError) ?? attempt.request.cancellation)
+        }
+    }
+
+    private func emit(_ proposal: URLRequest, _ response: LazyResponse) {
+        guard let events = attempt.events else { return }
+        let (task, reference) = (attempt.task, attempt.request.sessionReference)
+        events.emitExchange { monitor in
+            guard let lifted = response.value else { return }
+            monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: proposal)
+        }
+    }
+}
+
+extension DefaultHeaders {
+    /// The same object where nothing of it has to go.
+    func without(_ names: [String]) -> DefaultHeaders {
+        guard names.contains(where: headers.contains(name:)) else { return self }
+        var reduced = headers
+        for name in names { reduced.remove(name: name) }
+        return DefaultHeaders(reduced)
+    }
+}

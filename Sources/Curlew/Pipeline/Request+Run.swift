@@ -1,0 +1,116 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+// What a run asks and tells its request.
+extension Request {
+    /// The session's, then the request's own.
+    var adapters: [any RequestAdapter] {
+        let own = record.withLock { $0.options.adapters }
+        return context.interceptor.map { [$0] + own } ?? own
+    }
+
+    /// The session's, then the request's own.
+    var retriers: [any RequestRetrier] {
+        let own = record.withLock { $0.options.retriers }
+        return context.interceptor.map { [$0] + own } ?? own
+    }
+
+    var timeouts: Timeouts { record.withLock { $0.options.timeouts } ?? context.configuration.timeouts }
+
+    /// What the cancelled request ends with.
+    var cancellation: CurlewError { record.withLock { $0.cancellationError } ?? .explicitlyCancelled }
+
+    /// A try has failed; retriers look at it.
+    func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
+
+    /// Forgets what the last try brought. False if the request was cancelled in the meantime.
+    func prepareForRetry() -> Bool {
+        record.withLock { record in
+            guard !record.machine.isCancelled else { return false }
+            record.retryCount += 1
+            record.error = nil
+            record.body = .none
+            record.upload = TransferCount()
+            record.download = TransferCount()
+            record.handlers.startOver()
+            record.machine.restarted()
+            return true
+        }
+    }
+
+    /// Waits while the request is suspended.
+    func untilLetGo() async {
+        guard record.withLock({ $0.machine.holdsDriver }) else { return }
+        await withUnsafeContinuation { continuation in
+            let mayGo = record.withLock { record in
+                guard record.machine.holdsDriver else { return true }
+                record.heldDriver = continuation
+                return false
+            }
+            if mayGo { continuation.resume() }
+        }
+    }
+
+    // MARK: The driver in a user's task
+
+    /// The result of the one run: the first who asks carries it out, the others wait for it.
+    func outcome(checksStatus: Bool) async -> RunResult {
+        switch record.withLock({ $0.machine.awaited() }) {
+        case .drive(let becameResumed):
+            if becameResumed { events?.emit { [self] in $0.requestDidResume(self) } }
+            unshelve()
+            return await withTaskCancellationHandler {
+                await drive(RunRules(checksStatus: checksStatus, ownsTask: false))
+            } onCancel: {
+                self.cancel()
+            }
+        case .join: return await joined()
+        case .ended: return record.withLock { $0.result } ?? RunResult(error: .explicitlyCancelled)
+        }
+    }
+
+    private func drive(_ rules: RunRules) async -> RunResult {
+        let result: RunResult
+        do throws(CurlewError) {
+            guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
+            var runner = try await RequestRunner(self, in: session, rules: rules)
+            result = await runner.run()
+            cleanUp()
+            await runner.leave()
+        } catch {
+            result = RunResult(error: error)
+        }
+        events?.emit { [self] in $0.requestDidFinish(self) }
+        conclude(result)
+        return result
+    }
+
+    /// The run is over, and so is the request unless handlers are at work on the result.
+    func conclude(_ result: RunResult) {
+        if let error = result.error { failed(with: error) }
+        settle(result)
+        record.withLock { record in
+            if !record.handlers.isRunning { record.machine.finished() }
+        }
+    }
+
+    /// Waits for somebody else's run. Cancelling this wait ends nothing but the wait.
+    func joined() async -> RunResult {
+        let ticket = record.withLock { $0.joiners.ticket() }
+        let result = await withTaskCancellationHandler {
+            await withUnsafeContinuation { (continuation: UnsafeContinuation<RunResult?, Never>) in
+                let (now, ended) = record.withLock { record -> (Bool, RunResult?) in
+                    if let result = record.result { return (true, result) }
+                    return (!record.joiners.wait(ticket, with: continuation), nil)
+                }
+                if now { continuation.resume(returning: ended) }
+            }
+        } onCancel: {
+            record.withLock { $0.joiners.abandon(ticket) }?.resume(returning: nil)
+        }
+        record.withLock { $0.joiners.forget(ticket) }
+        return result ?? RunResult(error: .explicitlyCancelled)
+    }
+}

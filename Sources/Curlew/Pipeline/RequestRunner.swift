@@ -1,0 +1,135 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// Carries one request out, for whoever drives it: tries, asks the retriers, tries again.
+///
+/// Loop 1 of two. It looks at the result of a whole try and never at redirects; loop 2 (`Attempt`) follows
+/// redirects and never looks at what a retrier might want.
+struct RequestRunner: Sendable {
+    let request: Request
+    let session: Session
+    let rules: RunRules
+    private(set) var task: TaskIdentifier
+    let budget: TimeoutBudget
+    private(set) var attempt = 0
+    private var isFirst = true
+
+    /// The request joins the session's registry. Throws where the session takes no more.
+    init(_ request: Request, in session: Session, rules: RunRules) async throws(CurlewError) {
+        task = try await session.join(request)
+        self.request = request
+        self.session = session
+        self.rules = rules
+        let total = request.timeouts.total
+        // A clock is only read for those who set it.
+        budget = TimeoutBudget(total: total, started: total == nil ? Self.anyTime : .now)
+    }
+
+    private static let anyTime = ContinuousClock.now
+
+    /// Tries until there is a result that nobody wants to try again.
+    mutating func run() async -> RunResult {
+        while true {
+            if !isFirst { task = await session.nextTask(of: request, after: task) }
+            isFirst = false
+            var tried = Attempt(request: request, session: session, rules: rules, budget: budget, number: attempt)
+            let result = await tried.run(task: task)
+            task = tried.task
+            guard let error = result.error else { return result }
+            switch await decideRetry(after: error) {
+            case .again: continue
+            case .end: return result
+            case .endWith(let error): return result.failing(with: error)
+            }
+        }
+    }
+
+    /// The run is over: it leaves the registry.
+    func leave() async { await session.leave(request, last: task) }
+
+    enum RetryDecision {
+        case again, end
+        case endWith(CurlewError)
+    }
+
+    /// Asks the retriers, waits as they want, and makes the request ready for another try.
+    mutating func decideRetry(after error: CurlewError) async -> RetryDecision {
+        let retriers = request.retriers
+        guard !retriers.isEmpty, !request.isCancelled, error.code != .totalTimedOut else { return .end }
+        request.failed(with: error)
+        for retrier in retriers {
+            let answer: RetryResult
+            do {
+                let (request, session) = (request, session)
+                answer = try await foreign { await retrier.retry(request, for: session, dueTo: error) }
+            } catch {
+                return interrupted(by: error)
+            }
+            if request.isCancelled { return .endWith(request.cancellation) }
+            switch answer {
+            case .doNotRetry: continue
+            case .doNotRetryWithError(let retryError):
+                return .endWith(.requestRetryFailed(retryError: retryError, originalError: error))
+            case .retry: return prepareRetry()
+            case .retryWithDelay(let seconds): return await retry(after: .seconds(max(0, seconds)), error)
+            }
+        }
+        return .end
+    }
+
+    private mutating func retry(after delay: Duration, _ error: CurlewError) async -> RetryDecision {
+        guard budget.total == nil || budget.allows(delay, at: .now) else {
+            return .endWith(.totalTimeout(phase: .retry, underlying: error))
+        }
+        do {
+            try await foreign { try await Task.sleep(for: delay) }
+        } catch {
+            return interrupted(by: error)
+        }
+        return prepareRetry()
+    }
+
+    private mutating func prepareRetry() -> RetryDecision {
+        guard request.prepareForRetry() else { return .endWith(request.cancellation) }
+        attempt += 1
+        request.events?.emit { [request] in $0.requestIsRetrying(request) }
+        return .again
+    }
+
+    private func interrupted(by error: any Error) -> RetryDecision {
+        if request.isCancelled { return .endWith(request.cancellation) }
+        return .endWith((error as? CurlewError) ?? .explicitlyCancelled)
+    }
+
+    private func foreign<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
+        try await request.foreign(ownsTask: rules.ownsTask, budget: budget, work)
+    }
+}
+
+/// What the driver of a run wants of it.
+struct RunRules: Sendable {
+    /// Whether a status outside 200..<300 is an error unless the request has its own validation.
+    var checksStatus: Bool
+    /// Whether the driver's task is Curlew's, and may be cancelled.
+    var ownsTask: Bool
+}
+
+extension RunResult {
+    func failing(with error: CurlewError) -> RunResult {
+        RunResult(
+            request: request,
+            response: response,
+            metrics: metrics,
+            body: body,
+            error: error,
+            resumeData: resumeData
+        )
+    }
+}
+
+extension CurlewError {
+    static func totalTimeout(phase: Phase, underlying: (any Error)? = nil) -> CurlewError {
+        CurlewError(.totalTimedOut, phase: phase, reason: "the request took longer than it may", underlying: underlying)
+    }
+}

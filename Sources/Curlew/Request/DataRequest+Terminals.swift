@@ -1,0 +1,97 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Foundation
+
+// Terminals: they run the request in the awaiting task. A status outside 200..<300 is an error unless the
+// request has its own `validate(…)` or `acceptingAnyStatus()`. Cancelling the task that came first cancels the
+// request; a task that came later only stops waiting.
+extension DataRequest {
+    /// The body.
+    public func data() async throws(CurlewError) -> Data {
+        let result = try await checkedResult()
+        return result.body.data ?? Data()
+    }
+
+    /// The body as text, in `encoding`, else in the response's charset, else UTF-8 where the bytes are that.
+    public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
+        let result = try await checkedResult()
+        return try Self.text(of: result, data: result.body.data, encoding: encoding)
+    }
+
+    /// The body, decoded.
+    public func decode<T: Decodable & Sendable>(
+        _ type: T.Type = T.self,
+        decoder: any DataDecoder = JSONDecoder()
+    ) async throws(CurlewError) -> T {
+        let result = try await checkedResult()
+        return try Self.value(of: result, data: result.body.data, decoder: decoder)
+    }
+
+    /// Everything, whatever the status. Never throws, never validates by itself.
+    public func response() async -> DataResponse<Data?, CurlewError> {
+        let result = await outcome(checksStatus: false)
+        return DataResponse(
+            request: result.request,
+            lazyResponse: result.response,
+            data: result.body.data,
+            metrics: result.metrics,
+            serializationDuration: 0,
+            result: result.sharedError.map { .failure($0) } ?? .success(result.body.data)
+        )
+    }
+}
+
+extension Request {
+    /// The shared result, judged as terminals judge.
+    func checkedResult() async throws(CurlewError) -> RunResult {
+        let result = await outcome(checksStatus: true)
+        if let error = result.error { throw error }
+        // Another awaiter's run may have been less strict.
+        let (hasOwnRules, response) = record.withLock { record in
+            (record.options.acceptsAnyStatus || !record.options.validations.isEmpty, result.response)
+        }
+        if !hasOwnRules, let response, let error = StatusCheck.error(for: response, body: result.body) { throw error }
+        return result
+    }
+
+    static func text(of result: RunResult, data: Data?, encoding: String.Encoding?) throws(CurlewError) -> String {
+        guard let data, !data.isEmpty else { return "" }
+        do {
+            return try StringResponseSerializer(encoding: encoding).serialize(
+                data,
+                method: result.request?.method,
+                status: result.response?.head.status,
+                contentType: result.response?.head.headers.values(for: "Content-Type") ?? []
+            )
+        } catch {
+            throw ErrorWrapping.serialization(error).located(in: result)
+        }
+    }
+
+    static func value<T: Decodable & Sendable>(
+        of result: RunResult,
+        data: Data?,
+        decoder: any DataDecoder
+    ) throws(CurlewError) -> T {
+        do {
+            return try DecodableResponseSerializer<T>(decoder: decoder).serialize(
+                data,
+                method: result.request?.method,
+                status: result.response?.head.status
+            )
+        } catch {
+            throw ErrorWrapping.serialization(error).located(in: result)
+        }
+    }
+}
+
+extension CurlewError {
+    /// Says which response it is about.
+    func located(in result: RunResult) -> CurlewError {
+        var error = self
+        if error.url == nil { error.url = result.response?.url }
+        if error.responseCode == nil { error.responseCode = result.response?.head.status }
+        if error.metrics == nil { error.metrics = result.metrics }
+        return error
+    }
+}

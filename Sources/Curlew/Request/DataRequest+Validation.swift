@@ -1,0 +1,93 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Foundation
+public import FoundationNetworking
+
+// Nothing is validated unless asked for; terminals check the status where nothing was asked. Validations run in
+// order when the body is there, and the first failure wins.
+extension DataRequest {
+    /// Your own judgement.
+    public typealias Validation =
+        @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ data: Data?) -> ValidationResult
+
+    /// Adds a judgement of your own.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        judge { urlRequest, response, data in
+            guard let lifted = response.value else { return .success(()) }
+            return validation(urlRequest, lifted, data)
+        }
+    }
+
+    /// Demands one of these statuses.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
+        let acceptable = StatusSet(acceptable)
+        return judge { _, response, _ in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Demands one of these content types, where there is a body; `*` is a wildcard.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(
+        contentType acceptable: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        judge { _, response, data in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: acceptable(),
+                bodyIsEmpty: data?.isEmpty ?? true
+            )
+        }
+    }
+
+    /// Demands 200..<300, and a content type that the request's `Accept` names.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).judge { urlRequest, response, data in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: ResponseValidation.acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept")),
+                bodyIsEmpty: data?.isEmpty ?? true
+            )
+        }
+    }
+
+    private func judge(
+        _ judgement: @escaping @Sendable (URLRequest?, LazyResponse, Data?) -> ValidationResult
+    ) -> Self {
+        validation { request, urlRequest, response, body in
+            let result = judgement(urlRequest, response, body.data)
+            if let request = request as? DataRequest {
+                request.events?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(
+                        request,
+                        didValidateRequest: urlRequest,
+                        response: lifted,
+                        data: body.data,
+                        withResult: result
+                    )
+                }
+            }
+            return result
+        }
+    }
+}
+
+extension Request {
+    /// Adds a judgement; what it throws becomes a `CurlewError`.
+    func validation(
+        _ judgement:
+            @escaping @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> ValidationResult
+    ) -> Self {
+        record.withLock { record in
+            record.options.validations.append { request, urlRequest, response, body in
+                switch judgement(request, urlRequest, response, body) {
+                case .success: nil
+                case .failure(let error): ErrorWrapping.validation(error)
+                }
+            }
+        }
+        return self
+    }
+}

@@ -1,0 +1,60 @@
+public import CurlewCore
+public import Foundation
+
+// Terminals: they run the download in the awaiting task, by the same rules as those of a data request.
+extension DownloadRequest {
+    /// The place of the file.
+    public func file() async throws(CurlewError) -> URL {
+        let result = try await checkedResult()
+        guard let url = result.body.fileURL else {
+            throw CurlewError.responseSerializationFailed(reason: .inputFileNil).located(in: result)
+        }
+        return url
+    }
+
+    /// The file's contents, in memory.
+    public func data() async throws(CurlewError) -> Data {
+        let result = try await checkedResult()
+        return try await Self.contents(of: result)
+    }
+
+    /// The file's contents as text.
+    public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
+        let result = try await checkedResult()
+        return try Self.text(of: result, data: try await Self.contents(of: result), encoding: encoding)
+    }
+
+    /// The file's contents, decoded.
+    public func decode<T: Decodable & Sendable>(
+        _ type: T.Type = T.self,
+        decoder: any DataDecoder = JSONDecoder()
+    ) async throws(CurlewError) -> T {
+        let result = try await checkedResult()
+        return try Self.value(of: result, data: try await Self.contents(of: result), decoder: decoder)
+    }
+
+    /// Everything, whatever the status. Never throws, never validates by itself.
+    public func response() async -> DownloadResponse<URL?, CurlewError> {
+        let result = await outcome(checksStatus: false)
+        return DownloadResponse(
+            request: result.request,
+            lazyResponse: result.response,
+            fileURL: result.body.fileURL,
+            resumeData: result.resumeData,
+            metrics: result.metrics,
+            serializationDuration: 0,
+            result: result.sharedError.map { .failure($0) } ?? .success(result.body.fileURL)
+        )
+    }
+
+    private static func contents(of result: RunResult) async throws(CurlewError) -> Data {
+        let url = result.body.fileURL
+        return try await FileLane.next().run { () throws(CurlewError) -> Data in
+            do {
+                return try DownloadedFile.contents(of: url)
+            } catch {
+                throw ErrorWrapping.serialization(error).located(in: result)
+            }
+        }
+    }
+}

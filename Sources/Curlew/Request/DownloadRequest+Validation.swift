@@ -1,0 +1,75 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Foundation
+public import FoundationNetworking
+
+// Nothing is validated unless asked for; terminals check the status where nothing was asked. Validations run in
+// order when the file is complete and before it is moved into its place; the first failure wins.
+extension DownloadRequest {
+    /// Your own judgement.
+    public typealias Validation =
+        @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ fileURL: URL?) -> ValidationResult
+
+    /// Adds a judgement of your own.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        judge { urlRequest, response, fileURL in
+            guard let lifted = response.value else { return .success(()) }
+            return validation(urlRequest, lifted, fileURL)
+        }
+    }
+
+    /// Demands one of these statuses.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
+        let acceptable = StatusSet(acceptable)
+        return judge { _, response, _ in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Demands one of these content types, where there is a body; `*` is a wildcard.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(
+        contentType acceptable: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        judge { _, response, fileURL in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: acceptable(),
+                file: fileURL
+            )
+        }
+    }
+
+    /// Demands 200..<300, and a content type that the request's `Accept` names.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).judge { urlRequest, response, fileURL in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: ResponseValidation.acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept")),
+                file: fileURL
+            )
+        }
+    }
+
+    private func judge(
+        _ judgement: @escaping @Sendable (URLRequest?, LazyResponse, URL?) -> ValidationResult
+    ) -> Self {
+        validation { request, urlRequest, response, body in
+            let result = judgement(urlRequest, response, body.fileURL)
+            if let request = request as? DownloadRequest {
+                request.events?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(
+                        request,
+                        didValidateRequest: urlRequest,
+                        response: lifted,
+                        fileURL: body.fileURL,
+                        withResult: result
+                    )
+                }
+            }
+            return result
+        }
+    }
+}

@@ -1,0 +1,50 @@
+internal import CurlewLocks
+
+/// Foreign code at work for a driver, in a child task of the driver's.
+///
+/// `Request.cancel()` has to reach that code without cancelling the driver's own task, which belongs to
+/// the user.
+final class ForeignWork: Sendable {
+    private enum State {
+        case idle
+        case running(UnsafeCurrentTask)
+        case cancelled
+    }
+
+    private let state = Lock(State.idle)
+
+    /// Cancels the work that runs, or is about to. Cancellation handlers of foreign code run in here.
+    func cancel() {
+        // SAFETY: `UnsafeCurrentTask` allows `cancel` from elsewhere while its task lives, and `run` cannot
+        // leave that task before it has taken this lock.
+        state.withLock { state in
+            if case .running(let task) = state { task.cancel() }
+            state = .cancelled
+        }
+    }
+
+    /// Runs `work` in a child task that `cancel` reaches.
+    func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
+        async let result = inChild(work)
+        return try await result
+    }
+
+    private func inChild<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
+        withUnsafeCurrentTask { task in
+            guard let task else { return }
+            state.withLock { state in
+                switch state {
+                case .idle: state = .running(task)
+                case .cancelled: task.cancel()
+                case .running: break
+                }
+            }
+        }
+        defer {
+            state.withLock { state in
+                if case .running = state { state = .idle }
+            }
+        }
+        return try await work()
+    }
+}

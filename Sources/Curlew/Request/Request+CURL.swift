@@ -1,0 +1,113 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Dispatch
+internal import Foundation
+internal import FoundationNetworking
+
+extension Request {
+    /// The request as a command line for curl, quoted for the shell. Credentials are left out unless asked for:
+    /// a description ends up in logs and chats.
+    public func cURLDescription(includingCredentials: Bool = false) -> String {
+        let (request, options, uploadable) = record.withLock { ($0.requests.last, $0.options, $0.uploadable) }
+        guard let request, let url = request.url, url.host() != nil, let method = request.httpMethod else {
+            return "$ curl command could not be created"
+        }
+        let description = CURLDescription(
+            url: url,
+            method: method,
+            headers: headers(of: request),
+            body: request.httpBody,
+            uploadable: uploadable,
+            authentication: options.authentication ?? context.configuration.credentials[url.host() ?? ""],
+            showsCredentials: includingCredentials
+        )
+        return description.text
+    }
+
+    /// Tells the command line once, when the `URLRequest` exists or has turned out impossible.
+    @discardableResult
+    public func cURLDescription(
+        on queue: DispatchQueue = .main,
+        calling handler: @escaping @Sendable (String) -> Void
+    ) -> Self {
+        let hook = Hook(queue: queue, body: handler)
+        let isCreated = record.withLock { record in
+            let isCreated = !record.requests.isEmpty
+            if !isCreated { record.hooks.onCURL = hook }
+            return isCreated
+        }
+        if isCreated { hook.call(cURLDescription()) }
+        return self
+    }
+
+    private func headers(of request: URLRequest) -> [HTTPHeader] {
+        var headers = request.headers
+        for header in context.defaultHeaders.headers where !headers.contains(name: header.name) {
+            headers.append(header)
+        }
+        return Array(headers)
+    }
+}
+
+/// Writes a curl command.
+struct CURLDescription {
+    let url: URL
+    let method: String
+    let headers: [HTTPHeader]
+    let body: Data?
+    let uploadable: UploadRequest.Uploadable?
+    let authentication: TransferAuthentication?
+    let showsCredentials: Bool
+
+    private static let secretNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
+    private static let redacted = "<redacted>"
+
+    var text: String {
+        var parts = ["$ curl -v", "-X \(Self.quoted(method))"]
+        if let authentication {
+            let credentials =
+                showsCredentials ? "\(authentication.username):\(authentication.password)" : Self.redacted
+            parts.append("-u \(Self.quoted(credentials))")
+        }
+        for header in headers.sorted(by: { $0.name.lowercased() < $1.name.lowercased() }) {
+            let isSecret = Self.secretNames.contains(header.name.lowercased())
+            let value = isSecret && !showsCredentials ? Self.redacted : header.value
+            parts.append("-H \(Self.quoted("\(header.name): \(value)"))")
+        }
+        if let body = bodyArgument { parts.append(body) }
+        parts.append(Self.quoted(shownURL))
+        return parts.joined(separator: " \\\n\t")
+    }
+
+    private var shownURL: String {
+        guard !showsCredentials, url.user() != nil,
+            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        else { return url.absoluteString }
+        parts.user = nil
+        parts.password = nil
+        return parts.string ?? Self.redacted
+    }
+
+    private var bodyArgument: String? {
+        switch uploadable {
+        case .file(let url, _): return "--data-binary \(Self.quoted("@" + url.path(percentEncoded: false)))"
+        case .stream: return "--data-binary @-"
+        case .data(let data): return Self.argument(data)
+        case nil: return body.map(Self.argument)
+        }
+    }
+
+    /// What is no text cannot stand on a command line.
+    private static func argument(_ data: Data) -> String {
+        guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else {
+            return "--data-binary @- # \(data.count) bytes that are no text"
+        }
+        // curl would take a leading @ for a file's name.
+        return "\(text.hasPrefix("@") ? "--data-raw" : "-d") \(quoted(text))"
+    }
+
+    /// In single quotes nothing is special to a POSIX shell but the quote itself.
+    static func quoted(_ text: String) -> String {
+        "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
+    }
+}

@@ -1,0 +1,81 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+// What an exchange tells its request, from the transport's thread: nothing here blocks or calls user code.
+extension Request {
+    var sessionReference: SessionReference {
+        SessionReference(
+            identifier: context.configuration.identifier,
+            session: record.withLock { $0.session.session }
+        )
+    }
+
+    func transferStarted(_ control: any TransferControl) {
+        let error = record.withLock { record -> CurlewError? in
+            record.control = control
+            switch record.machine.state {
+            case .cancelled: return record.cancellationError ?? .explicitlyCancelled
+            case .suspended:
+                control.suspend()
+                return nil
+            case .initialized, .resumed, .finished: return nil
+            }
+        }
+        if let error { control.cancel(with: error) }
+    }
+
+    /// Whether the body has to wait for somebody's answer.
+    func headArrived(_ response: LazyResponse, total: Int64, mayHold: Bool) -> Bool {
+        let (hook, streams, control) = record.withLock { record in
+            record.response = response
+            record.download = TransferCount(completed: 0, total: total)
+            return (record.hooks.onHead, record.hooks.streams, record.control)
+        }
+        for stream in streams { stream.send(response) }
+        switch hook {
+        case nil: return false
+        case .telling(let tell):
+            tell(response)
+            return false
+        case .asking(let ask):
+            let once = Lock(false)
+            ask(response) { [weak self] disposition in
+                let isFirst = once.withLock { isAnswered in
+                    defer { isAnswered = true }
+                    return !isAnswered
+                }
+                guard isFirst else { return }
+                switch disposition {
+                case .allow: control?.resumeReceiving()
+                case .cancel: self?.cancel()
+                }
+            }
+            return mayHold
+        }
+    }
+
+    func received(_ count: TransferCount) {
+        let reporter = record.withLock { record in
+            record.download = count
+            return record.hooks.downloadProgress
+        }
+        reporter?.report(count)
+    }
+
+    func sent(_ count: TransferCount) {
+        let reporter = record.withLock { record in
+            record.upload = count
+            return record.hooks.uploadProgress
+        }
+        reporter?.report(count)
+    }
+
+    /// The exchange is over: this is what it brought.
+    func keep(_ body: ReceivedBody) {
+        record.withLock { record in
+            record.control = nil
+            record.body = body
+        }
+    }
+}

@@ -1,0 +1,104 @@
+internal import CurlewLocks
+public import Dispatch
+internal import Foundation
+public import FoundationNetworking
+
+// What happens when a response's head has come and its body has not. The last handler set is called.
+extension Request {
+    func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
+        let handoff = Handoff()
+        setHeadHook(
+            .telling { response in
+                handoff(to: queue) { if let lifted = response.value { handler(lifted) } }
+            }
+        )
+    }
+
+    func askHead(
+        on queue: DispatchQueue,
+        _ handler:
+            @escaping @Sendable (HTTPURLResponse, @escaping @Sendable (ResponseDisposition) -> Void) -> Void
+    ) {
+        let handoff = Handoff()
+        setHeadHook(
+            .asking { response, answer in
+                handoff(to: queue) {
+                    guard let lifted = response.value else { return answer(.allow) }
+                    handler(lifted, answer)
+                }
+            }
+        )
+    }
+
+    func setHeadHook(_ hook: HeadHook) { record.withLock { $0.hooks.onHead = hook } }
+
+    func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
+        stream(policy, last: record.withLock { $0.response }) { (response: LazyResponse) in response.value }
+    }
+}
+
+extension DataRequest {
+    /// Tells the response's head before its body.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main,
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) -> Void
+    ) -> Self {
+        tellHead(on: queue, handler)
+        return self
+    }
+
+    /// Asks whether the body is wanted; it waits for the answer.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main,
+        perform handler:
+            @escaping @Sendable (
+                _ response: HTTPURLResponse,
+                _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+            ) -> Void
+    ) -> Self {
+        askHead(on: queue, handler)
+        return self
+    }
+
+    /// The head of every try's response.
+    public func httpResponses(
+        bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .unbounded
+    ) -> StreamOf<HTTPURLResponse> {
+        heads(bufferingPolicy)
+    }
+}
+
+extension DataStreamRequest {
+    /// Tells the response's head before its body.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main,
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) -> Void
+    ) -> Self {
+        tellHead(on: queue, handler)
+        return self
+    }
+
+    /// Asks whether the body is wanted; it waits for the answer.
+    @discardableResult
+    public func onHTTPResponse(
+        on queue: DispatchQueue = .main,
+        perform handler:
+            @escaping @Sendable (
+                _ response: HTTPURLResponse,
+                _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
+            ) -> Void
+    ) -> Self {
+        askHead(on: queue, handler)
+        return self
+    }
+
+    /// The head of every try's response.
+    public func httpResponses(
+        bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .unbounded
+    ) -> StreamOf<HTTPURLResponse> {
+        heads(bufferingPolicy)
+    }
+}

@@ -1,0 +1,52 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Foundation
+public import FoundationNetworking
+
+// What has happened so far, attempt by attempt.
+extension Request {
+    /// The initial and the adapted `URLRequest` of every try, and those of redirects.
+    public var requests: [URLRequest] { record.withLock { $0.requests } }
+    /// The first `URLRequest`, before any adapter.
+    public var firstRequest: URLRequest? { record.withLock { $0.requests.first } }
+    /// The last `URLRequest`, adapted if there are adapters.
+    public var lastRequest: URLRequest? { record.withLock { $0.requests.last } }
+    /// The last `URLRequest`, adapted if there are adapters.
+    public var request: URLRequest? { lastRequest }
+    /// The `URLRequest`s that went out.
+    public var performedRequests: [URLRequest] {
+        record.withLock { record in record.tasks.isEmpty ? [] : Array(record.requests.suffix(record.tasks.count)) }
+    }
+
+    /// The identifiers of all exchanges.
+    public var tasks: [TaskIdentifier] { record.withLock { $0.tasks } }
+    /// The identifier of the first exchange.
+    public var firstTask: TaskIdentifier? { record.withLock { $0.tasks.first } }
+    /// The identifier of the last exchange.
+    public var lastTask: TaskIdentifier? { record.withLock { $0.tasks.last } }
+    /// The identifier of the exchange in flight.
+    public var task: TaskIdentifier? { record.withLock { $0.task } }
+
+    /// The metrics of all exchanges.
+    public var allMetrics: [TransferMetrics] { record.withLock { $0.metrics } }
+    /// The metrics of the first exchange.
+    public var firstMetrics: TransferMetrics? { record.withLock { $0.metrics.first } }
+    /// The metrics of the last exchange.
+    public var lastMetrics: TransferMetrics? { record.withLock { $0.metrics.last } }
+    /// The metrics of the last exchange.
+    public var metrics: TransferMetrics? { lastMetrics }
+
+    /// The head of the last response.
+    public var response: HTTPURLResponse? { record.withLock { $0.response }?.value }
+    /// The head of the last response, as received.
+    public var head: ResponseHead? { record.withLock { $0.response }?.head }
+    /// How often the request was tried again.
+    public var retryCount: Int { record.withLock { $0.retryCount } }
+    /// What went wrong, if something did.
+    public var error: CurlewError? { record.withLock { $0.error } }
+
+    /// How much of the body has gone out. A snapshot.
+    public var uploadProgress: Progress { record.withLock { $0.upload }.progress }
+    /// How much of the body has come. A snapshot.
+    public var downloadProgress: Progress { record.withLock { $0.download }.progress }
+}

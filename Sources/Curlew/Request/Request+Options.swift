@@ -1,0 +1,168 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+// What can be asked of a request before it starts. Asked later it concerns what has yet to run.
+extension Request {
+    /// What a validation says.
+    public typealias ValidationResult = Result<Void, any Error>
+
+    /// Changes this request's clocks.
+    ///
+    ///     request.timeouts { $0.total = .seconds(3) }
+    @discardableResult
+    public func timeouts(_ change: (inout Timeouts) -> Void) -> Self {
+        var timeouts = timeouts
+        change(&timeouts)
+        let changed = timeouts
+        record.withLock { $0.options.timeouts = changed }
+        return self
+    }
+
+    /// Limits the body in memory, or what one line or event of a stream may have.
+    @discardableResult
+    public func maximumBodySize(_ bytes: Int) -> Self {
+        record.withLock { $0.options.maximumBodySize = max(0, bytes) }
+        return self
+    }
+
+    /// Lets terminals take every status.
+    @discardableResult
+    public func acceptingAnyStatus() -> Self {
+        record.withLock { $0.options.acceptsAnyStatus = true }
+        return self
+    }
+
+    // MARK: Credentials
+
+    /// Answers the server's challenges: the strongest of what it offers.
+    @discardableResult
+    public func authenticate(
+        username: String,
+        password: String,
+        persistence: URLCredential.Persistence = .forSession
+    ) -> Self {
+        authenticate(with: TransferAuthentication(username: username, password: password))
+    }
+
+    /// Answers the server's challenges.
+    @discardableResult
+    public func authenticate(with credential: URLCredential) -> Self {
+        authenticate(
+            with: TransferAuthentication(username: credential.user ?? "", password: credential.password ?? "")
+        )
+    }
+
+    /// Authenticates by a scheme of your choice.
+    @discardableResult
+    public func authenticate(with authentication: TransferAuthentication) -> Self {
+        record.withLock { $0.options.authentication = authentication }
+        return self
+    }
+
+    // MARK: Late composition
+
+    /// Decides about this request's redirects. Set twice the last one counts.
+    @discardableResult
+    public func redirect(using handler: any RedirectHandler) -> Self {
+        record.withLock { $0.options.redirectHandler = handler }
+        return self
+    }
+
+    /// Adds an interceptor behind those that there are.
+    @discardableResult
+    public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
+        record.withLock { record in
+            record.options.adapters.append(interceptor)
+            record.options.retriers.append(interceptor)
+        }
+        return self
+    }
+
+    /// Adds an adapter behind those that there are.
+    @discardableResult
+    public func adapt(using adapter: any RequestAdapter) -> Self {
+        record.withLock { $0.options.adapters.append(adapter) }
+        return self
+    }
+
+    /// Adds a retrier behind those that there are.
+    @discardableResult
+    public func retry(using retrier: any RequestRetrier) -> Self {
+        record.withLock { $0.options.retriers.append(retrier) }
+        return self
+    }
+
+    /// Adds a monitor for this request's events, behind those that there are and behind the session's.
+    @discardableResult
+    public func eventMonitor(_ monitor: any EventMonitor) -> Self {
+        record.withLock { record in
+            record.hooks.ownMonitors.append(monitor)
+            record.hooks.monitors = MonitorHub(record.hooks.ownMonitors)
+        }
+        return self
+    }
+
+    // MARK: Progress
+
+    /// Tells how much of the body has gone out. Of several closures the last one set is called.
+    @discardableResult
+    public func uploadProgress(queue: DispatchQueue = .main, closure: @escaping @Sendable (Progress) -> Void) -> Self {
+        reporter(\.uploadProgress).setHandler(queue: queue, closure)
+        return self
+    }
+
+    /// Tells how much of the body has come. Of several closures the last one set is called.
+    @discardableResult
+    public func downloadProgress(
+        queue: DispatchQueue = .main,
+        closure: @escaping @Sendable (Progress) -> Void
+    ) -> Self {
+        reporter(\.downloadProgress).setHandler(queue: queue, closure)
+        return self
+    }
+
+    func reporter(_ path: WritableKeyPath<RequestHooks, ProgressReporter?>) -> ProgressReporter {
+        let (reporter, hasEnded) = record.withLock { record in
+            let reporter = record.hooks[keyPath: path] ?? ProgressReporter()
+            record.hooks[keyPath: path] = reporter
+            return (reporter, record.result != nil)
+        }
+        if hasEnded { reporter.finish() }
+        return reporter
+    }
+
+    // MARK: Creation
+
+    /// Tells the final `URLRequest` of every try; at once if there is one already. The last closure set is called.
+    @discardableResult
+    public func onURLRequestCreation(
+        on queue: DispatchQueue = .main,
+        perform handler: @escaping @Sendable (URLRequest) -> Void
+    ) -> Self {
+        let hook = Hook(queue: queue, body: handler)
+        let last = record.withLock { record in
+            record.hooks.onRequestCreation = hook
+            return record.requests.last
+        }
+        if let last { hook.call(last) }
+        return self
+    }
+
+    /// Tells the identifier of every exchange; at once if there is one already. The last closure set is called.
+    @discardableResult
+    public func onURLSessionTaskCreation(
+        on queue: DispatchQueue = .main,
+        perform handler: @escaping @Sendable (TaskIdentifier) -> Void
+    ) -> Self {
+        let hook = Hook(queue: queue, body: handler)
+        let last = record.withLock { record in
+            record.hooks.onTaskCreation = hook
+            return record.tasks.last
+        }
+        if let last { hook.call(last) }
+        return self
+    }
+}

@@ -1,0 +1,40 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// What a request was asked for, beside what it sends.
+struct RequestOptions {
+    var timeouts: Timeouts?
+    var maximumBodySize: Int?
+    /// Whether terminals take every status.
+    var acceptsAnyStatus = false
+    var authentication: TransferAuthentication?
+    var redirectHandler: (any RedirectHandler)?
+    var adapters: [any RequestAdapter] = []
+    var retriers: [any RequestRetrier] = []
+    var validations: [Validation] = []
+    var automaticallyCancelsOnStreamError = false
+
+    init(interceptor: (any RequestInterceptor)? = nil) {
+        guard let interceptor else { return }
+        adapters = [interceptor]
+        retriers = [interceptor]
+    }
+
+    /// One `validate(…)`, its kind of body erased.
+    typealias Validation = @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> CurlewError?
+}
+
+/// Closures that want to be told about the run as it goes.
+struct RequestHooks {
+    var ownMonitors: [any EventMonitor] = []
+    var monitors: MonitorHub?
+    var uploadProgress: ProgressReporter?
+    var downloadProgress: ProgressReporter?
+    var onRequestCreation: Hook<URLRequest>?
+    var onTaskCreation: Hook<TaskIdentifier>?
+    var onHead: HeadHook?
+    var onCURL: Hook<String>?
+    /// Streams that end with the request, and what to send them.
+    var streams: [any RequestStream] = []
+}

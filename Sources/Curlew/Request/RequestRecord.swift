@@ -1,0 +1,137 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// Everything about a request that changes, behind the request's one lock.
+struct RequestRecord {
+    var identity = LazyIdentity()
+    var machine = RequestStateMachine()
+    var session: SessionLink
+    var options: RequestOptions
+    var hooks = RequestHooks()
+    var handlers = HandlerQueue()
+
+    // What has happened.
+    var requests: [URLRequest] = []
+    var tasks: [TaskIdentifier] = []
+    var metrics: [TransferMetrics] = []
+    var response: LazyResponse?
+    var body: ReceivedBody = .none
+    var error: CurlewError?
+    var resumeData: Data?
+    var uploadable: UploadRequest.Uploadable?
+    var retryCount = 0
+    var upload = TransferCount()
+    var download = TransferCount()
+    /// The identifier of the attempt in flight.
+    var task: TaskIdentifier?
+
+    // The run.
+    /// The way to the exchange in flight.
+    var control: (any TransferControl)?
+    /// The driver's task where Curlew started it.
+    var ownedTask: Task<Void, Never>?
+    /// Foreign code at work for the driver, where the driver's task is a user's own.
+    var foreignWork: ForeignWork?
+    /// The driver, while it waits for the end of a suspension.
+    var heldDriver: UnsafeContinuation<Void, Never>?
+    var joiners = Joiners()
+    var result: RunResult?
+    /// What `cancel` was given as the reason, for a run that has yet to notice.
+    var cancellationError: CurlewError?
+
+    init(session: SessionLink, options: RequestOptions) {
+        self.session = session
+        self.options = options
+    }
+}
+
+/// How a request knows its session.
+enum SessionLink {
+    /// Cold or running: the session must not go.
+    case strong(Session)
+    /// Waiting on the session's shelf: the session holds the request.
+    case shelved(WeakSession)
+    case none
+
+    var session: Session? {
+        switch self {
+        case .strong(let session): session
+        case .shelved(let weak): weak.session
+        case .none: nil
+        }
+    }
+}
+
+struct WeakSession: Sendable {
+    weak var session: Session?
+}
+
+/// How many bytes of how many, in one direction. A total of -1 is unknown.
+struct TransferCount: Sendable {
+    var completed: Int64 = 0
+    var total: Int64 = 0
+
+    /// What users see. A snapshot: nobody changes it behind their back.
+    var progress: Progress {
+        let progress = Progress(totalUnitCount: total)
+        progress.completedUnitCount = completed
+        return progress
+    }
+}
+
+/// Where the bytes of a response went.
+enum ReceivedBody: Sendable {
+    case none
+    case data(Data)
+    case file(URL)
+    /// Handed on piece by piece.
+    case streamed
+
+    var data: Data? {
+        switch self {
+        case .data(let data): data
+        case .none, .file, .streamed: nil
+        }
+    }
+
+    var fileURL: URL? {
+        switch self {
+        case .file(let url): url
+        case .none, .data, .streamed: nil
+        }
+    }
+}
+
+/// What a run gave. Every awaiter gets the same one and judges it by its own terminal.
+final class RunResult: Sendable {
+    let request: URLRequest?
+    let response: LazyResponse?
+    let metrics: TransferMetrics?
+    let body: ReceivedBody
+    let error: CurlewError?
+    /// Whether `error` is only there because the driver's terminal rejects unacceptable statuses.
+    let isErrorOfTerminal: Bool
+    let resumeData: Data?
+
+    init(
+        request: URLRequest? = nil,
+        response: LazyResponse? = nil,
+        metrics: TransferMetrics? = nil,
+        body: ReceivedBody = .none,
+        error: CurlewError?,
+        isErrorOfTerminal: Bool = false,
+        resumeData: Data? = nil
+    ) {
+        self.request = request
+        self.response = response
+        self.metrics = metrics
+        self.body = body
+        self.error = error
+        self.isErrorOfTerminal = isErrorOfTerminal
+        self.resumeData = resumeData
+    }
+
+    /// The error that concerns an awaiter who does not check the status by itself.
+    var sharedError: CurlewError? { isErrorOfTerminal ? nil : error }
+}

@@ -1,0 +1,17 @@
+/// The statuses that a validation accepts, taken out of whatever sequence named them.
+struct StatusSet: Sequence, Sendable {
+    private let statuses: Set<Int>
+
+    init(_ acceptable: some Sequence<Int>) {
+        // `200...` has no end; no status is beyond 999.
+        if let open = acceptable as? PartialRangeFrom<Int> {
+            statuses = Set(Swift.min(open.lowerBound, 1000)..<1000)
+        } else {
+            statuses = Set(acceptable)
+        }
+    }
+
+    func makeIterator() -> Set<Int>.Iterator { statuses.makeIterator() }
+
+    func contains(_ status: Int) -> Bool { statuses.contains(status) }
+}

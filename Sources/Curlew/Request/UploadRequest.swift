@@ -1,0 +1,87 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Foundation
+internal import FoundationNetworking
+
+/// A request that sends a body of its own: data, a file, a stream or a form.
+public final class UploadRequest: DataRequest, @unchecked Sendable {
+    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
+
+    /// The body of one try.
+    public enum Uploadable: Sendable {
+        case data(Data)
+        /// `shouldRemove`: the file is Curlew's and goes when the request has ended.
+        case file(URL, shouldRemove: Bool)
+        /// `length` nil is unknown.
+        case stream(any BodyStream, length: Int64?)
+
+        var source: BodySource {
+            switch self {
+            case .data(let data): .data(data)
+            case .file(let url, _): .file(url)
+            case .stream(let stream, let length): .stream(stream, length: length)
+            }
+        }
+    }
+
+    /// Makes the body of every try.
+    let makeUploadable: @Sendable () throws -> Uploadable
+
+    init(
+        _ convertible: any URLRequestConvertible,
+        session: Session,
+        options: RequestOptions,
+        shouldAutomaticallyResume: Bool?,
+        uploadable: @escaping @Sendable () throws -> Uploadable
+    ) {
+        makeUploadable = uploadable
+        super.init(
+            convertible,
+            session: session,
+            options: options,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// The body of the last try; nil before there is one.
+    public var uploadable: Uploadable? { record.withLock { $0.uploadable } }
+
+    override func makeUpload(events: EventSink?) throws(CurlewError) -> Uploadable? {
+        do {
+            let made = try makeUploadable()
+            record.withLock { $0.uploadable = made }
+            events?.emit { [self] in $0.request(self, didCreateUploadable: made) }
+            if case .stream(let stream, _) = made {
+                events?.emit { [self] in $0.request(self, didProvideInputStream: stream) }
+            }
+            return made
+        } catch {
+            let failure = ErrorWrapping.uploadable(error)
+            events?.emit { [self] in $0.request(self, didFailToCreateUploadableWithError: failure) }
+            throw failure
+        }
+    }
+
+    override func makeDelegate(
+        task: TaskIdentifier,
+        url: URL,
+        events: EventSink?,
+        upload: Uploadable?
+    ) -> TaskDelegate {
+        var pumped: (any PumpedBody)?
+        if case .stream(let stream, _) = upload { pumped = stream as? any PumpedBody }
+        return UploadTaskDelegate(
+            request: self,
+            task: task,
+            url: url,
+            events: events,
+            limit: bodyLimit,
+            body: pumped
+        )
+    }
+
+    override func cleanUp() {
+        guard case .file(let url, shouldRemove: true) = uploadable else { return }
+        FileLane.next().enqueue { try? FileManager.default.removeItem(at: url) }
+    }
+}

@@ -1,0 +1,51 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// A URL with parameters as a dictionary.
+struct EncodedRequest: URLRequestConvertible {
+    let url: any URLConvertible
+    let method: HTTPMethod
+    let parameters: Parameters?
+    let encoding: any ParameterEncoding
+    let headers: HTTPHeaders?
+    let modifier: Session.RequestModifier?
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try URLRequest(url: url, method: method, headers: headers)
+        try modifier?(&request)
+        guard let parameters else { return request }
+        return try encoding.encode(request, with: parameters)
+    }
+}
+
+/// A URL with parameters as an `Encodable` value, or without any.
+struct EncodableRequest<P: Encodable & Sendable>: URLRequestConvertible {
+    let url: any URLConvertible
+    let method: HTTPMethod
+    let parameters: P?
+    let encoder: any ParameterEncoder
+    let headers: HTTPHeaders?
+    let modifier: Session.RequestModifier?
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try URLRequest(url: url, method: method, headers: headers)
+        try modifier?(&request)
+        guard let parameters else { return request }
+        return try encoder.encode(parameters, into: request)
+    }
+}
+
+/// A URL alone.
+struct PlainRequest: URLRequestConvertible {
+    let url: any URLConvertible
+    let method: HTTPMethod
+    let headers: HTTPHeaders?
+    let modifier: Session.RequestModifier?
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try URLRequest(url: url, method: method, headers: headers)
+        try modifier?(&request)
+        return request
+    }
+}

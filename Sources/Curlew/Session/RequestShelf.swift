@@ -1,0 +1,18 @@
+internal import CurlewLocks
+
+/// Requests with handlers that were never started. The session holds them, so that their handlers are
+/// called at the latest when it goes.
+final class RequestShelf: Sendable {
+    private let requests = Lock<[ObjectIdentifier: Request]>([:])
+
+    func put(_ request: Request) { requests.withLock { $0[ObjectIdentifier(request)] = request } }
+
+    func take(_ request: Request) { _ = requests.withLock { $0.removeValue(forKey: ObjectIdentifier(request)) } }
+
+    func empty() -> [Request] {
+        requests.withLock { requests in
+            defer { requests = [:] }
+            return Array(requests.values)
+        }
+    }
+}

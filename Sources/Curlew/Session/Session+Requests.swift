@@ -1,0 +1,75 @@
+public import CurlewCore
+internal import Foundation
+public import FoundationNetworking
+
+// Factories: synchronous, they start nothing.
+extension Session {
+    /// Changes a `URLRequest` after URL, method and headers are set, and before parameters are encoded.
+    public typealias RequestModifier = @Sendable (inout URLRequest) throws -> Void
+
+    /// A request with parameters as a dictionary.
+    public nonisolated func request(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .get,
+        parameters: Parameters? = nil,
+        encoding: any ParameterEncoding = URLEncoding.default,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataRequest {
+        request(
+            parameters.map {
+                EncodedRequest(
+                    url: convertible,
+                    method: method,
+                    parameters: $0,
+                    encoding: encoding,
+                    headers: headers,
+                    modifier: requestModifier
+                )
+            } ?? PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// A request with parameters as an `Encodable` value.
+    public nonisolated func request<P: Encodable & Sendable>(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .get,
+        parameters: P? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataRequest {
+        request(
+            EncodableRequest(
+                url: convertible,
+                method: method,
+                parameters: parameters,
+                encoder: encoder,
+                headers: headers,
+                modifier: requestModifier
+            ),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// A request that describes itself.
+    public nonisolated func request(
+        _ convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil
+    ) -> DataRequest {
+        DataRequest(
+            convertible,
+            session: self,
+            options: RequestOptions(interceptor: interceptor),
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+}

@@ -1,0 +1,68 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Keeps a response's body in memory, up to a limit.
+class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
+    // SAFETY: as for `TaskDelegate`: one owner at a time.
+
+    private var data: Data?
+    private let limit: Int
+
+    init(request: Request, task: TaskIdentifier, url: URL, events: EventSink?, limit: Int) {
+        self.limit = limit
+        super.init(request: request, task: task, url: url, events: events)
+    }
+
+    override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
+        guard bytes.count <= limit - (data?.count ?? 0) else {
+            return .abort(
+                CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
+            )
+        }
+        if data == nil {
+            var first = Data()
+            // A length is a promise: believed only so far.
+            if expected > Int64(bytes.count) { first.reserveCapacity(Int(min(expected, Int64(limit), 4 << 20))) }
+            data = first
+        }
+        data?.append(contentsOf: bytes)
+        return .proceed
+    }
+
+    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+        let body: ReceivedBody = data.map { .data($0) } ?? .none
+        data = nil
+        request.keep(body)
+        return error.map { .failure($0) } ?? .success(body)
+    }
+}
+
+/// A data exchange that sends a body of its own.
+final class UploadTaskDelegate: DataTaskDelegate, @unchecked Sendable {
+    // SAFETY: as for `TaskDelegate`: one owner at a time.
+
+    private let body: (any PumpedBody)?
+
+    init(
+        request: Request,
+        task: TaskIdentifier,
+        url: URL,
+        events: EventSink?,
+        limit: Int,
+        body: (any PumpedBody)?
+    ) {
+        self.body = body
+        super.init(request: request, task: task, url: url, events: events, limit: limit)
+    }
+
+    override var companion: (@Sendable () async -> Void)? {
+        guard let body else { return nil }
+        return { await body.pump() }
+    }
+}
+
+/// A body stream that a task has to fill while the exchange lasts.
+protocol PumpedBody: BodyStream {
+    /// Returns when the source has ended or failed, or nobody reads any more.
+    func pump() async
+}

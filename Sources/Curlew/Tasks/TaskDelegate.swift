@@ -1,0 +1,166 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Collects one exchange for its request: head, bytes, progress. Each exchange has its own.
+///
+/// It never calls the session, the engine or user code; where users want to be told, it hands values to the
+/// request, which passes them on to queues.
+class TaskDelegate: TransferSink, @unchecked Sendable {
+    // SAFETY: ownership is handed over: the transport's thread alone touches it from `perform`'s start to
+    // its return, the run alone afterwards.
+
+    let request: Request
+    let task: TaskIdentifier
+    let events: EventSink?
+
+    /// The head, once it is known to be the answer or may be.
+    private(set) var head: ResponseHead?
+    /// Decoded body bytes so far.
+    private(set) var received: Int64 = 0
+    /// -1 is unknown.
+    private(set) var expected: Int64 = -1
+    /// The body of a response that may turn out to be a step on the way to the answer.
+    private var detour: Detour?
+    private var sent: Int64 = 0
+    private let url: URL
+
+    private struct Detour {
+        var body = Data()
+        var isTruncated = false
+        // More than any explanation that comes with a redirect.
+        static let limit = 1024 * 1024
+    }
+
+    init(request: Request, task: TaskIdentifier, url: URL, events: EventSink?) {
+        self.request = request
+        self.task = task
+        self.url = url
+        self.events = events
+    }
+
+    // MARK: What the kinds differ in
+
+    /// The answer's head has come; its body follows.
+    func begin(_ head: ResponseHead) -> Disposition { .proceed }
+
+    /// The next bytes of the answer's body. After `.pause` the same come again.
+    func take(_ bytes: UnsafeRawBufferPointer) -> Disposition { .proceed }
+
+    /// The exchange is over, on the run. What was received, or why it could not be kept.
+    func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+        error.map { .failure($0) } ?? .success(.none)
+    }
+
+    /// Work that goes on beside the exchange.
+    var companion: (@Sendable () async -> Void)? { nil }
+
+    /// The validation is through: a body may go to its place.
+    func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody { body }
+
+    // MARK: The sink
+
+    func willStart(_ control: any TransferControl) { request.transferStarted(control) }
+
+    func didReceive(informational head: ResponseHead) {}
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        self.head = head
+        guard !Self.mayBeDetour(head) else {
+            detour = Detour()
+            return .proceed
+        }
+        return answer(head, mayHold: true)
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
+        guard detour == nil else {
+            keepDetour(body)
+            return .proceed
+        }
+        let disposition = take(body)
+        if case .proceed = disposition { count(body) }
+        return disposition
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) {
+        let news = max(0, bodyBytes - sent)
+        sent = bodyBytes
+        let total = expected ?? -1
+        request.sent(TransferCount(completed: bodyBytes, total: total))
+        guard let events else { return }
+        let (task, session) = (task, request.sessionReference)
+        events.emitExchange {
+            $0.urlSession(
+                session,
+                task: task,
+                didSendBodyData: news,
+                totalBytesSent: bodyBytes,
+                totalBytesExpectedToSend: total
+            )
+        }
+    }
+
+    // MARK: Redirects
+
+    private static func mayBeDetour(_ head: ResponseHead) -> Bool {
+        head.status >= 300 && head.status < 400 && HTTPStatus(head.status).isRedirect
+            && head.headers.contains(name: "Location")
+    }
+
+    private func keepDetour(_ bytes: UnsafeRawBufferPointer) {
+        guard let room = detour.map({ Detour.limit - $0.body.count }) else { return }
+        if bytes.count > room { detour?.isTruncated = true }
+        detour?.body.append(contentsOf: bytes.prefix(room))
+    }
+
+    /// The redirect is not followed: its response is the answer after all. On the run.
+    func takeDetourAsAnswer() throws(CurlewError) {
+        guard let head, let detour else { return }
+        self.detour = nil
+        guard !detour.isTruncated else {
+            throw CurlewError(.limitExceeded, phase: .redirect, reason: "a redirect's body is too large to keep")
+        }
+        if case .abort(let error) = answer(head, mayHold: false) { throw error }
+        let disposition = detour.body.withUnsafeBytes { bytes in bytes.isEmpty ? .proceed : didReceive(body: bytes) }
+        if case .abort(let error) = disposition { throw error }
+    }
+
+    // MARK: The answer
+
+    private func answer(_ head: ResponseHead, mayHold: Bool) -> Disposition {
+        expected = Self.expectedLength(of: head)
+        let lazy = LazyResponse(url: url, head: head)
+        if let events {
+            let (task, session) = (task, request.sessionReference)
+            events.emitExchange { monitor in
+                guard let response = lazy.value else { return }
+                monitor.urlSession(session, dataTask: task, didReceive: response)
+            }
+        }
+        let mustHold = request.headArrived(lazy, total: expected, mayHold: mayHold)
+        let disposition = begin(head)
+        if case .proceed = disposition, mustHold { return .pause }
+        return disposition
+    }
+
+    /// The decoded length, where the head tells it.
+    private static func expectedLength(of head: ResponseHead) -> Int64 {
+        guard let length = head.headers.value(for: "Content-Length").flatMap(Int64.init), length >= 0,
+            !head.headers.contains(name: "Content-Encoding")
+        else { return -1 }
+        return length
+    }
+
+    private func count(_ bytes: UnsafeRawBufferPointer) {
+        received += Int64(bytes.count)
+        request.received(TransferCount(completed: received, total: expected))
+        if let events { emit(bytes, to: events) }
+    }
+
+    /// Tells session monitors about body bytes.
+    func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
+        let data = Data(bytes)
+        let (task, session) = (task, request.sessionReference)
+        events.emitExchange { $0.urlSession(session, dataTask: task, didReceive: data) }
+    }
+}

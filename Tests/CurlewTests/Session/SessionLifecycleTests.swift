@@ -1,0 +1,89 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct SessionLifecycleTests {
+    @Test func awaitingTheBodyRunsTheRequest() async throws {
+        let transport = MockTransport { _ in .text("hello") }
+        let session = Session(transport: transport)
+        let request = session.request("https://example.org/")
+        #expect(request.isInitialized)
+        let body = try await request.data()
+        #expect(body == Data("hello".utf8))
+        #expect(request.isFinished)
+        #expect(await session.activeRequests.isEmpty)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func anUnheldSessionServesItsRequest() async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let text = try await Session(transport: transport).request("https://example.org/").string()
+        #expect(text == "x")
+    }
+
+    @Test func theRegistryKnowsRunningRequestsByTask() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .text("done")
+        }
+        let session = Session(transport: transport)
+        let request = session.request("https://example.org/")
+        async let body = request.data()
+        try await transport.waitForRequests(count: 1)
+        let task = try #require(request.task)
+        #expect(await session[task] === request)
+        #expect(await session.activeRequests == [request])
+        gate.open()
+        _ = try await body
+        #expect(await session[task] == nil)
+        #expect(request.task == nil)
+        #expect(request.tasks == [task])
+    }
+
+    @Test func anInvalidatedSessionRefusesRequests() async {
+        let session = Session(transport: MockTransport { _ in .text("x") })
+        await session.invalidate()
+        await #expect(throws: CurlewError.self) { try await session.request("https://example.org/").data() }
+        let response = await session.request("https://example.org/").response()
+        #expect(response.error?.code == .sessionClosed)
+    }
+
+    @Test func cancellingTheDriverEndsTheRequest() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .text("never")
+        }
+        let session = Session(transport: transport)
+        let request = session.request("https://example.org/")
+        let task = Task { try await request.data() }
+        try await transport.waitForRequests(count: 1)
+        task.cancel()
+        let result = await task.result
+        #expect(throws: CurlewError.self) { try result.get() }
+        #expect(request.isCancelled)
+        #expect(request.error?.code == .cancelled)
+        #expect(await session.activeRequests.isEmpty)
+        gate.open()
+    }
+
+    @Test func aHundredAwaitersShareOneExchange() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .text("shared")
+        }
+        let session = Session(transport: transport)
+        let request = session.request("https://example.org/")
+        try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<100 { group.addTask { try await request.string() } }
+            try await transport.waitForRequests(count: 1)
+            gate.open()
+            for try await text in group { #expect(text == "shared") }
+        }
+        #expect(transport.requests.count == 1)
+    }
+}
