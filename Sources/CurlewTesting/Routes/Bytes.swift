@@ -17,7 +17,7 @@ extension StandardRoutes {
                 let data = TestServer.patternBytes(count: count, seed: seed)
                 return TestServer.Response(
                     headers: ["Content-Type": "application/octet-stream"],
-                    body: .chunks(data.map { Data([$0]) })
+                    body: .chunks(data.map { Data([$0]) }, every: .milliseconds(1))
                 )
             }
         },

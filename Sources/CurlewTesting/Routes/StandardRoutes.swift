@@ -33,7 +33,9 @@ enum StandardRoutes {
         }
     }
 
-    static let all: [Entry] = echo + status + bytes
+    static let all: [Entry] =
+        echo + status + bytes + streams + redirects + cookies + authentication + compression + ranges + caching
+        + formats
 }
 
 extension TestServer.Request {

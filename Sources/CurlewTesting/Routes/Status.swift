@@ -9,7 +9,8 @@ extension StandardRoutes {
                 return .text("not a status\n", status: 400)
             }
             switch code {
-            case 301, 302, 303, 307, 308: return .redirect(to: "/redirect/1", status: code)
+            case 300...303, 305, 307, 308: return .redirect(to: request.base + request.echoPath, status: code)
+            case 200...203, 206...299: return .json(JSONText.echo(request), status: code)
             case 401: return .status(401, headers: ["WWW-Authenticate": "Basic realm=\"Fake Realm\""])
             case 407: return .status(407, headers: ["Proxy-Authenticate": "Basic realm=\"Fake Realm\""])
             // A final answer is what a client waits for: an interim status goes before a 200.

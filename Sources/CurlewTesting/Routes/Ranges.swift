@@ -1,0 +1,106 @@
+internal import CurlewCore
+internal import Foundation
+
+extension StandardRoutes {
+    /// Bodies that can be had in parts.
+    ///
+    /// `/range/{n}` and `/download/{n}` have a strong ETag and a Last-Modified date, and answer Range, If-Range,
+    /// If-None-Match and If-Modified-Since. `/download` comes in ten portions with a pause between, and with
+    /// `shouldProduceError=true` ends in the middle.
+    static let ranges: [Entry] = [
+        Entry("/range/{count}") { ranged($0, name: "range") },
+        Entry("/download/{count}") { request in
+            let count = request.number("count") ?? 0
+            var response = ranged(request, name: "download")
+            if request.queryValue("shouldProduceError") == "true" {
+                response = response.faulting(.close, at: .inBody(after: Int64(count / 2)))
+            }
+            // Large ones are for measuring.
+            guard count <= 10_000_000 else { return response }
+            return response.faulting(
+                .dribble(bytes: max(1, count / 10), every: .milliseconds(1)),
+                at: .inBody(after: 0)
+            )
+        },
+    ]
+
+    static let lastModified = "Sat, 01 Jan 2022 00:00:00 GMT"
+
+    private static func ranged(_ request: TestServer.Request, name: String) -> TestServer.Response {
+        guard let count = request.number("count"), count >= 0 else { return .text("not a count\n", status: 400) }
+        let seed = UInt64(clamping: request.number("seed") ?? 0)
+        let tag = "\"\(name)\(count)-\(seed)\""
+        var response = TestServer.Response(
+            headers: ["Accept-Ranges": "bytes", "ETag": tag, "Last-Modified": lastModified]
+        )
+        response.sendRate = request.number("rate")
+        if request.isFresh(tag) { return response.changed { $0.status = 304 } }
+        response.headers.append(name: "Content-Type", value: "application/octet-stream")
+        guard let field = request.headers["Range"], request.wantsRange(tag),
+            let asked = AskedRange(field, size: Int64(count))
+        else {
+            return response.changed { $0.body = pattern(0, Int64(count), seed) }
+        }
+        guard case .satisfiable(let range) = asked else {
+            response.headers.append(name: "Content-Range", value: "bytes */\(count)")
+            return response.changed { $0.status = 416 }
+        }
+        response.headers.append(
+            name: "Content-Range",
+            value: "bytes \(range.lowerBound)-\(range.upperBound - 1)/\(count)"
+        )
+        return response.changed {
+            $0.status = 206
+            $0.body = pattern(range.lowerBound, range.upperBound, seed)
+        }
+    }
+
+    private static func pattern(_ start: Int64, _ end: Int64, _ seed: UInt64) -> TestServer.Response.Body {
+        .generated(length: end - start) { offset, most in
+            TestServer.patternBytes(from: start + offset, count: most, seed: seed)
+        }
+    }
+}
+
+/// A Range field with one range. Several ranges, and what cannot be read, are as if they had not been sent.
+enum AskedRange {
+    case satisfiable(Range<Int64>)
+    case unsatisfiable
+
+    init?(_ field: String, size: Int64) {
+        guard field.lowercased().hasPrefix("bytes=") else { return nil }
+        let parts = field.dropFirst(6).split(separator: "-", omittingEmptySubsequences: false)
+        guard parts.count == 2 else { return nil }
+        let (first, last) = (parts[0], parts[1])
+        if first.isEmpty {
+            guard let suffix = Int64(last), suffix >= 0 else { return nil }
+            self = suffix == 0 || size == 0 ? .unsatisfiable : .satisfiable(max(0, size - suffix)..<size)
+            return
+        }
+        guard let start = Int64(first), start >= 0 else { return nil }
+        guard let end = last.isEmpty ? .max : Int64(last), end >= start else { return nil }
+        self = start >= size ? .unsatisfiable : .satisfiable(start..<min(end, size - 1) + 1)
+    }
+}
+
+extension TestServer.Request {
+    /// Whether If-None-Match or, without it, If-Modified-Since say that the client has it already.
+    func isFresh(_ tag: String) -> Bool {
+        if headers.contains(name: "If-None-Match") { return lists("If-None-Match", tag) }
+        return headers["If-Modified-Since"] == StandardRoutes.lastModified
+    }
+
+    /// Whether a list field names that entity tag, or is `*`.
+    func lists(_ field: String, _ tag: String) -> Bool {
+        (headers.combinedValue(for: field) ?? "").split(separator: ",").contains { item in
+            let item = item.trimmingCharacters(in: .whitespaces)
+            return item == "*" || item == tag || item == "W/" + tag
+        }
+    }
+
+    /// Whether the range is for what is there now.
+    fileprivate func wantsRange(_ tag: String) -> Bool {
+        guard let condition = headers["If-Range"] else { return true }
+        return condition == tag || condition == StandardRoutes.lastModified
+    }
+}
