@@ -45,7 +45,7 @@ extension ActiveTransfer {
             request.options.authentication != nil || request.url.user() != nil || request.url.password() != nil
                 || head != nil
         case 407: true
-        case 417: plan.sendsExpect
+        case 417: plan.sendsExpect && !plan.addsExpectItself
         default: false
         }
     }
@@ -55,6 +55,12 @@ extension ActiveTransfer {
         deferredHead = nil
         self.head = head
         reportSmallBody()
+        if head.status >= 300, upload?.hasEnded == false {
+            // libcurl stops by itself unless the connection ends anyway; then `fill` ends the body. A
+            // source that has nothing now would keep both waiting.
+            isUploadMoot = true
+            if pauses.sourcePending { send(.wakeBody) }
+        }
         switch sink.didReceive(head: head) {
         case .proceed: return true
         case .pause:

@@ -12,6 +12,11 @@ extension ActiveTransfer {
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
     func mayBeSent(_ book: TransferBook) -> Bool {
         guard failure == nil else { return false }
+        if head != nil, sends > 0 {
+            // The sink has its response already: a repetition (417 with a caller's own Expect) comes too late.
+            keepsDeliveredResponse = true
+            return false
+        }
         sends += 1
         if sends > 1, !plan.mayBeResent, !wasAskedToSendAgain {
             // The connection broke after the server may have read it.
@@ -42,6 +47,7 @@ extension ActiveTransfer {
         guard failure == nil, let upload, buffer.count > 0 else {
             return .failed(makeError(.bodyUnavailable, "no body"))
         }
+        if isUploadMoot { return .end }
         if pauses.isSuspended { return holdSending(book) }
         let chunk = upload.read(into: buffer)
         switch chunk {

@@ -46,6 +46,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var head: ResponseHead?
     /// A complete head that may yet be answered by another request (authentication, Expect).
     var deferredHead: ResponseHead?
+    /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
+    var isUploadMoot = false
+    /// libcurl was about to send again what must not be: the response that was delivered is the result.
+    var keepsDeliveredResponse = false
     var deliveredBody: Int64 = 0
     /// How often libcurl was about to send.
     var sends = 0
@@ -97,7 +101,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         continuation?.resume()
     }
 
-    private func send(_ command: TransferCommand) { loop.send(.command(self, command)) }
+    func send(_ command: TransferCommand) { loop.send(.command(self, command)) }
 }
 
 extension ActiveTransfer: TransferControl {

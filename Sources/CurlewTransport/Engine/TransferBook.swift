@@ -319,6 +319,7 @@ extension TransferBook: LoopClient {
     }
 
     private func finish(_ transfer: ActiveTransfer, _ easy: CurlEasy, _ result: CURLcode) {
+        let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if result == CURLE_OK, transfer.failure == nil { _ = transfer.deliverDeferredHead(self) }
         if result == CURLE_OK, transfer.failure == nil, let head = transfer.head {
             let outcome = TransferOutcome(

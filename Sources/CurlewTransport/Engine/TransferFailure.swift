@@ -60,6 +60,15 @@ extension ActiveTransfer {
         return error
     }
 
+    /// Whether a failure came after the response was complete: it was the rest of a refused body that
+    /// could not be sent, or a repetition that was stopped.
+    func hasWholeResponse(despite result: CURLcode) -> Bool {
+        guard let head, failure == nil else { return false }
+        if keepsDeliveredResponse { return true }
+        guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
+        return head.headers["Content-Length"].flatMap { Int64($0) } == deliveredBody
+    }
+
     /// An option that libcurl did not take.
     func rejected(_ result: CURLcode) -> CurlewError {
         let row = CurlCode.row(Int(result.rawValue))

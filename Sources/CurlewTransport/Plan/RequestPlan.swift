@@ -26,6 +26,8 @@ struct RequestPlan: Equatable, Sendable {
     var sharesDefaultHeaders = true
     var body: Body = .none
     var sendsExpect = false
+    /// Whether the field is in `headerLines`: libcurl cannot leave it out when it is refused.
+    var addsExpectItself = false
     var mayBeResent = true
 
     /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
@@ -203,7 +205,10 @@ struct RequestPlan: Equatable, Sendable {
             case .never: false
             case .automatic: length.map { $0 > Self.expectThreshold } ?? true
             }
+        let isLibcurlsRule = length.map { $0 > Self.expectThreshold } ?? true
+        if sendsExpect == isLibcurlsRule { return }
         // An empty value switches libcurl's own rule off.
         headerLines.append(sendsExpect ? "Expect: 100-continue" : "Expect:")
+        addsExpectItself = sendsExpect
     }
 }

@@ -1,0 +1,214 @@
+import CurlewCore
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Bad input", .timeLimit(.minutes(1)))
+struct BadInputTests {
+    @Test(arguments: [
+        "ftp://127.0.0.1/x", "file:///etc/passwd", "/relative", "mailto:a@b", "http://", "http:///path",
+        "https://:80/", "http://127.0.0.1:99999/",
+    ])
+    func refusesURLs(_ text: String) async throws {
+        guard let url = URL(string: text) else { return }
+        try await withTransport { transport, _ in
+            let error = await transport.failure(request(url))
+            #expect(error.code == .invalidURL)
+            #expect(error.phase == .creation)
+        }
+    }
+
+    @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "\r"])
+    func refusesForgedHeaderValues(_ value: String) async throws {
+        try await withTransport { transport, server in
+            let own = await transport.failure(request(server.url("/get"), headers: ["X-A": value]))
+            #expect(own.code == .invalidHeader)
+            let defaults = DefaultHeaders(["X-B": value])
+            let shared = await transport.failure(request(server.url("/get")) { $0.defaultHeaders = defaults })
+            #expect(shared.code == .invalidHeader)
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: ["", "X A", "X:A", "X\r\nB", "Ü"])
+    func refusesHeaderNames(_ name: String) async throws {
+        try await withTransport { transport, server in
+            let error = await transport.failure(
+                request(server.url("/get"), headers: [HTTPHeader(name: name, value: "1")]))
+            #expect(error.code == .invalidHeader)
+        }
+    }
+
+    @Test(arguments: ["GET /evil HTTP/1.1\r\nX", "G ET", "", "GET\n"])
+    func refusesMethods(_ method: String) async throws {
+        try await withTransport { transport, server in
+            let error = await transport.failure(request(server.url("/get"), method: HTTPMethod(rawValue: method)))
+            #expect(error.code == .requestCreationFailed)
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test func refusesABodyWithHEAD() async throws {
+        try await withTransport { transport, server in
+            let error = await transport.failure(request(server.url("/get"), method: .head, body: .data(Data([1]))))
+            #expect(error.code == .invalidBody)
+        }
+    }
+
+    @Test func missingFilesDirectoriesAndWrongRangesAreUnreadable() async throws {
+        try await withTransport { transport, server in
+            let missing = URL(filePath: "/nonexistent/file")
+            let cases: [(BodySource, String)] = [
+                (.file(missing), "ENOENT"), (.file(URL(filePath: "/tmp")), "EISDIR"),
+                (.file(URL(filePath: "/etc/passwd"), range: 0..<(1 << 40)), "EINVAL"),
+                (.file(URL(filePath: "/dev/null")), "EINVAL"),
+            ]
+            for (body, native) in cases {
+                let error = await transport.failure(request(server.url("/post"), method: .post, body: body))
+                #expect(error.code == .fileUnreadable)
+                #expect(error.phase == .file)
+                #expect(error.native?.name == native)
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test func aClosedPortIsAConnectFailureAndSafeToRetry() async throws {
+        try await withTransport { transport, server in
+            let url = server.url("/get")
+            server.stop()
+            let error = await transport.failure(request(url, method: .post))
+            #expect(error.code == .connectFailed)
+            #expect(error.phase == .connect)
+            #expect(error.native?.number == 7)
+            #expect(error.isSafeToRetry)
+        }
+    }
+
+    @Test func anUnknownNameIsAResolveFailure() async throws {
+        try await withTransport { transport, _ in
+            let error = await transport.failure(request(URL(string: "http://no-such-host.invalid/")!))
+            #expect(error.code == .resolveFailed)
+            #expect(error.phase == .resolve)
+            #expect(error.native?.number == 6)
+            #expect(error.isSafeToRetry)
+        }
+    }
+
+    @Test func truncatedBodies() async throws {
+        try await withTransport { transport, server in
+            server.script(
+                "/cut", .raw(["HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nonly this"]),
+                .raw(["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"]))
+            for _ in 0..<2 {
+                let sink = CollectingSink()
+                let error = await transport.failure(request(server.url("/cut")), sink)
+                #expect(error.code == .truncated)
+                #expect(error.phase == .receive)
+                #expect(error.responseCode == 200)
+                #expect(error.native?.number == 18)
+                #expect(error.isSafeToRetry)
+            }
+        }
+    }
+
+    @Test(arguments: ["zzz\r\nhello\r\n0\r\n\r\n", "5\r\nhello+0\r\n\r\n", "FFFFFFFFFFFFFFFFFF\r\nx\r\n"])
+    func brokenChunkingIsATypedError(_ body: String) async throws {
+        try await withTransport { transport, server in
+            server.script("/broken", .raw(["HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + body]))
+            let error = await transport.failure(request(server.url("/broken")))
+            #expect(error.code == .receiveFailed || error.code == .truncated || error.code == .protocolViolation)
+            #expect(error.phase == .receive)
+            #expect(error.native != nil)
+        }
+    }
+
+    @Test(arguments: ["SSH-2.0-OpenSSH_9.2\r\n", "garbage\r\n\r\n", "\u{0}\u{1}\u{2}", "HTTP/9.9 whatever\r\n\r\n"])
+    func garbageInsteadOfAStatusLineIsAProtocolViolation(_ text: String) async throws {
+        try await withTransport { transport, server in
+            server.scriptNextConnection(.raw([text]))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .protocolViolation)
+            #expect(error.native != nil)
+        }
+    }
+
+    @Test func noAnswerAtAll() async throws {
+        try await withTransport { transport, server in
+            server.script(
+                "/x", .text("").faulting(.close, at: .beforeHead), .text("").faulting(.reset, at: .beforeHead))
+            for _ in 0..<2 {
+                let error = await transport.failure(request(server.url("/x"), method: .post))
+                #expect(error.code == .receiveFailed)
+                #expect(!error.isSafeToRetry)
+            }
+        }
+    }
+
+    @Test func aHeaderOfAMegabyteStopsAtTheLimit() async throws {
+        try await withTransport { transport, server in
+            let huge = String(repeating: "x", count: 1 << 20)
+            let many = (0..<8000).map { "X-\($0): \(String(repeating: "y", count: 100))\r\n" }.joined()
+            server.script(
+                "/h", .raw(["HTTP/1.1 200 OK\r\nX-Huge: \(huge)\r\n\r\n"]), .raw(["HTTP/1.1 200 OK\r\n\(many)\r\n"]))
+            for _ in 0..<2 {
+                let error = await transport.failure(request(server.url("/h")))
+                #expect(error.code == .limitExceeded)
+                #expect(error.native != nil)
+                #expect(!error.isSafeToRetry)
+            }
+        }
+    }
+
+    @Test func theHeaderLimitIsTheConfigured() async throws {
+        try await withTransport({ $0.maximumHeaderSize = 500 }) { transport, server in
+            server.route("/h") { _ in .text("x").header("X-Long", String(repeating: "a", count: 600)) }
+            #expect(await transport.failure(request(server.url("/h"))).code == .limitExceeded)
+        }
+    }
+
+    @Test func aBodyStopsAtItsLimitAfterDecoding() async throws {
+        try await withTransport { transport, server in
+            // 10 MiB of zeros, gzip: about 10 KiB.
+            let bomb = try Self.gzip(Data(count: 10 << 20))
+            server.route("/bomb") { _ in .data(bomb).header("Content-Encoding", "gzip") }
+            let sink = CollectingSink()
+            let error = await transport.failure(
+                request(server.url("/bomb")) { $0.options.maximumBodySize = 100_000 }, sink)
+            #expect(error.code == .limitExceeded)
+            #expect(sink.body.count <= 100_000)
+            let all = try await transport.fetch(request(server.url("/bomb")) { $0.options.maximumBodySize = 10 << 20 })
+            #expect(all.sink.body.count == 10 << 20)
+            let raw = try await transport.fetch(request(server.url("/bomb")) { $0.options.decodesContent = false })
+            #expect(raw.sink.body == bomb)
+        }
+    }
+
+    @Test func brokenContentCodingIsItsOwnError() async throws {
+        try await withTransport { transport, server in
+            server.route("/bad") { _ in .text("this is no gzip").header("Content-Encoding", "gzip") }
+            let error = await transport.failure(request(server.url("/bad")))
+            #expect(error.code == .contentDecodingFailed)
+            #expect(error.native?.number == 61)
+        }
+    }
+
+    private static func gzip(_ data: Data) throws -> Data {
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/gzip")
+        process.arguments = ["-c"]
+        let (input, output) = (Pipe(), Pipe())
+        process.standardInput = input
+        process.standardOutput = output
+        try process.run()
+        let writer = input.fileHandleForWriting
+        DispatchQueue.global().async {
+            try? writer.write(contentsOf: data)
+            try? writer.close()
+        }
+        let result = try output.fileHandleForReading.readToEnd() ?? Data()
+        process.waitUntilExit()
+        return result
+    }
+}

@@ -1,0 +1,174 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Flow", .timeLimit(.minutes(1)))
+struct FlowTests {
+    @Test func aPausedSinkHoldsTheServerBack() async throws {
+        try await withTransport(server: { $0.sendBufferSize = 16_384 }) { transport, server in
+            let size: Int64 = 64 << 20
+            let sink = CollectingSink()
+            sink.state.withLock {
+                $0.keepsBody = false
+                $0.headAnswers = [.pause]
+            }
+            let url = server.url("/big")
+            server.script("/big", .bytes(size))
+            let task = Task { try await transport.fetch(request(url), sink) }
+            try await server.waitForRequests(count: 1)
+            // The server is stopped by full buffers, far from the end.
+            var last: Int64 = -1
+            while server.bytesSent != last || last == 0 {
+                last = server.bytesSent
+                try await Task.sleep(for: .milliseconds(100))
+            }
+            #expect(last < size / 2)
+            #expect(sink.state.withLock { $0.bodyCount } == 0)
+            sink.control?.resumeReceiving()
+            _ = try await task.value
+            #expect(sink.state.withLock { $0.bodyCount } == size)
+        }
+    }
+
+    @Test func everyChunkMayBePaused() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            sink.state.withLock { $0.bodyAnswers = Array(repeating: [.pause, .proceed], count: 20).flatMap(\.self) }
+            sink.observe { if $0 == .body { sink.control?.resumeReceiving() } }
+            _ = try await transport.fetch(request(server.url("/bytes/1000000")), sink)
+            #expect(sink.body == TestServer.patternBytes(count: 1_000_000))
+        }
+    }
+
+    @Test func suspendBeforeTheStartKeepsItFromStarting() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            sink.observe { if $0 == .started { sink.control?.suspend() } }
+            let url = server.url("/bytes/10")
+            let task = Task { try await transport.fetch(request(url), sink).sink.body.count }
+            while sink.control == nil { await Task.yield() }
+            sink.control?.resume()
+            let count = try await task.value
+            #expect(count == 10)
+        }
+    }
+
+    @Test func suspendAndResumeInTheBody() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            sink.observe { event in
+                guard event == .head else { return }
+                sink.control?.suspend()
+                let control = sink.control
+                Task {
+                    try await Task.sleep(for: .milliseconds(30))
+                    control?.resume()
+                }
+            }
+            _ = try await transport.fetch(request(server.url("/bytes/3000000")), sink)
+            #expect(sink.body == TestServer.patternBytes(count: 3_000_000))
+        }
+    }
+
+    @Test func aSinksAbortEndsTheExchangeWithItsError() async throws {
+        try await withTransport { transport, server in
+            let mine = CurlewError(.diskFull, phase: .file, reason: "mine")
+            for atHead in [true, false] {
+                let sink = CollectingSink()
+                sink.state.withLock {
+                    if atHead { $0.headAnswers = [.abort(mine)] } else { $0.bodyAnswers = [.abort(mine)] }
+                }
+                let error = await transport.failure(request(server.url("/bytes/1000")), sink)
+                #expect(error.code == .diskFull)
+                #expect(error.reason == "mine")
+                #expect(error.responseCode == 200)
+            }
+        }
+    }
+
+    @Test func theControlCancelsAndIsHarmlessAfterwards() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            sink.observe { event in
+                if event == .head {
+                    sink.control?.cancel(with: CurlewError(.cancelled, phase: .lifecycle, reason: "why"))
+                }
+            }
+            server.script("/x", .bytes(1000).faulting(.stall(), at: .inBody(after: 10)))
+            let error = await transport.failure(request(server.url("/x")), sink)
+            #expect(error.code == .cancelled && error.reason == "why")
+            sink.control?.resume()
+            sink.control?.suspend()
+            sink.control?.cancel(with: error)
+            _ = try await transport.fetch(request(server.url("/get")))
+        }
+    }
+
+    @Test func informationalHeadsComeFirst() async throws {
+        try await withTransport { transport, server in
+            server.script(
+                "/x",
+                .raw([
+                    "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi",
+                ]))
+            let sink = CollectingSink()
+            let answer = try await transport.fetch(request(server.url("/x")), sink)
+            #expect(answer.text == "hi")
+            #expect(sink.state.withLock { $0.informational.map(\.status) } == [103])
+            #expect(sink.state.withLock { $0.informational.first?.headers["Link"] } == "</a>")
+        }
+    }
+
+    @Test func trailersAreKeptApart() async throws {
+        try await withTransport { transport, server in
+            let text =
+                "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTrailer: X-Sum\r\n\r\n5\r\nhello\r\n0\r\nX-Sum: 42\r\n\r\n"
+            server.script("/x", .raw([text]))
+            let answer = try await transport.fetch(request(server.url("/x")))
+            #expect(answer.text == "hello")
+            #expect(answer.outcome.trailers["x-sum"] == "42")
+            #expect(answer.outcome.head.headers["X-Sum"] == nil)
+        }
+    }
+
+    @Test(arguments: [204, 304]) func responsesWithoutABody(_ status: Int) async throws {
+        try await withTransport { transport, server in
+            server.route("/x") { _ in .status(status) }
+            for _ in 0..<2 {
+                let answer = try await transport.fetch(request(server.url("/x")))
+                #expect(answer.status == status)
+                #expect(answer.sink.body.isEmpty)
+            }
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    @Test func headHasNoBodyAndKeepsItsConnection() async throws {
+        try await withTransport { transport, server in
+            for _ in 0..<2 {
+                let answer = try await transport.fetch(request(server.url("/bytes/1000"), method: .head))
+                #expect(answer.status == 200)
+                #expect(answer.outcome.head.headers["Content-Length"] == "1000")
+                #expect(answer.sink.body.isEmpty)
+            }
+            #expect(server.connectionCount == 1)
+        }
+    }
+
+    @Test func defaultHeadersGoOutUnlessTheRequestHasItsOwn() async throws {
+        try await withTransport { transport, server in
+            let defaults = DefaultHeaders(["User-Agent": "curlew", "X-Default": "1"])
+            for own in [HTTPHeaders(), ["X-Own": "2"], ["x-default": "3"]] {
+                _ = try await transport.fetch(
+                    request(server.url("/get"), headers: own) { $0.defaultHeaders = defaults })
+                let seen = try #require(server.requests.last?.headers)
+                #expect(seen["User-Agent"] == "curlew")
+                #expect(seen.values(for: "X-Default") == [own["X-Default"] ?? "1"])
+                #expect(seen["X-Own"] == own["X-Own"])
+            }
+        }
+    }
+}

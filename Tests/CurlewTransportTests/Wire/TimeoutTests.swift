@@ -1,0 +1,140 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Timeouts", .timeLimit(.minutes(1)), .serialized)
+struct TimeoutTests {
+    private static let short = Duration.milliseconds(80)
+
+    private func timeouts(_ change: (inout Timeouts) -> Void) -> Timeouts {
+        var timeouts = Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil)
+        change(&timeouts)
+        return timeouts
+    }
+
+    @Test func firstByte() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .hanging)
+            let error = await transport.failure(
+                request(server.url("/x")) { $0.options.timeouts = timeouts { $0.firstByte = Self.short } })
+            #expect(error.code == .firstByteTimedOut)
+            #expect(error.phase == .waiting)
+            #expect(error.isTimeout && error.isSafeToRetry)
+            #expect(error.metrics?.requestSent != nil)
+        }
+    }
+
+    @Test func idleInTheBody() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .bytes(1000).faulting(.stall(), at: .inBody(after: 10)))
+            let error = await transport.failure(
+                request(server.url("/x")) { $0.options.timeouts = timeouts { $0.idle = Self.short } })
+            #expect(error.code == .idleTimedOut)
+            #expect(error.phase == .receive)
+            #expect(error.responseCode == 200)
+        }
+    }
+
+    @Test func idleRestartsWithEveryByte() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .bytes(8).faulting(.dribble(bytes: 1, every: .milliseconds(40)), at: .inBody(after: 0)))
+            let answer = try await transport.fetch(
+                request(server.url("/x")) { $0.options.timeouts = timeouts { $0.idle = .milliseconds(150) } })
+            #expect(answer.sink.body.count == 8)
+        }
+    }
+
+    @Test func total() async throws {
+        try await withTransport { transport, server in
+            server.script(
+                "/x", .bytes(100).faulting(.dribble(bytes: 1, every: .milliseconds(20)), at: .inBody(after: 0)))
+            let error = await transport.failure(
+                request(server.url("/x")) {
+                    $0.options.timeouts = timeouts {
+                        $0.total = Self.short
+                        $0.idle = .seconds(5)
+                    }
+                })
+            #expect(error.code == .totalTimedOut)
+        }
+    }
+
+    @Test func queue() async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
+            let url = server.url("/first")
+            let first = Task { try await transport.fetch(request(url)).text }
+            try await server.waitForRequests(count: 1)
+            let error = await transport.failure(
+                request(server.url("/get")) {
+                    $0.options.timeouts = timeouts {
+                        $0.queue = Self.short
+                        $0.connect = .seconds(5)
+                    }
+                })
+            #expect(error.code == .queueTimedOut)
+            #expect(error.phase == .queue)
+            #expect(error.isSafeToRetry)
+            gate.open()
+            #expect(try await first.value == "first")
+            #expect(server.requestCount == 1)
+        }
+    }
+
+    @Test func connectWhereNobodyAnswers() async throws {
+        try await withTransport { transport, _ in
+            // A listener whose backlog is full drops SYNs.
+            let deaf = try DeafListener()
+            defer { deaf.close() }
+            let error = await transport.failure(
+                request(URL(string: "http://127.0.0.1:\(deaf.port)/")!, method: .post) {
+                    $0.options.timeouts = timeouts { $0.connect = .milliseconds(150) }
+                })
+            #expect(error.code == .connectTimedOut)
+            #expect(error.phase == .connect)
+            #expect(error.isSafeToRetry)
+        }
+    }
+
+    @Test func clocksStandStillWhileTheSinkPauses() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .bytes(100_000))
+            let sink = CollectingSink()
+            sink.state.withLock { $0.bodyAnswers = [.pause] }
+            sink.observe { event in
+                guard event == .body, sink.state.withLock({ $0.chunks }) == 0 else { return }
+                let control = sink.control
+                Task {
+                    try await Task.sleep(for: .milliseconds(250))
+                    control?.resumeReceiving()
+                }
+            }
+            let answer = try await transport.fetch(
+                request(server.url("/x")) { $0.options.timeouts = timeouts { $0.idle = .milliseconds(100) } }, sink)
+            #expect(answer.sink.body == TestServer.patternBytes(count: 100_000))
+        }
+    }
+
+    @Test func aSlowSourceIsNotThePeersFault() async throws {
+        try await withTransport { transport, server in
+            let body = ScriptedBody([.bytes("ab"), .pending, .bytes("cd"), .end])
+            body.onPending { waker in
+                Task {
+                    try await Task.sleep(for: .milliseconds(250))
+                    waker.wake()
+                }
+            }
+            let answer = try await transport.fetch(
+                request(server.url("/post"), method: .post, body: .stream(body)) {
+                    $0.options.timeouts = timeouts { $0.idle = .milliseconds(100) }
+                    $0.options.expectContinue = .never
+                })
+            #expect(answer.status == 200)
+            #expect(server.requests.last?.body == Data("abcd".utf8))
+        }
+    }
+}

@@ -1,0 +1,156 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Uploads", .timeLimit(.minutes(1)))
+struct UploadTests {
+    @Test(arguments: [0, 1, 1000, 65_536, 65_537, 3_000_000])
+    func dataOfAnySizeArrives(_ count: Int) async throws {
+        try await withTransport { transport, server in
+            let data = TestServer.patternBytes(count: count)
+            for method in [HTTPMethod.post, .put, .patch, .delete, HTTPMethod(rawValue: "REPORT")] {
+                let sink = CollectingSink()
+                _ = try await transport.fetch(
+                    request(
+                        server.url("/anything"), method: method, headers: ["Content-Type": "x/y"], body: .data(data)),
+                    sink)
+                let seen = try #require(server.requests.last)
+                #expect(seen.method == method.rawValue)
+                #expect(seen.body == data)
+                #expect(seen.headers["Content-Length"] == "\(count)")
+                #expect(seen.headers["Content-Type"] == "x/y")
+                #expect(seen.headers["Transfer-Encoding"] == nil)
+                if count > 0 { #expect(sink.state.withLock { $0.sent.last } == Int64(count)) }
+            }
+        }
+    }
+
+    @Test func methodsWithoutABodySayContentLengthWhereItIsExpected() async throws {
+        try await withTransport { transport, server in
+            for (method, length) in [(HTTPMethod.post, "0"), (.put, "0"), (.patch, "0"), (.delete, nil), (.get, nil)] {
+                _ = try await transport.fetch(request(server.url("/anything"), method: method))
+                let seen = try #require(server.requests.last)
+                #expect(seen.method == method.rawValue)
+                #expect(seen.headers["Content-Length"] == length)
+                #expect(seen.headers["Content-Type"] == nil)
+                #expect(seen.headers["Expect"] == nil)
+            }
+        }
+    }
+
+    @Test func aCallersFramingFieldsAreNotSent() async throws {
+        try await withTransport { transport, server in
+            _ = try await transport.fetch(
+                request(
+                    server.url("/anything"),
+                    method: .post,
+                    headers: ["Content-Length": "3", "Transfer-Encoding": "chunked", "X-Empty": ""],
+                    body: .data(Data("hello".utf8))
+                ))
+            let seen = try #require(server.requests.last)
+            #expect(seen.headers.values(for: "Content-Length") == ["5"])
+            #expect(seen.headers["Transfer-Encoding"] == nil)
+            #expect(seen.headers["X-Empty"] == "")
+            #expect(seen.body == Data("hello".utf8))
+        }
+    }
+
+    @Test func filesAndTheirRanges() async throws {
+        try await withTransport { transport, server in
+            let data = TestServer.patternBytes(count: 500_000)
+            let file = URL(filePath: NSTemporaryDirectory()).appending(path: "curlew-\(UUID())")
+            try data.write(to: file)
+            defer { try? FileManager.default.removeItem(at: file) }
+            _ = try await transport.fetch(request(server.url("/anything"), method: .put, body: .file(file)))
+            #expect(server.requests.last?.body == data)
+            _ = try await transport.fetch(
+                request(server.url("/anything"), method: .put, body: .file(file, range: 1000..<100_000)))
+            #expect(server.requests.last?.body == data[1000..<100_000])
+        }
+    }
+
+    @Test func aStreamOfUnknownLengthIsChunked() async throws {
+        try await withTransport { transport, server in
+            let body = ScriptedBody([.bytes("hello "), .bytes("world"), .end])
+            _ = try await transport.fetch(
+                request(server.url("/anything"), method: .post, body: .stream(body)) {
+                    $0.options.expectContinue = .never
+                })
+            let seen = try #require(server.requests.last)
+            #expect(seen.body == Data("hello world".utf8))
+            #expect(seen.headers["Transfer-Encoding"] == "chunked")
+            #expect(body.opens == 1 && body.closes == 1)
+        }
+    }
+
+    @Test func aStreamThatEndsEarlyOrFailsIsATypedError() async throws {
+        try await withTransport { transport, server in
+            let short = ScriptedBody([.bytes("hello"), .end])
+            let early = await transport.failure(
+                request(server.url("/anything"), method: .post, body: .stream(short, length: 100)))
+            #expect(early.code == .bodyUnavailable)
+            #expect(early.phase == .send)
+            let broken = ScriptedBody([
+                .bytes("a"), .failed(CurlewError(.bodyUnavailable, phase: .send, reason: "mine")),
+            ])
+            let failed = await transport.failure(
+                request(server.url("/anything"), method: .post, body: .stream(broken, length: 100)))
+            #expect(failed.reason == "mine")
+            #expect(broken.closes == 1)
+        }
+    }
+
+    @Test func expectContinueIsSentWhereItIsWorthIt() async throws {
+        try await withTransport { transport, server in
+            let small = Data(count: 1000)
+            let large = Data(count: 2 << 20)
+            let cases: [(Data, ExpectContinue, Bool)] = [
+                (small, .automatic, false), (large, .automatic, true), (small, .always, true), (large, .never, false),
+            ]
+            for (data, expect, isSent) in cases {
+                let sink = CollectingSink()
+                _ = try await transport.fetch(
+                    request(server.url("/anything"), method: .post, body: .data(data)) {
+                        $0.options.expectContinue = expect
+                    },
+                    sink)
+                #expect((server.requests.last?.headers["Expect"] == "100-continue") == isSent)
+                let statuses = sink.state.withLock { $0.informational.map(\.status) }
+                #expect(statuses == (isSent ? [100] : []))
+            }
+        }
+    }
+
+    @Test func anEarlyFinalResponseIsDelivered() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
+            let body = ScriptedBody(
+                Array(repeating: .bytes(String(repeating: "x", count: 10_000)), count: 3) + [.pending])
+            let answer = try await transport.fetch(
+                request(server.url("/x"), method: .post, body: .stream(body, length: 100_000_000)) {
+                    $0.options.expectContinue = .never
+                })
+            #expect(answer.status == 413)
+            #expect(answer.text == "too large")
+            _ = try await transport.fetch(request(server.url("/get")))
+            #expect(server.connectionCount == 2)
+        }
+    }
+
+    @Test(arguments: [1000, 2 << 20])
+    func aRefusedExpectationIsAResponse(_ count: Int) async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .text("").changed { $0.expectation = .refuse })
+            let answer = try await transport.fetch(
+                request(server.url("/x"), method: .post, body: .data(Data(count: count))) {
+                    $0.options.expectContinue = .always
+                })
+            #expect(answer.status == 417)
+            let after = try await transport.fetch(request(server.url("/get")))
+            #expect(after.status == 200)
+        }
+    }
+}
