@@ -18,7 +18,7 @@ public final class CurlTransport: Transport {
 
     public init(configuration: TransportConfiguration = TransportConfiguration()) {
         self.configuration = configuration
-        capabilities = .current
+        capabilities = .ofLibcurl
         engine = Self.makeEngine(configuration, capabilities, published)
     }
 

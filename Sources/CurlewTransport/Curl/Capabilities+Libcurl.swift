@@ -3,7 +3,7 @@ public import CurlewCore
 
 extension Capabilities {
     /// Those of the libcurl that runs in this process, asked once.
-    public static let current: Capabilities = {
+    public static let ofLibcurl: Capabilities = {
         _ = CurlGlobal.isReady
         guard let info = curlew_version_info()?.pointee else {
             return Capabilities(
