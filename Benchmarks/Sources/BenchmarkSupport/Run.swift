@@ -1,3 +1,4 @@
+internal import Dispatch
 public import Foundation
 
 /// A client under measurement: how it makes one request of the mode it was made for.
@@ -16,15 +17,18 @@ public struct UnexpectedAnswer: Error, CustomStringConvertible {
 }
 
 /// Measures `client` as the command line says and prints one line of JSON.
-public func measure<C: Client>(_ client: C.Type) async {
+///
+/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive.
+public func measure<C: Client>(_ client: C.Type) {
     guard let options = Options(CommandLine.arguments) else {
         FileHandle.standardError.write(Data("\(C.name) \(Options.usage)\n".utf8))
         exit(2)
     }
     ProcessFigures.raiseDescriptorLimit()
     let tally = Tally(count: options.count)
+    let isDone = DispatchSemaphore(value: 0)
     // Detached: the main actor would be hopped to after each request otherwise.
-    let task = Task.detached {
+    Task.detached {
         do {
             let client = try C(options: options, tally: tally)
             await measured(client, options: options, tally: tally)
@@ -32,8 +36,9 @@ public func measure<C: Client>(_ client: C.Type) async {
             FileHandle.standardError.write(Data("\(C.name): \(error)\n".utf8))
             exit(1)
         }
+        isDone.signal()
     }
-    await task.value
+    isDone.wait()
 }
 
 private func measured<C: Client>(_ client: C, options: Options, tally: Tally) async {

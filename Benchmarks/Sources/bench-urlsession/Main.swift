@@ -2,5 +2,5 @@ internal import BenchmarkSupport
 
 @main
 struct Main {
-    static func main() async { await measure(FoundationClient.self) }
+    static func main() { measure(FoundationClient.self) }
 }
