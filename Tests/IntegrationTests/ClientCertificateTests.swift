@@ -1,0 +1,55 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Client certificates", .realServers, .timeLimit(.minutes(1)))
+struct ClientCertificateTests {
+    enum Form: CaseIterable, Sendable { case files, pem, pkcs12 }
+
+    private func identity(_ form: Form) throws -> ClientIdentity {
+        let certificate = try IntegrationEnvironment.file("CLIENT_CERTIFICATE")
+        let key = try IntegrationEnvironment.file("CLIENT_KEY")
+        switch form {
+        case .files: return .files(certificate: certificate, key: key)
+        case .pem: return .pem(certificate: try Data(contentsOf: certificate), key: try Data(contentsOf: key))
+        case .pkcs12:
+            let archive = try Data(contentsOf: IntegrationEnvironment.file("CLIENT_PKCS12"))
+            return .pkcs12(archive, passphrase: "secret")
+        }
+    }
+
+    @Test(arguments: Form.allCases)
+    func theServerSeesWhoIsCalling(form: Form) async throws {
+        let transport = try makeTrustingTransport { $0.tls.clientIdentity = try identity(form) }
+        let answer = try await transport.exchange(IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info"))
+        #expect(answer.status == 200)
+        #expect(answer.seen("client") == "CN=curlew-client")
+    }
+
+    @Test func nginxAnswersWithAStatusWhereNoneIsShown() async throws {
+        let answer = try await makeTrustingTransport().exchange(
+            IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info")
+        )
+        #expect(answer.status == 400)
+    }
+
+    @Test(arguments: ["TLS12_CLIENT_CERTIFICATE_REQUIRED", "TLS13_CLIENT_CERTIFICATE_REQUIRED"])
+    func aServerThatInsistsLetsItIn(server: String) async throws {
+        let transport = try makeTrustingTransport { $0.tls.clientIdentity = try identity(.files) }
+        #expect(try await transport.exchange(IntegrationEnvironment.url(server, "/")).status == 200)
+    }
+
+    @Test(arguments: ["TLS12_CLIENT_CERTIFICATE_REQUIRED", "TLS13_CLIENT_CERTIFICATE_REQUIRED"])
+    func aStrangersCertificateIsRefused(server: String) async throws {
+        let transport = try makeTrustingTransport {
+            $0.tls.clientIdentity = .files(
+                certificate: try IntegrationEnvironment.file("STRANGE_CLIENT_CERTIFICATE"),
+                key: try IntegrationEnvironment.file("STRANGE_CLIENT_KEY")
+            )
+        }
+        let url = try IntegrationEnvironment.url(server, "/")
+        let error = await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        #expect(error?.code == .clientCertificateRequired)
+    }
+}

@@ -1,0 +1,86 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("HTTP/2 at real servers", .realServers, .timeLimit(.minutes(1)))
+struct HTTP2Tests {
+    @Test func sixtyFourInFlightShareOneConnection() async throws {
+        let transport = try makeTrustingTransport()
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let answers = try await withThrowingTaskGroup(of: Exchange.self) { group in
+            for _ in 0..<64 { group.addTask { try await transport.exchange(url) } }
+            return try await group.reduce(into: [Exchange]()) { $0.append($1) }
+        }
+        #expect(answers.count == 64)
+        #expect(answers.allSatisfy { $0.head.version == .http2 && $0.status == 200 })
+        #expect(Set(answers.map { $0.seen("connection") }).count == 1)
+        #expect(answers.count { !$0.metrics.isConnectionReused } == 1)
+    }
+
+    @Test func http1IsUsedWhereItIsAskedFor() async throws {
+        let transport = try makeTrustingTransport { $0.httpVersion = .http1_1 }
+        let answer = try await transport.exchange(IntegrationEnvironment.url("NGINX_TLS", "/info"))
+        #expect(answer.head.version == .http1_1)
+        #expect(answer.seen("protocol") == "HTTP/1.1")
+    }
+
+    @Test func http1IsUsedWhereTheServerHasNoOther() async throws {
+        let answer = try await makeTrustingTransport().exchange(IntegrationEnvironment.url("NGINX_TLS_HTTP1", "/info"))
+        #expect(answer.head.version == .http1_1)
+    }
+
+    @Test func priorKnowledgeNeedsNoTLS() async throws {
+        let transport = makeTransport { $0.httpVersion = .http2PriorKnowledge }
+        let url = try IntegrationEnvironment.url("NGHTTPD", "/small.txt")
+        let answers = try await withThrowingTaskGroup(of: Exchange.self) { group in
+            for _ in 0..<32 { group.addTask { try await transport.exchange(url) } }
+            return try await group.reduce(into: [Exchange]()) { $0.append($1) }
+        }
+        #expect(answers.allSatisfy { $0.head.version == .http2 && $0.text == "Hello from a real file.\n" })
+        #expect(answers.count { !$0.metrics.isConnectionReused } == 1)
+    }
+
+    @Test func trailersArrive() async throws {
+        let transport = makeTransport { $0.httpVersion = .http2PriorKnowledge }
+        let answer = try await transport.exchange(IntegrationEnvironment.url("NGHTTPD", "/small.txt"))
+        #expect(answer.outcome.trailers["x-trailer"] == "late")
+        #expect(answer.head.headers["x-trailer"] == nil)
+    }
+
+    @Test(arguments: [0, 1, 100_000, 2_000_000])
+    func anUploadIsEchoed(count: Int) async throws {
+        let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let transport = makeTransport { $0.httpVersion = .http2PriorKnowledge }
+        let answer = try await transport.exchange(
+            IntegrationEnvironment.url("NGHTTPD", "/echo"),
+            method: .post,
+            body: .data(body)
+        )
+        #expect(answer.status == 200)
+        #expect(answer.record.body == body)
+    }
+
+    @Test func nghttpdOverTLSNegotiatesIt() async throws {
+        let answer = try await makeTrustingTransport().exchange(IntegrationEnvironment.url("NGHTTPD_TLS", "/small.txt"))
+        #expect(answer.head.version == .http2)
+        #expect(answer.text == "Hello from a real file.\n")
+    }
+
+    @Test func aCancelledStreamLeavesItsConnectionToTheOthers() async throws {
+        let transport = try makeTrustingTransport()
+        let slow = try IntegrationEnvironment.url("NGINX_TLS", "/slow.txt")
+        let info = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let connection = try await transport.exchange(info).seen("connection")
+        let sink = CollectingSink()
+        let request = makeRequest(slow)
+        let running = Task { () async -> CurlewError? in
+            await failure { () async throws(CurlewError) in try await transport.perform(request, sink: sink) }
+        }
+        while sink.current.head == nil { try await Task.sleep(for: .milliseconds(2)) }
+        running.cancel()
+        #expect(await running.value?.code == .cancelled)
+        let after = try await transport.exchange(info)
+        #expect(after.seen("connection") == connection)
+    }
+}

@@ -1,0 +1,95 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("TLS at real servers", .realServers, .timeLimit(.minutes(1)))
+struct SecureConnectionTests {
+    @Test func ourOwnAuthorityIsTrustedWhenNamed() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let answer = try await makeTrustingTransport().exchange(url)
+        #expect(answer.status == 200)
+        #expect(answer.head.version == .http2)
+        #expect(answer.seen("tls") == "TLSv1.3")
+        #expect(answer.metrics.tlsEstablished != nil)
+    }
+
+    @Test func trustRootsInMemoryWorkAsWell() async throws {
+        let pem = try Data(contentsOf: IntegrationEnvironment.file("CA_FILE"))
+        let transport = makeTransport { $0.tls.trustRoots = .pem(pem) }
+        #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX_TLS", "/info")).status == 200)
+    }
+
+    @Test func theSystemDoesNotTrustOurAuthority() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let error = await failure { () async throws(CurlewError) in try await makeTransport().exchange(url) }
+        #expect(error?.code == .certificateUntrusted)
+    }
+
+    struct Fault: Sendable, CustomTestStringConvertible {
+        let server: String
+        let code: CurlewError.Code
+
+        var testDescription: String { "\(server) is \(code)" }
+    }
+
+    static let faults = [
+        Fault(server: "NGINX_EXPIRED", code: .certificateExpired),
+        Fault(server: "NGINX_NOT_YET_VALID", code: .certificateExpired),
+        Fault(server: "NGINX_WRONG_HOST", code: .certificateHostMismatch),
+        Fault(server: "NGINX_UNKNOWN_CA", code: .certificateUntrusted),
+        Fault(server: "NGINX_SELF_SIGNED", code: .certificateUntrusted),
+        Fault(server: "NGINX_INCOMPLETE_CHAIN", code: .certificateUntrusted),
+        Fault(server: "NGINX_TLS10", code: .tlsFailed),
+        Fault(server: "TLS12_CLIENT_CERTIFICATE_REQUIRED", code: .tlsFailed),
+        Fault(server: "TLS13_CLIENT_CERTIFICATE_REQUIRED", code: .clientCertificateRequired),
+    ]
+
+    @Test(arguments: faults)
+    func eachFaultHasItsOwnCode(fault: Fault) async throws {
+        let transport = try makeTrustingTransport()
+        let url = try IntegrationEnvironment.url(fault.server, "/info")
+        let error = try #require(
+            await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        )
+        #expect(error.code == fault.code, "\(error)")
+        #expect(error.isTLS)
+        #expect(error.phase == .tls)
+        #expect(error.native != nil)
+    }
+
+    @Test func aRevokedCertificateIsRefusedWithTheListAndAcceptedWithoutIt() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_REVOKED", "/info")
+        let list = try IntegrationEnvironment.file("CRL_FILE")
+        let careful = try makeTrustingTransport { $0.tls.certificateRevocationList = list }
+        let error = await failure { () async throws(CurlewError) in try await careful.exchange(url) }
+        #expect(error?.code == .certificateRevoked)
+        #expect(try await careful.exchange(IntegrationEnvironment.url("NGINX_TLS", "/info")).status == 200)
+        #expect(try await makeTrustingTransport().exchange(url).status == 200)
+    }
+
+    @Test func withoutVerificationAnyCertificateWill() async throws {
+        let transport = makeTransport { $0.tls.certificateVerification = .none }
+        for server in ["NGINX_EXPIRED", "NGINX_WRONG_HOST", "NGINX_UNKNOWN_CA"] {
+            #expect(try await transport.exchange(IntegrationEnvironment.url(server, "/info")).status == 200)
+        }
+    }
+
+    @Test func withoutTheNameTheChainStillCounts() async throws {
+        let transport = try makeTrustingTransport { $0.tls.certificateVerification = .noHostnameVerification }
+        #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX_WRONG_HOST", "/info")).status == 200)
+        let url = try IntegrationEnvironment.url("NGINX_UNKNOWN_CA", "/info")
+        let error = await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        #expect(error?.code == .certificateUntrusted)
+    }
+
+    @Test func theVersionIsBoundedFromBothSides() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_TLS13", "/info")
+        #expect(try await makeTrustingTransport().exchange(url).seen("tls") == "TLSv1.3")
+        let old = try makeTrustingTransport { $0.tls.maximumVersion = .v1_2 }
+        let error = await failure { () async throws(CurlewError) in try await old.exchange(url) }
+        #expect(error?.code == .tlsFailed)
+        let both = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        #expect(try await old.exchange(both).seen("tls") == "TLSv1.2")
+    }
+}

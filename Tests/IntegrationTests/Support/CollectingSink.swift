@@ -1,0 +1,50 @@
+import CurlewCore
+import CurlewLocks
+import Foundation
+
+/// Keeps what one exchange gave, and can hold it back at its head.
+final class CollectingSink: TransferSink {
+    struct Record: Sendable {
+        var informational: [ResponseHead] = []
+        var head: ResponseHead?
+        var body = Data()
+        var byteCount = 0
+        var bytesSent: Int64 = 0
+        var control: (any TransferControl)?
+        var hasPaused = false
+    }
+
+    private let record = Lock(Record())
+    private let keepsBody: Bool
+    private let pausesAtHead: Bool
+
+    init(keepsBody: Bool = true, pausesAtHead: Bool = false) {
+        self.keepsBody = keepsBody
+        self.pausesAtHead = pausesAtHead
+    }
+
+    var current: Record { record.withLock { $0 } }
+
+    func willStart(_ control: any TransferControl) { record.withLock { $0.control = control } }
+
+    func didReceive(informational head: ResponseHead) { record.withLock { $0.informational.append(head) } }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        record.withLock { record in
+            record.head = head
+            guard pausesAtHead else { return .proceed }
+            record.hasPaused = true
+            return .pause
+        }
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
+        record.withLock { record in
+            record.byteCount += body.count
+            if keepsBody { record.body.append(contentsOf: body) }
+            return .proceed
+        }
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) { record.withLock { $0.bytesSent = bodyBytes } }
+}

@@ -1,0 +1,89 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTransport
+import Foundation
+
+/// A finished exchange: what came, and how.
+struct Exchange: Sendable {
+    let outcome: TransferOutcome
+    let record: CollectingSink.Record
+
+    var status: Int { outcome.head.status }
+    var head: ResponseHead { outcome.head }
+    var metrics: TransferMetrics { outcome.metrics }
+    var text: String { String(decoding: record.body, as: UTF8.self) }
+
+    /// A line `name=value` of nginx's `/info`, which tells what the server saw.
+    func seen(_ name: String) -> String? {
+        for line in text.split(separator: "\n", omittingEmptySubsequences: true) {
+            let parts = line.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            if parts.count == 2, parts[0] == name { return String(parts[1]) }
+        }
+        return nil
+    }
+}
+
+private let identifiers = Lock(UInt64(0))
+
+func makeRequest(
+    _ url: URL,
+    method: HTTPMethod = .get,
+    headers: HTTPHeaders = [:],
+    body: BodySource = .none,
+    options: TransferOptions = TransferOptions()
+) -> TransferRequest {
+    let number = identifiers.withLock { number in
+        number += 1
+        return number
+    }
+    return TransferRequest(
+        identifier: TaskIdentifier(rawValue: number),
+        url: url,
+        method: method,
+        headers: headers,
+        body: body,
+        options: options
+    )
+}
+
+extension Transport {
+    /// Performs one exchange and collects it.
+    func exchange(
+        _ url: URL,
+        method: HTTPMethod = .get,
+        headers: HTTPHeaders = [:],
+        body: BodySource = .none,
+        options: TransferOptions = TransferOptions()
+    ) async throws(CurlewError) -> Exchange {
+        let sink = CollectingSink()
+        let request = makeRequest(url, method: method, headers: headers, body: body, options: options)
+        let outcome = try await perform(request, sink: sink)
+        return Exchange(outcome: outcome, record: sink.current)
+    }
+}
+
+/// A transport that no environment variable of the machine reroutes.
+func makeTransport(_ change: (inout TransportConfiguration) throws -> Void = { _ in }) rethrows -> CurlTransport {
+    var configuration = TransportConfiguration()
+    configuration.proxy = .none
+    try change(&configuration)
+    return CurlTransport(configuration: configuration)
+}
+
+/// A transport that trusts the CA of the test servers.
+func makeTrustingTransport(_ change: (inout TransportConfiguration) throws -> Void = { _ in }) throws -> CurlTransport {
+    try makeTransport { configuration in
+        configuration.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
+        try change(&configuration)
+    }
+}
+
+/// What `body` throws, or nil where it succeeds.
+func failure(_ body: () async throws(CurlewError) -> some Any) async -> CurlewError? {
+    do throws(CurlewError) {
+        _ = try await body()
+        return nil
+    } catch {
+        return error
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Testing
+
+/// Where the real servers are. `scripts/servers` writes the file that `CURLEW_TEST_SERVERS` names.
+struct IntegrationEnvironment: Sendable {
+    struct Missing: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    let values: [String: String]
+
+    /// What the environment variable names, or why there is nothing.
+    private static let loaded: Result<IntegrationEnvironment, Missing> = {
+        guard let path = ProcessInfo.processInfo.environment["CURLEW_TEST_SERVERS"] else {
+            return .failure(Missing(description: "CURLEW_TEST_SERVERS is not set: run `make test`"))
+        }
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else {
+            return .failure(Missing(description: "\(path) cannot be read: run scripts/servers start"))
+        }
+        var values: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            let parts = line.split(separator: "=", maxSplits: 1)
+            if parts.count == 2 { values[String(parts[0])] = String(parts[1]) }
+        }
+        return .success(IntegrationEnvironment(values: values))
+    }()
+
+    static let isContinuousIntegration = ProcessInfo.processInfo.environment["CI"] == "true"
+
+    /// Whether tests of real servers run: without servers they are skipped, but never silently in CI.
+    static var shouldRun: Bool {
+        if case .success = loaded { return true }
+        return isContinuousIntegration
+    }
+
+    static func current() throws -> IntegrationEnvironment { try loaded.get() }
+
+    func text(_ name: String) throws -> String {
+        guard let value = values[name] else { throw Missing(description: "the servers' file has no \(name)") }
+        return value
+    }
+
+    func url(_ name: String, _ path: String = "") throws -> URL {
+        let text = try text(name) + path
+        guard let url = URL(string: text) else { throw Missing(description: "\(text) is no URL") }
+        return url
+    }
+
+    func file(_ name: String) throws -> URL { URL(fileURLWithPath: try text(name)) }
+
+    /// A URL of one of the servers.
+    static func url(_ name: String, _ path: String = "") throws -> URL { try current().url(name, path) }
+    static func text(_ name: String) throws -> String { try current().text(name) }
+    static func file(_ name: String) throws -> URL { try current().file(name) }
+
+    /// Bounds of time are this many times wider: 1, or 5 under a sanitizer.
+    static let timeFactor = Double(ProcessInfo.processInfo.environment["CURLEW_TIME_FACTOR"] ?? "") ?? 1
+
+    /// Whether memory figures mean something: a sanitizer keeps its own books in the same process.
+    static let isSanitized = (ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain") != "plain"
+
+    /// A number that makes a test longer than it is by default.
+    static func number(_ name: String, default standard: Int) -> Int {
+        ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Runs with the real servers; skipped where there are none, failing where CI forgot them.
+    static var realServers: Self {
+        .enabled(
+            if: IntegrationEnvironment.shouldRun,
+            "no real servers: run `make test`, or scripts/servers start and set CURLEW_TEST_SERVERS"
+        )
+    }
+}
