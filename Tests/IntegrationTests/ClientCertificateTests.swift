@@ -49,7 +49,7 @@ struct ClientCertificateTests {
             )
         }
         let url = try IntegrationEnvironment.url(server, "/")
-        let error = await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        let error = await transport.failure(url)
         #expect(error?.code == .clientCertificateRequired)
     }
 }

@@ -47,6 +47,7 @@ struct PlainHTTPTests {
         #expect(answer.text.hasPrefix("{\"words\": [\"word 0\""))
         #expect(answer.text.hasSuffix("\"word 4999\"]}"))
         #expect(answer.metrics.bytesReceived < answer.metrics.decodedBytesReceived)
+        #expect(answer.outcome.trailers["X-Trailer"] == "late")
     }
 
     @Test func gzipIsNotAskedForWhereItIsNotUndone() async throws {
@@ -96,7 +97,7 @@ struct PlainHTTPTests {
     @Test func anEmptyReplyIsATypedErrorThatKeepsTheTransportUsable() async throws {
         let transport = makeTransport()
         let close = try IntegrationEnvironment.url("NGINX", "/close")
-        let error = await failure { () async throws(CurlewError) in try await transport.exchange(close) }
+        let error = await transport.failure(close)
         #expect(error?.code == .receiveFailed)
         #expect(error?.native != nil)
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/small")).status == 200)
@@ -104,7 +105,7 @@ struct PlainHTTPTests {
 
     @Test func aClosedPortIsConnectFailed() async throws {
         let url = try IntegrationEnvironment.url("CLOSED")
-        let error = await failure { () async throws(CurlewError) in try await makeTransport().exchange(url) }
+        let error = await makeTransport().failure(url)
         #expect(error?.code == .connectFailed)
         #expect(error?.isConnectivity == true)
         #expect(error?.isSafeToRetry == true)

@@ -47,7 +47,7 @@ struct ProxyTests {
         let transport = try through("PROXY_WITH_PASSWORD")
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/info")).status == 407)
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
-        let error = await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        let error = await transport.failure(url)
         #expect(error?.code == .proxyFailed)
         #expect(error?.responseCode == 407)
     }
@@ -67,7 +67,7 @@ struct ProxyTests {
     @Test func aSocksProxyThatRefusesIsProxyFailed() async throws {
         let transport = try through("SOCKS_WITH_PASSWORD")
         let url = try IntegrationEnvironment.url("NGINX", "/info")
-        let error = await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        let error = await transport.failure(url)
         #expect(error?.code == .proxyFailed)
     }
 
@@ -79,9 +79,7 @@ struct ProxyTests {
     @Test func aProxyThatIsNotThereIsATypedError() async throws {
         let transport = try through("CLOSED")
         let url = try IntegrationEnvironment.url("NGINX", "/info")
-        let error = try #require(
-            await failure { () async throws(CurlewError) in try await transport.exchange(url) }
-        )
+        let error = try #require(await transport.failure(url))
         #expect([.proxyFailed, .connectFailed].contains(error.code))
         #expect(error.isConnectivity)
     }

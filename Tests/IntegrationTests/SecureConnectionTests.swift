@@ -22,7 +22,7 @@ struct SecureConnectionTests {
 
     @Test func theSystemDoesNotTrustOurAuthority() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
-        let error = await failure { () async throws(CurlewError) in try await makeTransport().exchange(url) }
+        let error = await makeTransport().failure(url)
         #expect(error?.code == .certificateUntrusted)
     }
 
@@ -49,9 +49,7 @@ struct SecureConnectionTests {
     func eachFaultHasItsOwnCode(fault: Fault) async throws {
         let transport = try makeTrustingTransport()
         let url = try IntegrationEnvironment.url(fault.server, "/info")
-        let error = try #require(
-            await failure { () async throws(CurlewError) in try await transport.exchange(url) }
-        )
+        let error = try #require(await transport.failure(url))
         #expect(error.code == fault.code, "\(error)")
         #expect(error.isTLS)
         #expect(error.phase == .tls)
@@ -62,7 +60,7 @@ struct SecureConnectionTests {
         let url = try IntegrationEnvironment.url("NGINX_REVOKED", "/info")
         let list = try IntegrationEnvironment.file("CRL_FILE")
         let careful = try makeTrustingTransport { $0.tls.certificateRevocationList = list }
-        let error = await failure { () async throws(CurlewError) in try await careful.exchange(url) }
+        let error = await careful.failure(url)
         #expect(error?.code == .certificateRevoked)
         #expect(try await careful.exchange(IntegrationEnvironment.url("NGINX_TLS", "/info")).status == 200)
         #expect(try await makeTrustingTransport().exchange(url).status == 200)
@@ -79,7 +77,7 @@ struct SecureConnectionTests {
         let transport = try makeTrustingTransport { $0.tls.certificateVerification = .noHostnameVerification }
         #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX_WRONG_HOST", "/info")).status == 200)
         let url = try IntegrationEnvironment.url("NGINX_UNKNOWN_CA", "/info")
-        let error = await failure { () async throws(CurlewError) in try await transport.exchange(url) }
+        let error = await transport.failure(url)
         #expect(error?.code == .certificateUntrusted)
     }
 
@@ -87,7 +85,7 @@ struct SecureConnectionTests {
         let url = try IntegrationEnvironment.url("NGINX_TLS13", "/info")
         #expect(try await makeTrustingTransport().exchange(url).seen("tls") == "TLSv1.3")
         let old = try makeTrustingTransport { $0.tls.maximumVersion = .v1_2 }
-        let error = await failure { () async throws(CurlewError) in try await old.exchange(url) }
+        let error = await old.failure(url)
         #expect(error?.code == .tlsFailed)
         let both = try IntegrationEnvironment.url("NGINX_TLS", "/info")
         #expect(try await old.exchange(both).seen("tls") == "TLSv1.2")

@@ -53,7 +53,7 @@ LOCATIONS = """
             dav_methods PUT DELETE;
             create_full_put_path on;
         }
-        location = /words.json { gzip on; gzip_types application/json; gzip_min_length 100; }
+        location = /words.json { gzip on; gzip_types application/json; gzip_min_length 100; add_trailer X-Trailer late; }
 """
 
 

@@ -58,7 +58,7 @@ struct RequestPlan: Equatable, Sendable {
         try planBody(request, bodyLength)
         settings.reserveCapacity(10)
         planMethod(request)
-        planProtocol(configuration, options, wire)
+        planProtocol(configuration, options, wire, capabilities)
         planContentCoding(configuration, options)
         planLimits(configuration, options)
         try planAuthentication(options, capabilities)
@@ -116,7 +116,8 @@ struct RequestPlan: Equatable, Sendable {
     private mutating func planProtocol(
         _ configuration: TransportConfiguration,
         _ options: TransferOptions,
-        _ wire: WireURL
+        _ wire: WireURL,
+        _ capabilities: Capabilities
     ) {
         // Without TLS `automatic` is HTTP/1.1: nothing to negotiate, and nothing to wait for.
         let (version, multiplexes): (Int, Bool) =
@@ -127,7 +128,12 @@ struct RequestPlan: Equatable, Sendable {
             case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
             case .http3: wire.isTLS ? (CURL_HTTP_VERSION_3, true) : (CURL_HTTP_VERSION_1_1, false)
             }
-        if !multiplexes || options.multiplexes {
+        // libcurl 7.88 layers HTTP/2 a second time onto a plain connection that it re-uses, and fails
+        // (curl issue 10634, fixed in 8.0): there each exchange has a connection of its own.
+        let spoilsReuse =
+            configuration.httpVersion == .http2PriorKnowledge && !wire.isTLS
+            && capabilities.isAtLeast(7, 88, 0) && !capabilities.isAtLeast(8, 0, 0)
+        if !multiplexes || (options.multiplexes && !spoilsReuse) {
             settings.append(.long(CURLOPT_HTTP_VERSION, version))
             if multiplexes { settings.append(.long(CURLOPT_PIPEWAIT, 1)) }
         } else if configuration.httpVersion == .http2PriorKnowledge {

@@ -60,30 +60,32 @@ extension Transport {
         let outcome = try await perform(request, sink: sink)
         return Exchange(outcome: outcome, record: sink.current)
     }
+
+    /// What one exchange throws, or nil where it succeeds.
+    func failure(_ url: URL, method: HTTPMethod = .get, body: BodySource = .none) async -> CurlewError? {
+        do throws(CurlewError) {
+            _ = try await exchange(url, method: method, body: body)
+            return nil
+        } catch {
+            return error
+        }
+    }
 }
 
 /// A transport that no environment variable of the machine reroutes.
-func makeTransport(_ change: (inout TransportConfiguration) throws -> Void = { _ in }) rethrows -> CurlTransport {
+func makeTransport(_ change: (inout TransportConfiguration) throws -> Void) rethrows -> CurlTransport {
     var configuration = TransportConfiguration()
     configuration.proxy = .none
     try change(&configuration)
     return CurlTransport(configuration: configuration)
 }
 
+func makeTransport() -> CurlTransport { makeTransport { _ in } }
+
 /// A transport that trusts the CA of the test servers.
 func makeTrustingTransport(_ change: (inout TransportConfiguration) throws -> Void = { _ in }) throws -> CurlTransport {
     try makeTransport { configuration in
         configuration.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
         try change(&configuration)
-    }
-}
-
-/// What `body` throws, or nil where it succeeds.
-func failure(_ body: () async throws(CurlewError) -> some Any) async -> CurlewError? {
-    do throws(CurlewError) {
-        _ = try await body()
-        return nil
-    } catch {
-        return error
     }
 }
