@@ -151,26 +151,12 @@ struct Attempt {
         )
     }
 
-    private func perform(_ lowered: TransferRequest, _ delegate: TaskDelegate) async -> Result<
-        TransferOutcome, CurlewError
-    > {
-        let transport = session.transport
-        guard let companion = delegate.companion else { return await Self.carryOut(lowered, delegate, transport) }
-        return await withTaskGroup(of: Void.self) { group in
-            group.addTask { await companion() }
-            let outcome = await Self.carryOut(lowered, delegate, transport)
-            group.cancelAll()
-            return outcome
-        }
-    }
-
-    private static func carryOut(
+    private func perform(
         _ lowered: TransferRequest,
-        _ delegate: TaskDelegate,
-        _ transport: any Transport
+        _ delegate: TaskDelegate
     ) async -> Result<TransferOutcome, CurlewError> {
         do throws(CurlewError) {
-            return .success(try await transport.perform(lowered, sink: delegate))
+            return .success(try await session.transport.perform(lowered, sink: delegate))
         } catch {
             return .failure(error)
         }

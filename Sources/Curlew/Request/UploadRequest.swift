@@ -15,6 +15,15 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         /// `length` nil is unknown.
         case stream(any BodyStream, length: Int64?)
 
+        init(_ source: BodySource) {
+            switch source {
+            case .none: self = .data(Data())
+            case .data(let data): self = .data(data)
+            case .file(let url, _): self = .file(url, shouldRemove: false)
+            case .stream(let stream, let length): self = .stream(stream, length: length)
+            }
+        }
+
         var source: BodySource {
             switch self {
             case .data(let data): .data(data)
@@ -68,16 +77,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         events: EventSink?,
         upload: Uploadable?
     ) -> TaskDelegate {
-        var pumped: (any PumpedBody)?
-        if case .stream(let stream, _) = upload { pumped = stream as? any PumpedBody }
-        return UploadTaskDelegate(
-            request: self,
-            task: task,
-            url: url,
-            events: events,
-            limit: bodyLimit,
-            body: pumped
-        )
+        UploadTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
     }
 
     override func cleanUp() {

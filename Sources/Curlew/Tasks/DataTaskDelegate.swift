@@ -40,29 +40,4 @@ class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
 /// A data exchange that sends a body of its own.
 final class UploadTaskDelegate: DataTaskDelegate, @unchecked Sendable {
     // SAFETY: as for `TaskDelegate`: one owner at a time.
-
-    private let body: (any PumpedBody)?
-
-    init(
-        request: Request,
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        limit: Int,
-        body: (any PumpedBody)?
-    ) {
-        self.body = body
-        super.init(request: request, task: task, url: url, events: events, limit: limit)
-    }
-
-    override var companion: (@Sendable () async -> Void)? {
-        guard let body else { return nil }
-        return { await body.pump() }
-    }
-}
-
-/// A body stream that a task has to fill while the exchange lasts.
-protocol PumpedBody: BodyStream {
-    /// Returns when the source has ended or failed, or nobody reads any more.
-    func pump() async
 }

@@ -51,9 +51,6 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         error.map { .failure($0) } ?? .success(.none)
     }
 
-    /// Work that goes on beside the exchange.
-    var companion: (@Sendable () async -> Void)? { nil }
-
     /// The validation is through: a body may go to its place.
     func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody { body }
 

@@ -1,0 +1,94 @@
+public import CurlewCore
+public import Foundation
+
+// Downloads: the body goes into a file. Without a destination it stays among the temporary files.
+extension Session {
+    /// A download, with parameters as a dictionary.
+    public nonisolated func download(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .get,
+        parameters: Parameters? = nil,
+        encoding: any ParameterEncoding = URLEncoding.default,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        download(
+            EncodedRequest(
+                url: convertible,
+                method: method,
+                parameters: parameters,
+                encoding: encoding,
+                headers: headers,
+                modifier: requestModifier
+            ),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            to: destination
+        )
+    }
+
+    /// A download, with parameters as an `Encodable` value.
+    public nonisolated func download<P: Encodable & Sendable>(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .get,
+        parameters: P? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        download(
+            EncodableRequest(
+                url: convertible,
+                method: method,
+                parameters: parameters,
+                encoder: encoder,
+                headers: headers,
+                modifier: requestModifier
+            ),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            to: destination
+        )
+    }
+
+    /// A download that describes itself.
+    public nonisolated func download(
+        _ convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        download(.request(convertible), interceptor, shouldAutomaticallyResume, destination)
+    }
+
+    /// Goes on with an earlier download.
+    public nonisolated func download(
+        resumingWith data: Data,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        download(.resumeData(data), interceptor, shouldAutomaticallyResume, destination)
+    }
+
+    private nonisolated func download(
+        _ downloadable: DownloadRequest.Downloadable,
+        _ interceptor: (any RequestInterceptor)?,
+        _ shouldAutomaticallyResume: Bool?,
+        _ destination: DownloadRequest.Destination?
+    ) -> DownloadRequest {
+        DownloadRequest(
+            downloadable,
+            session: self,
+            options: RequestOptions(interceptor: interceptor),
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            destination: destination
+        )
+    }
+}

@@ -1,0 +1,66 @@
+public import CurlewCore
+internal import FoundationNetworking
+
+// Streams: the body is consumed while it arrives.
+extension Session {
+    /// A stream, with parameters as an `Encodable` value.
+    public nonisolated func streamRequest<P: Encodable & Sendable>(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .get,
+        parameters: P? = nil,
+        encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
+        headers: HTTPHeaders? = nil,
+        automaticallyCancelOnStreamError: Bool = false,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataStreamRequest {
+        streamRequest(
+            EncodableRequest(
+                url: convertible,
+                method: method,
+                parameters: parameters,
+                encoder: encoder,
+                headers: headers,
+                modifier: requestModifier
+            ),
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// A stream without parameters.
+    public nonisolated func streamRequest(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .get,
+        headers: HTTPHeaders? = nil,
+        automaticallyCancelOnStreamError: Bool = false,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataStreamRequest {
+        streamRequest(
+            PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// A stream that describes itself.
+    public nonisolated func streamRequest(
+        _ convertible: any URLRequestConvertible,
+        automaticallyCancelOnStreamError: Bool = false,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil
+    ) -> DataStreamRequest {
+        DataStreamRequest(
+            convertible,
+            session: self,
+            options: RequestOptions(interceptor: interceptor),
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
+        )
+    }
+}

@@ -1,0 +1,149 @@
+public import CurlewCore
+public import Foundation
+
+// Uploads: the body comes from elsewhere than parameters. Files and forms are read while they are sent.
+extension Session {
+    // MARK: Data
+
+    /// Sends bytes.
+    public nonisolated func upload(
+        _ data: Data,
+        to convertible: any URLConvertible,
+        method: HTTPMethod = .post,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default,
+        requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        upload(
+            data,
+            with: PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager
+        )
+    }
+
+    /// Sends bytes.
+    public nonisolated func upload(
+        _ data: Data,
+        with convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default
+    ) -> UploadRequest {
+        upload(convertible, interceptor, shouldAutomaticallyResume) { .data(data) }
+    }
+
+    // MARK: Files
+
+    /// Sends a file, as long as it is when a try begins.
+    public nonisolated func upload(
+        _ fileURL: URL,
+        to convertible: any URLConvertible,
+        method: HTTPMethod = .post,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default,
+        requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        upload(
+            fileURL,
+            with: PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager
+        )
+    }
+
+    /// Sends a file, as long as it is when a try begins.
+    public nonisolated func upload(
+        _ fileURL: URL,
+        with convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default
+    ) -> UploadRequest {
+        upload(convertible, interceptor, shouldAutomaticallyResume) { .file(fileURL, shouldRemove: false) }
+    }
+
+    // MARK: Streams
+
+    /// Sends what the stream gives, of unknown length. It can be read once: no retry, no redirect that keeps the body.
+    public nonisolated func upload(
+        _ stream: sending InputStream,
+        to convertible: any URLConvertible,
+        method: HTTPMethod = .post,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default,
+        requestModifier: RequestModifier? = nil
+    ) -> UploadRequest {
+        upload(
+            stream,
+            with: PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            fileManager: fileManager
+        )
+    }
+
+    /// Sends what the stream gives, of unknown length. It can be read once: no retry, no redirect that keeps the body.
+    public nonisolated func upload(
+        _ stream: sending InputStream,
+        with convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        fileManager: FileManager = .default
+    ) -> UploadRequest {
+        let body = UploadRequest.Uploadable(BodySource.inputStream(stream))
+        return upload(convertible, interceptor, shouldAutomaticallyResume) { body }
+    }
+
+    /// Sends the sequence's chunks as fast as the server takes them. It is read once.
+    public nonisolated func upload<S: AsyncSequence & Sendable>(
+        _ stream: S,
+        to convertible: any URLConvertible,
+        method: HTTPMethod = .post,
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> UploadRequest where S.Element == Data {
+        upload(
+            stream,
+            with: PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// Sends the sequence's chunks as fast as the server takes them. It is read once.
+    public nonisolated func upload<S: AsyncSequence & Sendable>(
+        _ stream: S,
+        with convertible: any URLRequestConvertible,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil
+    ) -> UploadRequest where S.Element == Data {
+        let body = UploadRequest.Uploadable(BodySource.sequence(stream))
+        return upload(convertible, interceptor, shouldAutomaticallyResume) { body }
+    }
+
+    nonisolated func upload(
+        _ convertible: any URLRequestConvertible,
+        _ interceptor: (any RequestInterceptor)?,
+        _ shouldAutomaticallyResume: Bool?,
+        uploadable: @escaping @Sendable () throws -> UploadRequest.Uploadable
+    ) -> UploadRequest {
+        UploadRequest(
+            convertible,
+            session: self,
+            options: RequestOptions(interceptor: interceptor),
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            uploadable: uploadable
+        )
+    }
+}

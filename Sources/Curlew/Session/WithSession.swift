@@ -1,0 +1,32 @@
+public import CurlewCore
+
+/// Makes a session for the length of `body`: what is still running after it is awaited, or cancelled if it threw,
+/// and the session's connections are closed.
+public func withSession<R>(
+    configuration: SessionConfiguration = .default,
+    transport: (any Transport)? = nil,
+    startRequestsImmediately: Bool = true,
+    interceptor: (any RequestInterceptor)? = nil,
+    redirectHandler: (any RedirectHandler)? = nil,
+    eventMonitors: [any EventMonitor] = [],
+    isolation: isolated (any Actor)? = #isolation,
+    _ body: (Session) async throws -> R
+) async rethrows -> R {
+    let session = Session(
+        configuration: configuration,
+        transport: transport,
+        startRequestsImmediately: startRequestsImmediately,
+        interceptor: interceptor,
+        redirectHandler: redirectHandler,
+        eventMonitors: eventMonitors
+    )
+    do {
+        let result = try await body(session)
+        if !Task.isCancelled { await session.drain() }
+        await session.invalidate()
+        return result
+    } catch {
+        await session.invalidate()
+        throw error
+    }
+}
