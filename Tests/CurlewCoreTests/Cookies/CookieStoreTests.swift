@@ -1,0 +1,183 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Cookie store", .timeLimit(.minutes(1)))
+struct CookieStoreTests {
+    static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+    static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
+    @Test("a cookie's life ends at its time, and never lasts longer than 400 days")
+    func lifetime() throws {
+        let url = try Self.url("https://a.test/")
+        let store = Jar()
+        store.receive("a=1; Max-Age=10", from: url, at: Self.now)
+        store.receive("b=1; Max-Age=99999999999999999999", from: url, at: Self.now)
+        store.receive("c=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT", from: url, at: Self.now)
+        store.receive("d=1", from: url, at: Self.now)
+        #expect(store.header(for: url, at: Self.now) == "a=1; b=1; c=1; d=1")
+        #expect(store.header(for: url, at: Self.now + 10) == "b=1; c=1; d=1")
+        #expect(store.header(for: url, at: Self.now + 400 * 86_400) == "d=1")
+        #expect(store.all(at: Self.now + 11).count == 3)
+        store.removeExpired(at: Self.now + 11)
+        #expect(store.count == 3)
+        store.receive("d=; Max-Age=0", from: url, at: Self.now)
+        store.remove { $0.name == "b" }
+        #expect(store.all(at: Self.now).map(\.name) == ["c"])
+        store.removeAll()
+        #expect(store.header(for: url, at: Self.now) == nil)
+    }
+
+    @Test("a replaced cookie keeps its place and its birth")
+    func replacing() throws {
+        let url = try Self.url("http://a.test/")
+        let store = Jar()
+        for header in ["a=1", "b=1", "a=2"] { store.receive(header, from: url, at: Self.now) }
+        store.receive("a=3", from: url, at: Self.now + 5)
+        #expect(store.header(for: url, at: Self.now + 6) == "a=3; b=1")
+        #expect(store.all(at: Self.now + 6).first?.created == Self.now)
+    }
+
+    static let hostTable: [(String, String, String, Bool)] = [
+        ("https://a.test/", "x=1; Domain=test", "https://b.test/", false),
+        ("https://localhost/", "x=1; Domain=localhost", "https://localhost/", true),
+        ("https://127.0.0.1/", "x=1; Domain=127.0.0.1", "https://127.0.0.1/", true),
+        ("https://127.0.0.1/", "x=1; Domain=0.0.1", "https://127.0.0.1/", false),
+        ("https://[::1]/", "x=1", "https://[::1]:8080/", true),
+        ("https://bücher.test/", "x=1; Domain=bücher.test", "https://a.xn--bcher-kva.test/", true),
+        ("https://A.Test/", "x=1", "https://a.test/", true),
+        ("https://a.test/", "x=1; Secure", "http://a.test/", false),
+        ("http://a.test/", "x=1; Secure", "https://a.test/", false),
+        ("https://a.test/d/p", "x=1", "https://a.test/d", true),
+        ("https://a.test/d/p", "x=1", "https://a.test/dx", false),
+        ("https://a.test/d/p", "x=1; Path=p", "https://a.test/d/", true),
+        ("https://a.test", "x=1", "https://a.test/any/where", true),
+        ("https://a.test/", "__Host-x=1; Secure; Path=/", "https://a.test/", true),
+        ("https://a.test/", "__Host-x=1; Secure", "https://a.test/", false),
+        ("https://a.test/", "__Host-x=1; Secure; Path=/; Domain=a.test", "https://a.test/", false),
+        ("https://a.test/", "__secure-x=1", "https://a.test/", false),
+        ("https://a.test/", "=__Secure-x=1; Secure", "https://a.test/", false),
+        ("https://a.test/", "x=a\u{1}b", "https://a.test/", false),
+        ("https://a.test/", "", "https://a.test/", false),
+        ("https://a.test/", "x=\(String(repeating: "v", count: 4096))", "https://a.test/", false),
+    ]
+
+    @Test("cookies go where they belong, and nowhere else", arguments: hostTable)
+    func hosts(from: String, header: String, to: String, isSent: Bool) throws {
+        let store = Jar()
+        store.receive(header, from: try Self.url(from), at: Self.now)
+        #expect((store.header(for: try Self.url(to), at: Self.now) != nil) == isSent)
+    }
+
+    @Test("http cannot overlay a Secure cookie")
+    func secureStaysAlone() throws {
+        let https = try Self.url("https://a.test/")
+        let http = try Self.url("http://sub.a.test/")
+        let store = Jar()
+        store.receive("sid=good; Secure; Domain=a.test", from: https, at: Self.now)
+        #expect(!store.receive("sid=evil; Domain=a.test", from: http, at: Self.now))
+        #expect(!store.receive("sid=evil", from: http, at: Self.now))
+        #expect(store.receive("other=1", from: http, at: Self.now))
+        #expect(store.header(for: https, at: Self.now) == "sid=good")
+    }
+
+    @Test("public suffixes own no cookies, but their own host's")
+    func publicSuffixes() throws {
+        struct Suffixes: PublicSuffixes {
+            func isPublicSuffix(_ domain: String) -> Bool { domain == "github.test" }
+            func registrableDomain(of domain: String) -> String? { nil }
+        }
+        let store = Jar(publicSuffixes: Suffixes())
+        #expect(!store.receive("a=1; Domain=github.test", from: try Self.url("https://me.github.test/"), at: Self.now))
+        #expect(store.receive("a=1; Domain=github.test", from: try Self.url("https://github.test/"), at: Self.now))
+        #expect(store.header(for: try Self.url("https://me.github.test/"), at: Self.now) == nil)
+    }
+
+    @Test("above a domain's limit go expired ones, then those not Secure, then the longest not used")
+    func evictionInDomain() throws {
+        let url = try Self.url("https://a.test/")
+        let store = Jar(limits: .init(perDomain: 3, total: 100))
+        for (index, header) in ["s1=1; Secure", "p1=1", "p2=1; Max-Age=5", "s2=1; Secure"].enumerated() {
+            store.receive(header, from: url, at: Self.now + Double(index))
+        }
+        #expect(store.all(at: Self.now + 4).map(\.name) == ["s1", "p2", "s2"])
+        store.receive("s3=1; Secure", from: url, at: Self.now + 10)
+        #expect(store.all(at: Self.now + 10).map(\.name) == ["s1", "s2", "s3"])
+        store.receive("s4=1; Secure", from: url, at: Self.now + 11)
+        #expect(store.all(at: Self.now + 11).map(\.name) == ["s2", "s3", "s4"])
+    }
+
+    @Test("above the whole limit the longest not used goes, whoever's it is")
+    func evictionInAll() throws {
+        let store = Jar(limits: .init(perDomain: 10, total: 3))
+        for (index, host) in ["a", "b", "c"].enumerated() {
+            store.receive("x=1", from: try Self.url("https://\(host).test/"), at: Self.now + Double(index))
+        }
+        _ = store.header(for: try Self.url("https://a.test/"), at: Self.now + 5)
+        store.receive("x=1", from: try Self.url("https://d.test/"), at: Self.now + 6)
+        #expect(store.all(at: Self.now + 6).map(\.domain) == ["a.test", "c.test", "d.test"])
+    }
+
+    @Test("cookies made by hand are checked, too")
+    func byHand() {
+        let store = Jar()
+        let cookie = Cookie(name: "a", value: "b", domain: ".A.Test", path: "x", created: Self.now)
+        #expect(cookie.domain == "a.test" && cookie.path == "/" && cookie.pair == "a=b")
+        #expect(store.set(cookie, at: Self.now))
+        for (name, value) in [
+            ("a\r\n", "b"), ("a", "b\r\nX: y"), ("a;", "b"), ("a=", "b"), ("a", "b;c"), ("", ""), ("a", "\0"),
+        ] {
+            #expect(!store.set(Cookie(name: name, value: value, domain: "a.test", created: Self.now), at: Self.now))
+        }
+        #expect(store.count == 1)
+    }
+
+    @Test("what a header says is kept")
+    func attributes() throws {
+        let parsed = SetCookieParser.parse(
+            "n=v; SameSite=Lax; HttpOnly; secure=x; Path=/a; Domain=.b.test; Max-Age=-1; Expires=x; Foo=bar; Max-Age=1x"
+        )
+        #expect(parsed?.name == "n" && parsed?.value == "v" && parsed?.lifetime == .seconds(0))
+        #expect(parsed?.domain == "b.test" && parsed?.path == "/a" && parsed?.sameSite == .lax)
+        #expect(parsed?.isSecure == true && parsed?.isHTTPOnly == true)
+        #expect(SetCookieParser.parse("n=v; Path=/\(String(repeating: "x", count: 1024))")?.path == nil)
+    }
+
+    @Test("Netscape files are written and read back")
+    func netscape() throws {
+        let store = Jar()
+        let url = try Self.url("https://a.test/p/")
+        for header in ["a=1; HttpOnly; Secure", "b=2; Domain=a.test; Max-Age=60; Path=/", "c=x=y; Max-Age=100"] {
+            store.receive(header, from: url, at: Self.now)
+        }
+        let text = NetscapeCookieFile.text(
+            of: store.all(at: Self.now) + [Cookie(name: "t", value: "a\tb", domain: "x", created: Self.now)])
+        #expect(text.contains("#HttpOnly_a.test\tFALSE\t/p\tTRUE\t0\ta\t1\n"))
+        #expect(text.contains(".a.test\tTRUE\t/\tFALSE\t1700000060\tb\t2\n"))
+        #expect(NetscapeCookieFile.cookies(in: text, now: Self.now) == store.all(at: Self.now))
+        let odd =
+            "# comment\n\nshort\tline\na.test\tFALSE\tnopath\tFALSE\t0\tn\tv\na.test\tFALSE\t/\tFALSE\tsoon\tn\tv\na.test\tFALSE\t/\tFALSE\t0\tn\n"
+        #expect(NetscapeCookieFile.cookies(in: odd, now: Self.now).map(\.pair) == ["n="])
+    }
+}
+
+/// Lets expectations call what changes the store.
+private final class Jar {
+    private var store: CookieStore
+
+    init(limits: CookieStore.Limits = .init(), publicSuffixes: (any PublicSuffixes)? = nil) {
+        store = CookieStore(limits: limits, publicSuffixes: publicSuffixes)
+    }
+
+    var count: Int { store.count }
+    func all(at now: Date) -> [Cookie] { store.all(at: now) }
+    func header(for url: URL, at now: Date) -> String? { store.header(for: url, at: now) }
+    func removeExpired(at now: Date) { store.removeExpired(at: now) }
+    func removeAll() { store.removeAll() }
+    func remove(where condition: (Cookie) -> Bool) { store.remove(where: condition) }
+    func set(_ cookie: Cookie, at now: Date) -> Bool { store.set(cookie, at: now) }
+
+    @discardableResult
+    func receive(_ header: String, from url: URL, at now: Date) -> Bool { store.receive(header, from: url, at: now) }
+}

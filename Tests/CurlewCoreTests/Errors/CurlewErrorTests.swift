@@ -1,0 +1,74 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Errors and redaction", .timeLimit(.minutes(1)))
+struct CurlewErrorTests {
+    @Test("every code is named for its member, once")
+    func codes() {
+        let all = CurlewError.Code.allKnown
+        #expect(Set(all).count == all.count)
+        #expect(all.count == 47)
+        #expect(all.allSatisfy { $0.description == $0.rawValue && !$0.rawValue.isEmpty })
+    }
+
+    @Test("the questions follow the code", arguments: CurlewError.Code.allKnown)
+    func questions(code: CurlewError.Code) {
+        let error = CurlewError(code, phase: .connect)
+        #expect(error.isTimeout == code.rawValue.hasSuffix("TimedOut"))
+        #expect(error.isCancellation == (code == .cancelled))
+        let tls: [CurlewError.Code] = [
+            .tlsFailed, .certificateExpired, .certificateHostMismatch, .certificateUntrusted, .certificateRevoked,
+            .clientCertificateRequired,
+        ]
+        #expect(error.isTLS == tls.contains(code))
+        let connectivity: [CurlewError.Code] = [
+            .resolveFailed, .connectFailed, .proxyFailed, .sendFailed, .receiveFailed, .truncated, .connectTimedOut,
+        ]
+        #expect(error.isConnectivity == connectivity.contains(code))
+        #expect(code ~= error && !(code ~= CancellationError()))
+    }
+
+    @Test("each property reads back what was written")
+    func properties() {
+        var error = CurlewError(.truncated, phase: .receive)
+        error.url = URL(string: "https://user:secret@x.test/p?token=abc&flag#f")
+        error.attempt = 2
+        error.underlying = CancellationError()
+        error.native = .init(number: 18, name: "CURLE_PARTIAL_FILE")
+        error.metrics = TransferMetrics(queued: .distantPast, ended: .distantPast)
+        error.responseCode = 200
+        error.responseBody = Data([1])
+        error.isSafeToRetry = true
+        let copy = error
+        error.attempt = 3
+        #expect(copy.attempt == 2 && error.attempt == 3)
+        #expect(copy.url?.absoluteString == "https://x.test/p?token=_&flag#f")
+        #expect(copy.underlying is CancellationError && copy.metrics?.duration == 0)
+        #expect(copy.responseBody == Data([1]) && copy.isSafeToRetry)
+        #expect(
+            copy.description
+                == "truncated (phase receive, https://x.test/p?token=_&flag#f, attempt 2, status 200, 18 CURLE_PARTIAL_FILE)"
+        )
+    }
+
+    @Test("what is unsupported says what it needs")
+    func unsupported() {
+        let error = CurlewError.unsupported(feature: "HTTP/3", needs: "libcurl with nghttp3")
+        #expect(
+            error.code == .unsupported
+                && "\(error)" == "unsupported: HTTP/3 needs libcurl with nghttp3 (phase creation)")
+    }
+
+    static let urls: [(String, String)] = [
+        ("https://x.test/p", "https://x.test/p"),
+        ("https://u@x.test/p", "https://x.test/p"),
+        ("https://x.test/?a=1&b=2&c", "https://x.test/?a=_&b=_&c"),
+        ("https://x.test/?a=1=2&=3", "https://x.test/?a=_&=_"),
+    ]
+
+    @Test("URLs lose credentials and query values", arguments: urls)
+    func redaction(url: String, expected: String) throws {
+        #expect(Redaction.redacted(try #require(URL(string: url))).absoluteString == expected)
+    }
+}

@@ -1,0 +1,83 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Content headers", .timeLimit(.minutes(1)))
+struct ContentHeaderTests {
+    @Test("media types match patterns")
+    func patterns() throws {
+        let type = try #require(MediaType("image/PNG; q=1; Boundary=x"))
+        #expect(
+            type.essence == "image/png" && type.boundary == "x" && type[parameter: "q"] == "1" && type.charset == nil)
+        for (pattern, matches) in [
+            ("*/*", true), ("image/*", true), ("image/png", true), ("image/gif", false), ("text/*", false),
+            ("*/png", true),
+        ] {
+            #expect(type.matches(try #require(MediaType(pattern))) == matches)
+        }
+        #expect(MediaType.effective(of: []) == nil && MediaType.effective(of: ["x", "*/*"]) == nil)
+    }
+
+    static let texts: [(String, [UInt8], String?)] = [
+        ("utf-8", [0xEF, 0xBB, 0xBF, 0xC3, 0xA4], "ä"), ("utf-8", [0xFF], nil), ("latin1", [0x80, 0xE4], "€ä"),
+        ("ascii", [0x41, 0x81, 0x80], "A\u{81}€"), ("utf-16", [0xFF, 0xFE, 0x41, 0], "A"),
+        ("utf-16be", [0, 0x41], "A"),
+        ("sjis", [0x93, 0xFA], "日"), ("gbk", [0xC4, 0xE3], "你"), ("big5", [0xC1, 0x63], "繁"),
+        ("euc-kr", [0xBF, 0xB9], "예"),
+        ("koi8-r", [0xC4], "д"), ("cp866", [0x8F], "П"), ("mac", [0xC4], "ƒ"), ("iso-8859-15", [0xA4], "€"),
+        ("iso-2022-jp", [0x1B, 0x24, 0x42, 0x46, 0x7C, 0x1B, 0x28, 0x42], "日"), ("iso-8859-8-i", [0xF9], "ש"),
+        ("windows-1258", [0xD2], "\u{309}"), ("x-user-defined", [0x41], nil), ("euc-jp", [0xC6, 0xFC], nil),
+    ]
+
+    @Test("text decodes by its label", arguments: texts)
+    func charsets(label: String, bytes: [UInt8], text: String?) throws {
+        #expect(try #require(CharsetLabel(label)).decode(Data(bytes)) == text)
+    }
+
+    @Test("unknown labels are none", arguments: ["", "  ", "utf 8", "utf-7", "ütf-8"])
+    func unknown(label: String) { #expect(CharsetLabel(label) == nil) }
+
+    static let names: [(String, String?)] = [
+        ("plain.txt", "plain.txt"), ("../../etc/passwd", "passwd"), ("..\\..\\boot.ini", "boot.ini"), ("/", nil),
+        ("..", nil),
+        (".", nil), (" . . ", nil), (".bashrc", "bashrc"), ("a/b/", "b"), ("a/..", "a"),
+        ("x\u{202E}gpj.exe", "xgpj.exe"),
+        ("a\u{1}\u{7F}\u{85}b", "ab"), ("  spaced. ", "spaced"), ("C:\\x\\y.txt", "y.txt"), ("\u{2066}\u{FEFF}", nil),
+        (String(repeating: "ü", count: 300) + ".tar", String(repeating: "ü", count: 125) + ".tar"),
+        (String(repeating: "x", count: 300), String(repeating: "x", count: 255)), ("你好.png", "你好.png"),
+    ]
+
+    @Test("a stranger's file name becomes one harmless component", arguments: names)
+    func safeNames(name: String, expected: String?) {
+        #expect(ContentDisposition(filename: name).safeFilename == expected)
+        if let expected {
+            #expect(!expected.contains("/") && !expected.hasPrefix(".") && expected.utf8.count <= 255)
+        }
+    }
+
+    @Test("a file name cannot forge a header")
+    func writing() {
+        let evil = ContentDisposition(type: "x\r\ny", filename: "a\r\nSet-Cookie: b\0\".txt")
+        #expect(HTTPHeader(name: "Content-Disposition", value: evil.headerValue).isValid)
+        #expect(
+            ContentDisposition(parsing: ContentDisposition(filename: "né\"\\;.txt").headerValue).filename
+                == "né\"\\;.txt")
+        #expect(ContentDisposition(parsing: "attachment").safeFilename == nil)
+        #expect(ContentDisposition(parsing: "Inline; x").type == "inline")
+    }
+
+    @Test("challenges with errors end the field")
+    func challenges() {
+        #expect(AuthenticationChallenge.parse(["Basic realm=\"a\", =", "Digest realm=b"]).map(\.scheme) == ["Digest"])
+        #expect(AuthenticationChallenge.parse(["Basic realm==a"]).isEmpty)
+        #expect(AuthenticationChallenge.parse(["Basic realm=,x=y"]).map(\.token68) == ["realm="])
+        #expect(AuthenticationChallenge.parse(["Basic realm="]).map(\.token68) == ["realm="])
+        #expect(
+            AuthenticationChallenge.parse(["Basic a=\"b\", Bearer, Digest c=d"]).map(\.scheme) == [
+                "Basic", "Bearer", "Digest",
+            ])
+        #expect(
+            AuthenticationChallenge.parse(["Basic \"x\""]).isEmpty
+                && AuthenticationChallenge.parse(["", ", ,"]).isEmpty)
+    }
+}

@@ -1,0 +1,122 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Values of header fields", .timeLimit(.minutes(1)))
+struct HeaderValueTests {
+    @Test("statuses have a class and a phrase")
+    func status() {
+        #expect(HTTPStatus(404).description == "404 Not Found" && HTTPStatus(499).description == "499")
+        let kinds = [99, 100, 200, 301, 404, 599, 600].map { HTTPStatus($0).kind }
+        #expect(kinds == [nil, .informational, .successful, .redirection, .clientError, .serverError, nil])
+        #expect(HTTPStatus(204).hasNoBody && HTTPStatus(304).hasNoBody && HTTPStatus(103).hasNoBody)
+        #expect(!HTTPStatus(200).hasNoBody && HTTPStatus(206).isSuccess && !HTTPStatus(300).isRedirect)
+        #expect(HTTPStatus(rawValue: 200) < HTTPStatus(201))
+        #expect("\(HTTPVersion.http2)" == "HTTP/2")
+    }
+
+    static let dates: [(Double, String)] = [
+        (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
+        (951_782_400, "Tue, 29 Feb 2000 00:00:00 GMT"), (-1, "Wed, 31 Dec 1969 23:59:59 GMT"),
+        (4_107_542_399.9, "Sun, 28 Feb 2100 23:59:59 GMT"), (4_107_542_400, "Mon, 01 Mar 2100 00:00:00 GMT"),
+        (-11_644_473_600, "Mon, 01 Jan 1601 00:00:00 GMT"), (-62_135_596_800, "Mon, 01 Jan 0001 00:00:00 GMT"),
+    ]
+
+    @Test("dates are written as IMF-fixdate, and read back", arguments: dates)
+    func dateFormat(seconds: Double, text: String) {
+        let date = Date(timeIntervalSince1970: seconds)
+        #expect(HTTPDate.string(from: date) == text)
+        #expect(HTTPDate.date(from: text, now: date)?.timeIntervalSince1970 == seconds.rounded(.down))
+    }
+
+    @Test("every day of four centuries comes out and goes in")
+    func everyDay() {
+        for day in stride(from: -100_000, through: 100_000, by: 97) {
+            let date = Date(timeIntervalSince1970: Double(day) * 86_400 + 3661)
+            #expect(HTTPDate.date(from: HTTPDate.string(from: date), now: date) == date)
+        }
+        #expect(!HTTPDate.string(from: .distantFuture).isEmpty && !HTTPDate.string(from: .distantPast).isEmpty)
+        #expect(!HTTPDate.string(from: Date(timeIntervalSince1970: .infinity)).isEmpty)
+    }
+
+    @Test(
+        "years of two digits lie at most fifty years ahead",
+        arguments: [(2026, "76", 2076), (2026, "77", 1977), (2080, "10", 2110), (2000, "99", 1999)])
+    func shortYears(now: Int, year: String, expected: Int) throws {
+        let today = try #require(HTTPDate.date(from: "Mon, 01 Jan \(now) 00:00:00 GMT", now: .distantPast))
+        let date = try #require(HTTPDate.date(from: "Sunday, 06-Nov-\(year) 08:49:37 GMT", now: today))
+        #expect(HTTPDate.string(from: date).contains(" \(expected) "))
+    }
+
+    @Test(
+        "what is no date is none",
+        arguments: [
+            "", "Sun", "Sun, ", "Sun, 31 Feb 1994 08:49:37 GMT", "Sun, 29 Feb 1900 08:49:37 GMT",
+            "Sunny, 06-Nov-94 08:49:37 GMT",
+            "Sun, 06 Nov 1994 08:49:37 UTC", "Sun, 06 Nov 1994 08:49:37 GMT x", "Sun Nov 31 08:49:37 1994", "0", "-1",
+        ])
+    func noDate(text: String) { #expect(HTTPDate.date(from: text, now: .distantPast) == nil) }
+
+    @Test("ranges are written, Content-Range is read")
+    func ranges() {
+        #expect(
+            [ByteRange.from(5), .bytes(0...9), .last(3)].map(\.description) == ["bytes=5-", "bytes=0-9", "bytes=-3"])
+        #expect(ContentRange("bytes 0-4/5")?.located?.length == 5)
+        let open = ContentRange("bytes 2-4/*")
+        #expect(open?.range == 2...4 && open?.length == nil && open?.located == nil)
+        let unsatisfied = ContentRange("bytes */50")
+        #expect(unsatisfied?.range == nil && unsatisfied?.length == 50)
+        for text in [
+            "", "bytes", "bytes */*", "items 0-1/2", "bytes 0-1", "bytes 0-/2", "bytes 99999999999999999999-1/2",
+            "bytes 0-9223372036854775807/*", "bytes 0-1/2x", "bytes */x",
+        ] {
+            #expect(ContentRange(text) == nil, "\(text)")
+        }
+    }
+
+    @Test("Retry-After is cut at its maximum, and a date that has passed is none")
+    func retryAfter() throws {
+        let now = Date(timeIntervalSince1970: 784_111_777)
+        #expect(RetryAfter.delay("99999999999999999999", now: now, maximum: .seconds(9)) == .seconds(9))
+        #expect(RetryAfter.delay(" 7 ", now: now) == .seconds(7))
+        #expect(RetryAfter.delay("Sun, 06 Nov 1994 08:49:38 GMT", now: now) == .seconds(1))
+        #expect(RetryAfter.delay("Sun, 06 Nov 1994 08:49:36 GMT", now: now) == nil)
+        #expect(RetryAfter.delay("Sun, 06 Nov 9994 08:49:36 GMT", now: now) == .seconds(86_400))
+        #expect(RetryAfter.delay("soon", now: now) == nil)
+    }
+
+    @Test("Cache-Control's directives")
+    func cacheControl() {
+        let control = CacheControl(" No-Cache=\"set-cookie, x\" , max-age = 60;x, private,max-age=1,,=3")
+        #expect(control.directives == ["no-cache": "set-cookie, x", "max-age": "60;x", "private": ""])
+        #expect(control.maxAge == nil && CacheControl("max-age=\"5\"").maxAge == 5)
+    }
+
+    static let addressTable: [(String, [UInt8]?)] = [
+        ("127.0.0.1", [127, 0, 0, 1]), ("::", Array(repeating: 0, count: 16)),
+        ("::1", Array(repeating: 0, count: 15) + [1]),
+        ("fe80::1%eth0", [0xFE, 0x80] + Array(repeating: 0, count: 13) + [1]),
+        ("::ffff:1.2.3.4", Array(repeating: 0, count: 10) + [255, 255, 1, 2, 3, 4]),
+        ("1:2:3:4:5:6:7:8", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 8]),
+        ("1::", [0, 1] + Array(repeating: 0, count: 14)),
+        ("1:2:3:4:5:6:7::", [0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 0, 6, 0, 7, 0, 0]), ("1.2.3", nil), ("1.2.3.256", nil),
+        ("01.2.3.4", nil), ("1.2.3.4.", nil),
+        (":1", nil), ("1:", nil), (":::", nil), ("1::2::3", nil), ("12345::", nil), ("g::", nil),
+        ("1:2:3:4:5:6:7:8:9", nil),
+        ("1:2:3:4:5:6:7:8::", nil), ("::1.2.3", nil), ("1.2.3.4::", nil), ("", nil), ("localhost", nil),
+    ]
+
+    @Test("IP addresses are told from names", arguments: addressTable)
+    func addresses(text: String, bytes: [UInt8]?) { #expect(IPAddress(text)?.bytes == bytes) }
+
+    @Test("prefixes of addresses")
+    func prefixes() throws {
+        let address = try #require(IPAddress("192.168.255.1"))
+        for (other, bits, isShared) in [
+            ("192.168.0.0", 16, true), ("192.168.0.0", 17, false), ("192.168.254.0", 23, true), ("::1", 8, false),
+            ("1.1.1.1", 0, true), ("192.168.255.1", 33, false),
+        ] {
+            #expect(address.shares(prefix: bits, with: try #require(IPAddress(other))) == isShared)
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("HSTS and proxy exclusions", .timeLimit(.minutes(1)))
+struct HostListTests {
+    static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+    static func list(_ value: String, from url: String = "https://a.test/") throws -> HSTSList {
+        var list = HSTSList()
+        list.receive(["Strict-Transport-Security": value], from: try #require(URL(string: url)), at: now)
+        return list
+    }
+
+    static let upgrades: [(String, String, String)] = [
+        ("max-age=10", "http://a.test/x?y", "https://a.test/x?y"),
+        ("max-age=10", "http://A.TEST:80/", "https://A.TEST/"),
+        ("max-age=10", "http://a.test:8080/", "https://a.test:8080/"),
+        ("max-age=10", "http://b.a.test/", "http://b.a.test/"),
+        ("max-age=10; includeSubDomains", "http://b.a.test/", "https://b.a.test/"),
+        ("max-age=10", "https://a.test/", "https://a.test/"),
+        ("max-age=10; includeSubDomains", "http://ba.test/", "http://ba.test/"),
+        ("max-age=0", "http://a.test/", "http://a.test/"),
+        ("nonsense", "http://a.test/", "http://a.test/"),
+    ]
+
+    @Test("http URLs of known hosts become https", arguments: upgrades)
+    func upgrade(value: String, url: String, expected: String) throws {
+        #expect(try Self.list(value).upgraded(try #require(URL(string: url)), at: Self.now).absoluteString == expected)
+    }
+
+    @Test("only https says so, and no address", arguments: ["http://a.test/", "https://1.2.3.4/", "https://[::1]/"])
+    func origins(url: String) throws { #expect(try Self.list("max-age=10", from: url).entries.isEmpty) }
+
+    @Test("entries expire, can be taken back, are limited, and can be stored")
+    func life() throws {
+        var list = HSTSList(limit: 2)
+        for (host, age) in [("a", 30), ("b", 10), ("c", 20)] {
+            list.receive(
+                ["strict-transport-security": "max-age=\(age)"],
+                from: try #require(URL(string: "https://\(host).test")), at: Self.now)
+        }
+        #expect(list.entries.keys.sorted() == ["a.test", "c.test"])
+        #expect(try JSONDecoder().decode(HSTSList.self, from: JSONEncoder().encode(list)) == list)
+        #expect(list.contains("C.test", at: Self.now + 19) && !list.contains("c.test", at: Self.now + 20))
+        #expect(!list.contains("1.2.3.4", at: Self.now) && !list.contains("", at: Self.now))
+        list.removeExpired(at: Self.now + 25)
+        #expect(list.entries.count == 1)
+        list.receive(
+            ["Strict-Transport-Security": "max-age=0"], from: try #require(URL(string: "https://a.test")), at: Self.now)
+        #expect(list.entries.isEmpty)
+        list.removeAll()
+    }
+
+    @Test("NO_PROXY takes lists and single entries")
+    func exclusions() {
+        #expect(ProxyExclusions("*").contains("anything") && !ProxyExclusions("").contains("a"))
+        let exclusions = ProxyExclusions(["a.test", ".b.test", "10.0.0.0/8", "::1"])
+        for host in ["a.test", "x.A.test", "b.test", "10.9.8.7", "::1", "0:0:0:0:0:0:0:1"] {
+            #expect(exclusions.contains(host))
+        }
+        for host in ["aa.test", "11.0.0.1", "::2", "test", ""] { #expect(!exclusions.contains(host)) }
+        #expect(!ProxyExclusions("a b,c").contains("c") && !ProxyExclusions("1.2.3.4/").contains("1.2.3.4"))
+    }
+}
