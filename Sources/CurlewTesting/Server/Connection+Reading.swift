@@ -18,7 +18,7 @@ extension Connection {
                     continue
                 }
             }
-            if let need = readMore(now) { return need }
+            if let need = readMore(4_096, now) { return need }
         }
     }
 
@@ -36,7 +36,7 @@ extension Connection {
                 }
                 continue
             }
-            if let need = readMore(now) { return need }
+            if let need = readMore(65_536, now) { return need }
         }
     }
 
@@ -80,10 +80,11 @@ extension Connection {
         )
     }
 
-    /// Reads what there is; nil when something has come.
-    private func readMore(_ now: ContinuousClock.Instant) -> Need? {
+    /// Reads what there is; nil when something has come. While the head is read it takes little, so that most
+    /// of a body stays in the kernel until it is known how fast it is to be read.
+    private func readMore(_ most: Int, _ now: ContinuousClock.Instant) -> Need? {
         if let readTime, now < readTime { return .time(readTime) }
-        let arrival = receive(readPace?.bytes ?? 65_536) { input.append($0) }
+        let arrival = receive(min(most, readPace?.bytes ?? most)) { input.append($0) }
         switch arrival {
         case .bytes:
             if let readPace { readTime = now + readPace.every }
@@ -166,7 +167,7 @@ extension Connection {
         recordAborted()
         let body = "bad request: \(reason)\n"
         let head = "HTTP/1.1 400 Bad Request\r\nContent-Length: \(body.utf8.count)\r\nConnection: close\r\n\r\n"
-        append([.send(Array((head + body).utf8))] + Step.ending)
+        replaceRest(with: [.send(Array((head + body).utf8))] + Step.ending)
         return nil
     }
 }

@@ -68,6 +68,9 @@ final class Connection {
 
     func append(_ more: [Step]) { steps += more }
 
+    /// These come next, and none of those that were to.
+    func replaceRest(with others: [Step]) { steps = Array(steps[...nextStep]) + others }
+
     func gateOpened() { hasPassedGate = true }
 
     /// Runs steps until one must wait; nil when the connection is over.
