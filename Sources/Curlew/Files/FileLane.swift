@@ -26,6 +26,19 @@ struct FileLane: Sendable {
     /// Runs `work` after what this lane was given before, without waiting for it.
     func enqueue(_ work: @escaping @Sendable () -> Void) { handoff(to: queue, work) }
 
+    /// Waits until what the lane was given before has run.
+    func barrier(isolation: isolated (any Actor)? = #isolation) async { await carryOut {} }
+
+    /// Runs `work` on the lane and waits for it.
+    func carryOut(isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            enqueue {
+                work()
+                continuation.resume()
+            }
+        }
+    }
+
     /// Runs `work` on the lane and waits without holding a thread. Cancellation does not cut it short:
     /// half a file operation helps nobody.
     func run<R: Sendable>(

@@ -40,7 +40,7 @@ enum HandlerRun {
             return
         }
         let (result, completions) = await drive(request, &runner)
-        request.cleanUp()
+        await request.cleanUp()
         request.settle(result)
         // What came while the result was on its way.
         let late = serialize(request, result)

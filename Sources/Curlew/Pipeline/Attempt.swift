@@ -33,7 +33,7 @@ struct Attempt {
             let sent = request.record.withLock { $0.requests.last }
             if error.url == nil { error.url = sent?.url }
             error.attempt = number
-            return RunResult(request: sent, error: error)
+            return RunResult(request: sent, error: error, resumeData: request.producedResumeData)
         }
     }
 
@@ -119,7 +119,7 @@ struct Attempt {
                 switch await follow.next(after: response.head) {
                 case .deliver:
                     do throws(CurlewError) {
-                        try delegate.takeDetourAsAnswer()
+                        try await delegate.takeDetourAsAnswer()
                     } catch {
                         outcome = .failure(error)
                     }

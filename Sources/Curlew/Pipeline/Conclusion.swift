@@ -26,7 +26,7 @@ struct Conclusion {
         emitMetrics(error)
         let response = request.record.withLock { $0.response }
         var isErrorOfTerminal = false
-        if error == nil, let response {
+        if error == nil, let response, !delegate.isAcceptedUnasked {
             (error, isErrorOfTerminal) = validate(response, body)
         }
         do throws(CurlewError) {

@@ -77,7 +77,7 @@ extension Request {
             guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
             var runner = try await RequestRunner(self, in: session, rules: rules)
             result = await runner.run()
-            cleanUp()
+            await cleanUp()
             await runner.leave()
         } catch {
             result = RunResult(error: error)

@@ -37,10 +37,11 @@ struct RequestRunner: Sendable {
             let result = await tried.run(task: task)
             task = tried.task
             guard let error = result.error else { return result }
+            if !request.isCancelled, request.triesAgainAtOnce() { continue }
             switch await decideRetry(after: error) {
             case .again: continue
             case .end: return result
-            case .endWith(let error): return result.failing(with: error)
+            case .endWith(let error): return result.failing(with: error, resumeData: request.producedResumeData)
             }
         }
     }
@@ -116,7 +117,7 @@ struct RunRules: Sendable {
 }
 
 extension RunResult {
-    func failing(with error: CurlewError) -> RunResult {
+    func failing(with error: CurlewError, resumeData: Data?) -> RunResult {
         RunResult(
             request: request,
             response: response,

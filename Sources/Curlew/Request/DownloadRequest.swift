@@ -8,7 +8,8 @@ internal import FoundationNetworking
 ///     let file = try await session.download(url, to: destination).file()
 ///
 /// The bytes grow in a private file beside the destination, and get their final name in one step when the
-/// response was found acceptable. A failed or cancelled download leaves nothing behind.
+/// response was found acceptable. A failed or cancelled download leaves nothing behind, unless there is
+/// resume data, which refers to what has come.
 public final class DownloadRequest: Request, @unchecked Sendable {
     // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 
@@ -23,6 +24,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// What this download starts from.
     public let downloadable: Downloadable
     let destination: Destination?
+    let download: Lock<DownloadRecord>
 
     init(
         _ downloadable: Downloadable,
@@ -33,23 +35,52 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     ) {
         self.downloadable = downloadable
         self.destination = destination
+        var download = DownloadRecord()
+        if case .resumeData(let data) = downloadable {
+            do throws(CurlewError) { download.part = try ResumeData(data) } catch { download.flaw = error }
+        }
+        self.download = Lock(download)
         super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// Where the file is once it is complete.
     public var fileURL: URL? { record.withLock { $0.body.fileURL } }
 
-    /// What a later request can continue this download with.
-    public var resumeData: Data? { record.withLock { $0.resumeData } }
+    /// What a later request can continue this download with: there after `cancel(producingResumeData: true)`
+    /// and after a lost connection, if the server has told which version of the file it was sending.
+    public var resumeData: Data? { record.withLock { $0.error } == nil ? nil : producedResumeData }
 
-    override var producedResumeData: Data? { resumeData }
+    /// What another process could continue this download with if this one ended now.
+    ///
+    /// Save it from time to time to survive a crash. The file that it refers to stays behind then.
+    public var currentResumeData: Data? {
+        let written = record.withLock { $0.download.completed }
+        let growing = download.withLock { $0.growing }
+        guard var growing else { return resumeData }
+        if growing.segments == nil { growing.bytesWritten = max(growing.bytesWritten, written) }
+        return growing.bytesWritten > 0 ? growing.encoded : nil
+    }
+
+    override var producedResumeData: Data? {
+        let isCancelled = isCancelled
+        return download.withLock { record in
+            isCancelled && !record.keepsPartOnCancel ? nil : record.part?.encoded
+        }
+    }
+
     override var purpose: TransferPurpose { .file }
 
-    override func makeURLRequest() throws -> URLRequest {
+    override func makeURLRequest() throws -> URLRequest { try resuming(describedRequest()) }
+
+    private func describedRequest() throws -> URLRequest {
         switch downloadable {
         case .request(let convertible): return try convertible.asURLRequest()
-        case .resumeData:
-            throw CurlewError(.resumeRejected, phase: .creation, reason: "the data does not describe a download")
+        case .resumeData(let data):
+            let data = try ResumeData(data)
+            var request = URLRequest(url: data.url)
+            request.httpMethod = data.method.rawValue
+            for field in data.headers { request.setValue(field.value, forHTTPHeaderField: field.name) }
+            return request
         }
     }
 
@@ -59,14 +90,22 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         events: EventSink?,
         upload: UploadRequest.Uploadable?
     ) -> TaskDelegate {
-        DownloadTaskDelegate(request: self, task: task, url: url, events: events, destination: destination)
+        DownloadTaskDelegate(request: self, task: task, url: url, events: events, asked: asked(by: lastRequest))
     }
 
-    // MARK: Cancelling
+    override func triesAgainAtOnce() -> Bool { download.withLock { exchange(&$0.asksAgain, with: false) } }
 
-    /// Cancels the download, and keeps what is needed to go on with it later if asked to and possible.
-    @discardableResult
-    public func cancel(producingResumeData shouldProduceResumeData: Bool) -> Self {
-        cancel()
+    override func cleanUp() async {
+        let keepsPart = !isCancelled || download.withLock { $0.keepsPartOnCancel }
+        if !keepsPart {
+            let part = download.withLock { record in
+                record.growing = nil
+                return exchange(&record.part, with: nil)
+            }
+            if let part {
+                await FileLane.next().carryOut { DownloadFile.reopen(part.file, keeping: 0)?.discard() }
+            }
+        }
+        tellResumeData()
     }
 }

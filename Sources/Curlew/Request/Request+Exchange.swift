@@ -55,6 +55,9 @@ extension Request {
         }
     }
 
+    /// The body belongs behind what is there already.
+    func continues(_ count: TransferCount) { record.withLock { $0.download = count } }
+
     func received(_ count: TransferCount) {
         let reporter = record.withLock { record in
             record.download = count

@@ -57,7 +57,10 @@ public class Request: @unchecked Sendable {
     var producedResumeData: Data? { nil }
 
     /// After the last attempt: what the kind of request has to put away.
-    func cleanUp() {}
+    func cleanUp() async {}
+
+    /// Whether a failed exchange is followed by another at once: not a retry, but one that asks differently.
+    func triesAgainAtOnce() -> Bool { false }
 
     /// A kind that makes no URLRequest.
     private struct NoDescription: Error {}

@@ -18,7 +18,6 @@ struct RequestRecord {
     var response: LazyResponse?
     var body: ReceivedBody = .none
     var error: CurlewError?
-    var resumeData: Data?
     var uploadable: UploadRequest.Uploadable?
     var retryCount = 0
     var upload = TransferCount()

@@ -7,78 +7,86 @@ internal import Foundation
 /// The destination is user code, and opening a file blocks: between head and body the exchange is paused
 /// while a file lane does both.
 final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
-    // SAFETY: as for `TaskDelegate`: one owner at a time. What the file lane makes goes through `opened`.
+    // SAFETY: as for `TaskDelegate`: one owner at a time. What the file lane makes goes through `state`.
 
-    private let destination: DownloadRequest.Destination?
+    private let download: DownloadRequest
+    /// What this exchange asks for the rest of.
+    private let asked: ResumeData?
     private let lane = FileLane.next()
-    private let opened = Lock<Opened>(.waiting)
-    private var offset: Int64 = 0
-    private var hasBegun = false
+    private let state = Lock<FileState>(.waiting)
 
-    private enum Opened {
+    private enum FileState {
         case waiting
-        case file(DownloadFile, Target?)
+        case open(OpenedDownload)
         case failed(CurlewError)
     }
 
-    private struct Target {
-        let url: URL
-        let options: DownloadRequest.Options
-    }
-
-    init(
-        request: DownloadRequest,
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        destination: DownloadRequest.Destination?
-    ) {
-        self.destination = destination
+    init(request: DownloadRequest, task: TaskIdentifier, url: URL, events: EventSink?, asked: ResumeData?) {
+        download = request
+        self.asked = asked
         super.init(request: request, task: task, url: url, events: events)
     }
 
+    // MARK: The head
+
     override func begin(_ head: ResponseHead) -> Disposition {
-        hasBegun = true
-        guard let control = request.record.withLock({ $0.control }) else { return .proceed }
-        let response = request.record.withLock { $0.response }
-        lane.enqueue { [self] in
-            open(for: response)
-            control.resumeReceiving()
+        var step = DownloadStep.wholeFile
+        if let asked {
+            let plan = ResumePlan(asked)
+            switch plan.decision(for: head) {
+            case .append(let total):
+                step = .rest(of: asked, at: plan.offset)
+                continues(at: plan.offset, of: total ?? -1)
+                emitResume(at: plan.offset)
+            case .startOver: break
+            case .alreadyComplete:
+                step = .nothing(complete: asked)
+                continues(at: asked.bytesWritten, of: asked.bytesWritten)
+            case .askAgain: return .abort(download.askAgain())
+            case .unrelated: step = .aside
+            }
         }
+        open(step, head)
         return .pause
     }
 
-    /// On the file lane.
-    private func open(for response: LazyResponse?) {
-        do throws(CurlewError) {
-            let proposed = URL(filePath: TemporaryName.make(in: DestinationDirectory.temporary))
-            var target: Target?
-            if let destination, let lifted = response?.value {
-                let (url, options) = destination(proposed, lifted)
-                // The temporary URL itself means: leave the file where it is.
-                if url != proposed { target = Target(url: url, options: options) }
+    private func open(_ step: DownloadStep, _ head: ResponseHead) {
+        let control = request.record.withLock { $0.control }
+        guard let response = request.record.withLock({ $0.response }) else { return }
+        let opening = DownloadOpening(
+            step: step,
+            response: response,
+            destination: download.destination,
+            checksums: download.download.withLock { $0.checksums }
+        )
+        let total = expected
+        lane.enqueue { [self] in
+            do {
+                let opened = try opening.open()
+                download.begins(step, head, total: total, in: opened.file.url)
+                state.withLock { $0 = .open(opened) }
+            } catch {
+                let failure: CurlewError =
+                    error is DownloadOpening.PartIsGone
+                    ? download.askAgain() : (error as? CurlewError) ?? .downloadFailed(error)
+                state.withLock { $0 = .failed(failure) }
             }
-            if let target, target.options.contains(.createIntermediateDirectories) {
-                // Made with the file, if it is accepted: until then it lies elsewhere.
-            }
-            let directory = DestinationDirectory.forTemporaryFile(beside: target?.url)
-            let file = try DownloadFile.create(in: directory)
-            let chosen = target
-            opened.withLock { $0 = .file(file, chosen) }
-        } catch {
-            opened.withLock { $0 = .failed(error) }
+            control?.resumeReceiving()
         }
     }
 
+    override func untilReady() async { await lane.barrier() }
+
+    // MARK: The body
+
     override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        let opened = opened.withLock { $0 }
-        switch opened {
+        switch state.withLock({ $0 }) {
         case .waiting: return .pause
         case .failed(let error): return .abort(error)
-        case .file(let file, _):
+        case .open(let opened):
+            if case .nothing = opened.step { return .proceed }
             do throws(CurlewError) {
-                try file.write(bytes, at: offset)
-                offset += Int64(bytes.count)
+                try opened.write(bytes, at: received)
                 return .proceed
             } catch {
                 return .abort(error)
@@ -86,9 +94,68 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         }
     }
 
+    // An error page must not count as progress of a file that is complete.
+    override func count(_ bytes: UnsafeRawBufferPointer) {
+        if case .open(let opened) = state.withLock({ $0 }), case .nothing = opened.step { return }
+        super.count(bytes)
+    }
+
+    // MARK: The end
+
+    override var isAcceptedUnasked: Bool {
+        if case .open(let opened) = state.withLock({ $0 }), case .nothing = opened.step { return true }
+        return false
+    }
+
+    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+        // Behind the opening, where that is still to come.
+        await lane.barrier()
+        switch state.withLock({ $0 }) {
+        case .waiting: return error.map { .failure($0) } ?? .success(.none)
+        case .failed(let failure): return .failure(error ?? failure)
+        case .open(let opened):
+            guard let failure = error ?? shortage(opened) else { return .success(.file(opened.file.url)) }
+            let (download, received) = (download, received)
+            await lane.carryOut { download.broke(opened, after: received, failure) }
+            return .failure(failure)
+        }
+    }
+
+    /// A server may send less than the rest, and say so.
+    private func shortage(_ opened: OpenedDownload) -> CurlewError? {
+        guard case .rest = opened.step, expected >= 0, received != expected else { return nil }
+        return CurlewError(.truncated, phase: .receive, reason: "\(received) of \(expected) bytes have come")
+    }
+
+    override func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody {
+        guard case .open(let opened) = state.withLock({ $0 }) else { return .none }
+        let download = download
+        guard accepted else {
+            await lane.carryOut { download.rejected(opened) }
+            return .none
+        }
+        do throws(CurlewError) {
+            let url = try await lane.run { () throws(CurlewError) -> URL in
+                do throws(CurlewError) { try opened.verify() } catch {
+                    download.rejected(opened)
+                    throw error
+                }
+                download.settled()
+                return try opened.move()
+            }
+            emit(.success(url))
+            return .file(url)
+        } catch {
+            emit(.failure(error))
+            throw error
+        }
+    }
+
+    // MARK: Events
+
     override func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
         let (task, reference, count, total, expected) =
-            (task, request.sessionReference, Int64(bytes.count), offset, expected)
+            (task, request.sessionReference, Int64(bytes.count), received, expected)
         events.emitExchange {
             $0.urlSession(
                 reference,
@@ -100,51 +167,22 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         }
     }
 
-    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        // Behind the opening, where that is still to come.
-        do throws(CurlewError) { try await lane.run { () throws(CurlewError) in } } catch {}
-        switch opened.withLock({ $0 }) {
-        case .waiting: return error.map { .failure($0) } ?? .success(.none)
-        case .failed(let failure): return .failure(error ?? failure)
-        case .file(let file, _):
-            guard let error else { return .success(.file(file.url)) }
-            return .failure(error)
+    private func emitResume(at offset: Int64) {
+        guard let events else { return }
+        let (task, reference, expected) = (task, request.sessionReference, expected)
+        events.emitExchange {
+            $0.urlSession(
+                reference,
+                downloadTask: task,
+                didResumeAtOffset: offset,
+                expectedTotalBytes: expected
+            )
         }
-    }
-
-    override func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody {
-        guard case .file(let file, let target) = opened.withLock({ $0 }) else { return .none }
-        let (destination, options) = target.map { ($0.url, $0.options) } ?? (Self.defaultPlace(of: file), [])
-        let result: Result<URL, CurlewError>
-        do throws(CurlewError) {
-            try await lane.run { () throws(CurlewError) in
-                guard accepted else { return file.discard() }
-                try file.move(to: destination, options: options)
-            }
-            result = .success(destination)
-        } catch {
-            result = .failure(error)
-        }
-        if accepted { emit(result) }
-        switch result {
-        case .success(let url): return accepted ? .file(url) : .none
-        case .failure(let error):
-            throw .downloadedFileMoveFailed(error: error, source: file.url, destination: destination)
-        }
-    }
-
-    /// Without a destination the file stays where files of that kind go, under a name that says whose it is.
-    private static func defaultPlace(of file: DownloadFile) -> URL {
-        let name = file.url.lastPathComponent.drop { $0 == "." }
-        return file.url.deletingLastPathComponent().appending(
-            path: "Curlew_" + name,
-            directoryHint: .notDirectory
-        )
     }
 
     private func emit(_ result: Result<URL, CurlewError>) {
-        guard let events, let request = request as? DownloadRequest else { return }
-        let (task, reference) = (task, request.sessionReference)
+        guard let events else { return }
+        let (task, reference, request) = (task, request.sessionReference, download)
         events.emit { $0.request(request, didFinishDownloadingUsing: task, with: result) }
         guard case .success(let url) = result else { return }
         events.emitExchange { $0.urlSession(reference, downloadTask: task, didFinishDownloadingTo: url) }

@@ -51,6 +51,12 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         error.map { .failure($0) } ?? .success(.none)
     }
 
+    /// Returns when what `begin` paused for is there.
+    func untilReady() async {}
+
+    /// Whether the response is accepted without validation.
+    var isAcceptedUnasked: Bool { false }
+
     /// The validation is through: a body may go to its place.
     func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody { body }
 
@@ -111,13 +117,14 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     }
 
     /// The redirect is not followed: its response is the answer after all. On the run.
-    func takeDetourAsAnswer() throws(CurlewError) {
+    func takeDetourAsAnswer() async throws(CurlewError) {
         guard let head, let detour else { return }
         self.detour = nil
         guard !detour.isTruncated else {
             throw CurlewError(.limitExceeded, phase: .redirect, reason: "a redirect's body is too large to keep")
         }
         if case .abort(let error) = answer(head, mayHold: false) { throw error }
+        await untilReady()
         let disposition = detour.body.withUnsafeBytes { bytes in bytes.isEmpty ? .proceed : didReceive(body: bytes) }
         if case .abort(let error) = disposition { throw error }
     }
@@ -148,7 +155,14 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         return length
     }
 
-    private func count(_ bytes: UnsafeRawBufferPointer) {
+    /// The body belongs behind what is there already.
+    func continues(at offset: Int64, of total: Int64) {
+        received = offset
+        expected = total
+        request.continues(TransferCount(completed: offset, total: total))
+    }
+
+    func count(_ bytes: UnsafeRawBufferPointer) {
         received += Int64(bytes.count)
         request.received(TransferCount(completed: received, total: expected))
         if let events { emit(bytes, to: events) }

@@ -2,13 +2,16 @@
 ///
 /// The rule behind every line: two versions of a file are never mixed. When in doubt, start over.
 package struct ResumePlan: Sendable, Hashable {
-    /// How many bytes are there.
+    /// The first byte to ask for.
     package let offset: Int64
+    /// How many bytes are there, at least `offset`.
+    package let have: Int64
     package let validator: EntityValidator
     package let expectedTotal: Int64?
 
-    package init(offset: Int64, validator: EntityValidator, expectedTotal: Int64?) {
+    package init(offset: Int64, have: Int64? = nil, validator: EntityValidator, expectedTotal: Int64?) {
         self.offset = offset
+        self.have = have ?? offset
         self.validator = validator
         self.expectedTotal = expectedTotal
     }
@@ -56,9 +59,9 @@ package struct ResumePlan: Sendable, Hashable {
     }
 
     private func isComplete(by headers: HTTPHeaders) -> Bool {
-        guard offset > 0, let content = Self.contentRange(in: headers), content.range == nil, content.length == offset
+        guard have > 0, let content = Self.contentRange(in: headers), content.range == nil, content.length == have
         else { return false }
-        return Self.agree(expectedTotal, offset) && !validator.isContradicted(by: headers)
+        return Self.agree(expectedTotal, have) && !validator.isContradicted(by: headers)
     }
 
     // MARK: First response

@@ -1,0 +1,181 @@
+internal import CurlewCore
+internal import Foundation
+
+/// What a response's body means for the file of its download.
+enum DownloadStep: Sendable {
+    /// It is the file, from its first byte.
+    case wholeFile
+    /// It belongs behind what an earlier exchange has left.
+    case rest(of: ResumeData, at: Int64)
+    /// It is an error page: the file has been complete all along.
+    case nothing(complete: ResumeData)
+    /// It is an error page: what is there is kept for another try.
+    case aside
+}
+
+/// A download's file, open, and where it goes.
+struct OpenedDownload: Sendable {
+    struct Target: Sendable {
+        let url: URL
+        let options: DownloadRequest.Options
+    }
+
+    let file: DownloadFile
+    let target: Target?
+    let step: DownloadStep
+    let digests: [(expected: Checksum, digest: Digest)]
+    /// Directories that were made for it.
+    let madeDirectories: [String]
+
+    /// Without a destination the file stays where files of that kind go, under a name that says whose it is.
+    var destination: Target {
+        if let target { return target }
+        let name = file.url.lastPathComponent.drop { $0 == "." }
+        let url = file.url.deletingLastPathComponent().appending(path: "Curlew_" + name, directoryHint: .notDirectory)
+        return Target(url: url, options: [])
+    }
+
+    func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
+        try file.write(bytes, at: offset)
+        for (_, digest) in digests { digest.update(bytes) }
+    }
+
+    /// Nothing of it is left.
+    func discard() {
+        file.discard()
+        DestinationDirectory.removeIfEmpty(madeDirectories)
+    }
+
+    /// What comes before the move. Ends the digests.
+    func verify() throws(CurlewError) {
+        for (expected, digest) in digests {
+            let found = digest.finish()
+            guard found != expected.bytes else { continue }
+            throw CurlewError(
+                .validationFailed,
+                phase: .validation,
+                reason:
+                    "the file's \(expected.algorithm.rawValue) is \(Checksum.hex(found)), not \(Checksum.hex(expected.bytes))"
+            )
+        }
+    }
+
+    func move() throws(CurlewError) -> URL {
+        let destination = destination
+        do throws(CurlewError) {
+            try file.move(to: destination.url, options: destination.options)
+        } catch {
+            DestinationDirectory.removeIfEmpty(madeDirectories)
+            throw Self.moveFailed(error, from: file.url, to: destination.url)
+        }
+        return destination.url
+    }
+
+    /// Alamofire's shape around our own code.
+    static func moveFailed(_ error: CurlewError, from source: URL, to destination: URL) -> CurlewError {
+        var wrapped = CurlewError.downloadedFileMoveFailed(
+            error: error.underlying ?? error,
+            source: source,
+            destination: destination
+        )
+        wrapped.code = error.code
+        wrapped.native = error.native
+        return wrapped
+    }
+}
+
+/// Opens the file that a response's body goes to. On a file lane: it calls user code, and it blocks.
+struct DownloadOpening: Sendable {
+    let step: DownloadStep
+    let response: LazyResponse
+    let destination: DownloadRequest.Destination?
+    let checksums: [Checksum]
+
+    /// The file of an earlier exchange is not what it was.
+    struct PartIsGone: Error {}
+
+    func open() throws -> OpenedDownload {
+        switch step {
+        case .wholeFile, .aside:
+            let target = target(proposing: URL(filePath: TemporaryName.make(in: DestinationDirectory.temporary)))
+            let made = try prepare(target)
+            do throws(CurlewError) {
+                let directory = DestinationDirectory.forTemporaryFile(beside: target?.url)
+                let file = try DownloadFile.create(in: directory)
+                return OpenedDownload(
+                    file: file,
+                    target: target,
+                    step: step,
+                    digests: try digests(of: file, upTo: 0),
+                    madeDirectories: made
+                )
+            } catch {
+                DestinationDirectory.removeIfEmpty(made)
+                throw error
+            }
+        case .rest(let part, let offset): return try reopen(part, hashing: offset)
+        case .nothing(let part): return try reopen(part, hashing: part.bytesWritten)
+        }
+    }
+
+    private func reopen(_ part: ResumeData, hashing count: Int64) throws -> OpenedDownload {
+        guard part.segments == nil, let file = DownloadFile.reopen(part.file, keeping: part.bytesWritten) else {
+            throw PartIsGone()
+        }
+        do {
+            let target = target(proposing: file.url)
+            let made = try prepare(target)
+            return OpenedDownload(
+                file: file,
+                target: target,
+                step: step,
+                digests: try digests(of: file, upTo: count),
+                madeDirectories: made
+            )
+        } catch {
+            // Whatever is wrong with the destination, the bytes are good.
+            file.keep()
+            throw error
+        }
+    }
+
+    private func target(proposing url: URL) -> OpenedDownload.Target? {
+        guard let destination, let lifted = response.value else { return nil }
+        let (chosen, options) = destination(url, lifted)
+        // The temporary URL itself means: leave the file where it is.
+        return chosen == url ? nil : OpenedDownload.Target(url: chosen, options: options)
+    }
+
+    /// What would make the last move fail is found before the first byte, if the body is what was asked for.
+    private func prepare(_ target: OpenedDownload.Target?) throws(CurlewError) -> [String] {
+        guard let target, response.head.status >= 200, response.head.status < 300 else { return [] }
+        let path = target.url.path(percentEncoded: false)
+        do throws(CurlewError) {
+            if !target.options.contains(.removePreviousFile), FileMove.exists(path) {
+                throw FileFailure.error(EEXIST, "moving the download to", path)
+            }
+            let parent = FileMove.parent(of: path)
+            if target.options.contains(.createIntermediateDirectories) {
+                return try DestinationDirectory.create(parent)
+            }
+            if !FileMove.exists(parent) { throw FileFailure.error(ENOENT, "moving the download to", path) }
+            return []
+        } catch {
+            throw OpenedDownload.moveFailed(error, from: target.url, to: target.url)
+        }
+    }
+
+    private func digests(
+        of file: DownloadFile,
+        upTo count: Int64
+    ) throws(CurlewError) -> [(expected: Checksum, digest: Digest)] {
+        var digests: [(expected: Checksum, digest: Digest)] = []
+        for checksum in checksums { digests.append((checksum, try Digest(checksum.algorithm))) }
+        if !digests.isEmpty, count > 0 {
+            try file.forEachPiece(in: 0..<count) { bytes, _ throws(CurlewError) in
+                for (_, digest) in digests { digest.update(bytes) }
+            }
+        }
+        return digests
+    }
+}

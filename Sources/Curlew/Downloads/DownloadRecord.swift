@@ -1,0 +1,65 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// What a download remembers from one exchange to the next, behind its lock.
+struct DownloadRecord: Sendable {
+    /// What the next try goes on with, and what `resumeData` is made of when there is none.
+    var part: ResumeData?
+    /// The exchange in flight, as far as it could be continued.
+    var growing: ResumeData?
+    /// The request as described, without what resuming adds.
+    var described: DescribedDownload?
+    /// The server gave nothing that could be used: the next try asks for the whole file, at once.
+    var asksAgain = false
+    /// `cancel(producingResumeData: true)`, or its closure form, came first.
+    var keepsPartOnCancel = false
+    var onResumeData: [@Sendable (Data?) -> Void] = []
+
+    // What was asked for.
+    var checksums: [Checksum] = []
+    var segments = 1
+    /// A checksum that is none, told when the request runs.
+    var flaw: CurlewError?
+
+    init(part: ResumeData? = nil) { self.part = part }
+}
+
+/// What must be the same for two exchanges to fetch the same file.
+struct DescribedDownload: Sendable {
+    let url: URL
+    let method: HTTPMethod
+    let headers: HTTPHeaders
+    /// A body, or a range of the user's own: such a response cannot be continued.
+    let isPlain: Bool
+
+    init?(_ request: URLRequest) {
+        guard let url = request.url else { return nil }
+        self.url = url
+        method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get
+        headers = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
+        let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
+        isPlain = method == .get && !hasBody && !headers.contains(name: "Range")
+    }
+
+    /// Whether it is the file that `part` is of. The query may differ: signed URLs get a new one each time,
+    /// and the validator decides in the end.
+    func isFile(of part: ResumeData) -> Bool {
+        isPlain && url.scheme == part.url.scheme && url.host() == part.url.host() && url.port == part.url.port
+            && url.path() == part.url.path()
+    }
+}
+
+extension ResumePlan {
+    /// One byte that is there already is asked for once more where the file may be complete: the server's
+    /// answer then is a part like any other, and not an error about a range that does not exist.
+    init(_ part: ResumeData) {
+        let mayBeComplete = part.expectedTotal.map { part.bytesWritten >= $0 } ?? true
+        self.init(
+            offset: mayBeComplete ? max(0, part.bytesWritten - 1) : part.bytesWritten,
+            have: part.bytesWritten,
+            validator: part.validator,
+            expectedTotal: part.expectedTotal
+        )
+    }
+}
