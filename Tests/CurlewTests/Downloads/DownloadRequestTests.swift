@@ -1,0 +1,237 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Downloads", .timeLimit(.minutes(1)))
+struct DownloadRequestTests {
+    let session = Session()
+
+    @Test("the file gets the server's bytes and its final name, and nothing else is left")
+    func plain() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        let url = try await request.file()
+        #expect(url == scratch.file("a"))
+        #expect(request.fileURL == url)
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+        #expect(request.resumeData == nil)
+        #expect(request.downloadProgress.fractionCompleted == 1)
+    }
+
+    @Test("an empty file is a file")
+    func empty() async throws {
+        let service = try FileService { $0.length = 0 }
+        let scratch = try ScratchDirectory()
+        let url = try await session.download(service.url, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url).isEmpty)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("a rejected response leaves a previous file alone and nothing behind", arguments: [404, 500])
+    func rejected(_ status: Int) async throws {
+        let service = try FileService { $0.statuses = [status] }
+        let scratch = try ScratchDirectory()
+        try Data("old".utf8).write(to: scratch.file("a"))
+        let request = session.download(service.url, to: destination(scratch.file("a"), .removePreviousFile))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .unacceptableStatus)
+        #expect(error?.responseCode == status)
+        #expect(error?.responseBody == Data("sorry".utf8))
+        #expect(scratch.file("a").text == "old")
+        #expect(scratch.names == ["a"])
+        #expect(request.fileURL == nil)
+        #expect(request.resumeData == nil)
+    }
+
+    @Test("handlers get whatever came, unless they asked for validation")
+    func unvalidated() async throws {
+        let service = try FileService { $0.statuses = [404] }
+        let scratch = try ScratchDirectory()
+        let response = await session.download(service.url, to: destination(scratch.file("a"))).response()
+        #expect(response.response?.statusCode == 404)
+        #expect(response.fileURL == scratch.file("a"))
+        #expect(scratch.file("a").text == "sorry")
+    }
+
+    @Test("validation sees the complete file before it is moved")
+    func validation() async throws {
+        let service = try FileService { $0.length = 1000 }
+        let scratch = try ScratchDirectory()
+        let seen = Lock<[Int?]>([])
+        let target = scratch.file("a")
+        let request = session.download(service.url, to: destination(target)).validate { _, _, file in
+            let size = file.flatMap { try? FileManager.default.attributesOfItem(atPath: $0.plainPath)[.size] as? Int }
+            seen.withLock { $0.append(size) }
+            let isMoved = FileManager.default.fileExists(atPath: target.plainPath)
+            return isMoved ? .success(()) : .failure(CurlewError(.validationFailed, phase: .validation))
+        }
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .validationFailed)
+        #expect(seen.withLock { $0 } == [1000])
+        #expect(scratch.names == [])
+    }
+
+    @Test("what is wrong with the destination shows before the body", arguments: [true, false])
+    func earlyFailure(exists: Bool) async throws {
+        let service = try FileService { $0.length = 1 << 30 }
+        let scratch = try ScratchDirectory()
+        if exists { try Data("old".utf8).write(to: scratch.file("x")) }
+        let target = exists ? scratch.file("x") : scratch.file("x/y")
+        let error = await #expect(throws: CurlewError.self) {
+            try await session.download(service.url, to: destination(target)).file()
+        }
+        #expect(error?.code == (exists ? .destinationExists : .destinationMissing))
+        #expect((error?.underlyingError as? CocoaError)?.code == (exists ? .fileWriteFileExists : .fileNoSuchFile))
+        #expect(scratch.names == (exists ? ["x"] : []))
+        #expect(service.server.bytesSent < 100 << 20)
+    }
+
+    @Test("directories are made where asked for, and taken back if nothing goes into them")
+    func directories() async throws {
+        let service = try FileService { $0.length = 10 }
+        let scratch = try ScratchDirectory()
+        let target = scratch.file("x/y/a")
+        let options: DownloadRequest.Options = .createIntermediateDirectories
+        await #expect(throws: CurlewError.self) {
+            try await session.download(service.url, to: destination(target, options))
+                .validate(contentType: ["text/html"]).file()
+        }
+        #expect(scratch.names == [])
+        _ = try await session.download(service.url, to: destination(target, options)).file()
+        #expect(try Data(contentsOf: target) == service.contents)
+    }
+
+    @Test("without a destination the file stays among the temporary ones")
+    func noDestination() async throws {
+        let service = try FileService { $0.length = 10 }
+        let url = try await session.download(service.url).file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(url.lastPathComponent.hasPrefix("Curlew_"))
+    }
+
+    @Test("the suggested name cannot leave its directory")
+    func suggested() async throws {
+        let service = try FileService {
+            $0.length = 10
+            $0.headers = ["Content-Disposition": "attachment; filename=\"../../evil.txt\""]
+        }
+        let scratch = try ScratchDirectory()
+        let to = DownloadRequest.suggestedDownloadDestination(in: scratch.url)
+        let url = try await session.download(service.url, to: to).file()
+        #expect(url.plainPath == scratch.file("evil.txt").plainPath)
+        #expect(scratch.names == ["evil.txt"])
+    }
+
+    @Test("plain cancelling leaves nothing behind, at any point", arguments: [0, 1, 50_000, 500_000, 1_000_000])
+    func cancel(_ after: Int64) async throws {
+        let service = try FileService { $0.sendRate = 20 << 20 }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        request.downloadProgress(queue: DispatchQueue(label: "progress")) { [weak request] progress in
+            if progress.completedUnitCount >= after { request?.cancel() }
+        }
+        if after == 0 { request.cancel() }
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .cancelled)
+        #expect(request.resumeData == nil)
+        #expect(scratch.names == [])
+    }
+
+    @Test("a response that is a redirect nobody follows is a file too")
+    func unfollowedRedirect() async throws {
+        let server = try TestServer()
+        server.route("/moved") { _ in
+            TestServer.Response.text("moved", status: 302).header("Location", "/elsewhere")
+        }
+        let scratch = try ScratchDirectory()
+        let url = try await session.download(server.url("/moved"), to: destination(scratch.file("a")))
+            .redirect(using: .doNotFollow).acceptingAnyStatus().file()
+        #expect(url.text == "moved")
+    }
+
+    @Test("checksums are computed while writing; a wrong one keeps the file from its place")
+    func checksums() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let right = try Digest.sha256(of: service.contents)
+        _ = try await session.download(service.url, to: destination(scratch.file("a"))).checksum(.sha256, right).file()
+
+        let wrong = String(right.reversed())
+        let request = session.download(service.url, to: destination(scratch.file("b")))
+            .checksum(.sha256, right).checksum(.sha256, wrong)
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .validationFailed)
+        #expect(error?.reason.contains(wrong) == true)
+        #expect(scratch.names == ["a"])
+
+        let malformed = session.download(service.url, to: destination(scratch.file("c"))).checksum(.md5, "abc")
+        let flaw = await #expect(throws: CurlewError.self) { try await malformed.file() }
+        #expect(flaw?.code == .requestCreationFailed)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("an error page with a checksum is still an error page")
+    func checksumOfErrorPage() async throws {
+        let service = try FileService { $0.statuses = [404] }
+        let request = session.download(service.url).checksum(.md5, "900150983cd24fb0d6963f7d28e17f72")
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .unacceptableStatus)
+    }
+
+    @Test("a full disk is told as one, and nothing is left")
+    func fullDisk() async throws {
+        let scratch = try ScratchDirectory()
+        // A file system of one megabyte; only root may make one.
+        guard mountSmallDisk(at: scratch.path) else { return }
+        defer { unmount(scratch.path) }
+        let service = try FileService { $0.length = 4 << 20 }
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .diskFull)
+        #expect(scratch.names == [])
+        #expect(request.resumeData == nil)
+        // The session goes on.
+        service.change { $0.length = 1000 }
+        _ = try await session.download(service.url, to: destination(scratch.file("a"))).file()
+    }
+
+    @Test("the destination's directory vanishes while downloading", arguments: [true, false])
+    func vanishingDirectory(isRecreated: Bool) async throws {
+        let service = try FileService { $0.sendRate = 5 << 20 }
+        let scratch = try ScratchDirectory()
+        let folder = scratch.file("folder")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let removed = Lock(false)
+        let target = folder.appending(path: "a")
+        let options: DownloadRequest.Options = isRecreated ? .createIntermediateDirectories : []
+        let request = session.download(service.url, to: destination(target, options))
+        request.downloadProgress(queue: DispatchQueue(label: "progress")) { _ in
+            let isFirst = removed.withLock { removed in
+                defer { removed = true }
+                return !removed
+            }
+            if isFirst { try? FileManager.default.removeItem(at: folder) }
+        }
+        if isRecreated {
+            #expect(try Data(contentsOf: await request.file()) == service.contents)
+        } else {
+            let error = await #expect(throws: CurlewError.self) { try await request.file() }
+            #expect(error?.code == .destinationMissing)
+            #expect(scratch.names == [])
+        }
+    }
+}
+
+/// Mounts a file system of a megabyte. False where this process may not.
+func mountSmallDisk(at path: String) -> Bool {
+    mount("curlew", path, "tmpfs", 0, "size=1m") == 0
+}
+
+func unmount(_ path: String) { umount2(path, 2) }
