@@ -161,4 +161,12 @@ struct ServerReadingTests {
         #expect(sent < 1_000_000)
         #expect(try client.response().body.count == 10_000_000)
     }
+
+    @Test func doesNotWaitForeverForAPeerThatStays() async throws {
+        let server = try TestServer()
+        let client = try WireClient(port: server.port)
+        #expect(try client.request("GET", "/bytes/1", headers: ["Connection: close"]).status == 200)
+        try await server.waitForOpenConnections(atMost: 0)
+        client.close()
+    }
 }

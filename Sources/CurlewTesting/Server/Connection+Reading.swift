@@ -41,12 +41,11 @@ extension Connection {
     }
 
     func drain(_ limit: Duration?, _ now: ContinuousClock.Instant) -> Need? {
-        if wakeTime == nil { wakeTime = now + (limit ?? .seconds(86_400)) }
-        let end = wakeTime ?? now
-        while now < end {
+        if let limit, wakeTime == nil { wakeTime = now + limit }
+        while wakeTime.map({ now < $0 }) ?? true {
             switch receive(65_536, into: { _ in }) {
             case .bytes: continue
-            case .nothing: return .readable
+            case .nothing: return wakeTime.map { .readableUntil($0) } ?? .readable
             case .end:
                 wakeTime = nil
                 return nil

@@ -7,6 +7,8 @@ final class Connection {
     /// What must happen before it can go on.
     enum Need {
         case readable
+        /// Bytes, or that time.
+        case readableUntil(ContinuousClock.Instant)
         case writable
         case time(ContinuousClock.Instant)
         /// A gate's opening; the peer's leaving ends it too.

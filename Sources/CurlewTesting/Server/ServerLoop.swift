@@ -113,6 +113,9 @@ final class ServerLoop {
         switch connection.run(now) {
         case nil: finish(connection)
         case .readable?: slots[slot].events = Int16(POLLIN)
+        case .readableUntil(let time)?:
+            slots[slot].events = Int16(POLLIN)
+            wakeTimes[connection.number] = time
         case .writable?: slots[slot].events = Int16(POLLOUT) | Self.peerLeft
         case .event?: slots[slot].events = Self.peerLeft
         case .time(let time)?:

@@ -125,6 +125,7 @@ extension TestServer {
     ///
     /// The latest route that fits wins, so a test may replace a standard one. The closure gets the request
     /// with its whole body; it runs on the server's thread and must not block. What it throws becomes a 500.
+    /// A closure that needs the server captures it `unowned` or `weak`: the server keeps its routes until it stops.
     public func route(
         _ pattern: String,
         methods: [HTTPMethod]? = nil,

@@ -1,0 +1,140 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("Cassettes", .timeLimit(.minutes(1)))
+struct CassetteTests {
+    @Test func replaysWhatItRecordedThroughAFile() async throws {
+        let binary = Data([0xFF, 0x00, 0x80])
+        let mock = MockTransport()
+        mock.enqueue(
+            .text("one").changed { $0.trailers = ["T": "v"] },
+            .data(binary, status: 404),
+            .failing(CurlewError(.connectFailed, phase: .connect, reason: "no way")),
+            .text("cut").failing(with: CurlewError(.truncated, phase: .receive))
+        )
+        let recorder = RecordingTransport(mock)
+        for path in ["/a", "/b", "/c", "/d"] {
+            _ = await recorder.result(
+                of: .test(path, method: .post, body: .data(Data("x".utf8))), sink: RecordingSink())
+        }
+        let file = FileManager.default.temporaryDirectory.appending(path: "cassette-\(UUID().uuidString).json")
+        defer { try? FileManager.default.removeItem(at: file) }
+        try recorder.save(to: file)
+        let replay = try ReplayTransport(file: file)
+        #expect(try Cassette(file: file) == recorder.cassette)
+
+        // The order among different requests does not matter.
+        let (cut, second, first, failed) = (RecordingSink(), RecordingSink(), RecordingSink(), RecordingSink())
+        #expect(await replay.result(of: .test("/d", method: .post), sink: cut).error?.code == .truncated)
+        #expect(cut.taken == "cut")
+        #expect(try await replay.perform(.test("/b", method: .post), sink: second).head.status == 404)
+        let outcome = try await replay.perform(.test("/a", method: .post), sink: first)
+        #expect(first.taken == "one")
+        #expect(outcome.trailers["T"] == "v")
+        #expect(outcome.head.headers["Content-Type"] == "text/plain; charset=utf-8")
+        let error = await replay.result(of: .test("/c", method: .post), sink: failed).error
+        #expect(error?.code == .connectFailed && error?.phase == .connect && error?.reason == "no way")
+        #expect(failed.events == [.started])
+        #expect(replay.unusedExchanges.isEmpty)
+        #expect(await replay.result(of: .test("/a", method: .post), sink: RecordingSink()).error?.code == .unsupported)
+    }
+
+    @Test func writesNoSecret() async throws {
+        let mock = MockTransport { _ in
+            .json(["token": "s3cret", "name": "Ada"])
+                .header("Set-Cookie", "sid=s3cret; Path=/; HttpOnly")
+                .header("Location", "https://u:s3cret@x.test/?code=s3cret#access_token=s3cret&a=b")
+        }
+        let recorder = RecordingTransport(mock)
+        var request = TransferRequest.test(
+            "/login?api_key=s3cret&page=2",
+            method: .post,
+            body: .data(Data("user=ada&password=s3cret".utf8))
+        )
+        request.url = try #require(URL(string: "http://ada:s3cret@mock.test/login?api%5Fkey=s3cret&page=2"))
+        request.headers = [
+            "Authorization": "Bearer s3cret", "Cookie": "sid=s3cret; theme=s3cret",
+            "Content-Type": "application/x-www-form-urlencoded",
+        ]
+        let sink = RecordingSink()
+        _ = try await recorder.perform(request, sink: sink)
+        // What is passed on is whole.
+        #expect(mock.requests.first?.bodyText == "user=ada&password=s3cret")
+        #expect(sink.taken.contains("s3cret"))
+
+        let text = String(decoding: try JSONEncoder().encode(recorder.cassette), as: UTF8.self)
+        #expect(!text.contains("s3cret"), "\(text)")
+        let exchange = try #require(recorder.cassette.exchanges.first)
+        #expect(exchange.request.url == "http://mock.test/login?api%5Fkey=<redacted>&page=2")
+        #expect(exchange.request.body == .text("user=ada&password=<redacted>"))
+        #expect(exchange.response?.body == .text("{\"name\":\"Ada\",\"token\":\"<redacted>\"}"))
+        let fields = HTTPHeaders(
+            received: (exchange.response?.headers ?? []).map { HTTPHeader(name: $0.name, value: $0.value) })
+        #expect(fields["Set-Cookie"] == "sid=<redacted>; Path=/; HttpOnly")
+        #expect(fields["Location"] == "https://x.test/?code=<redacted>#access_token=<redacted>&a=b")
+
+        // A request with another secret finds it.
+        request.url = try #require(URL(string: "http://eve:other@mock.test/login?api%5Fkey=other&page=2"))
+        let replay = ReplayTransport(recorder.cassette, matching: .methodURLAndBody)
+        request.body = .data(Data("user=ada&password=other".utf8))
+        #expect(try await replay.perform(request, sink: RecordingSink()).head.status == 200)
+    }
+
+    @Test func usesEqualRequestsInOrderOrForEver() async throws {
+        let cassette = Cassette(
+            exchanges: ["1", "2"].map {
+                Cassette.Exchange(
+                    request: Cassette.Request(method: "GET", url: "http://old.test:1/a?b=c"),
+                    response: Cassette.Response(status: 200, body: .text($0))
+                )
+            }
+        )
+        func text(_ replay: ReplayTransport) async throws -> String {
+            let sink = RecordingSink()
+            _ = try await replay.perform(.test("/a?b=c"), sink: sink)
+            return sink.taken
+        }
+        let once = ReplayTransport(cassette, matching: .methodAndTarget)
+        #expect(try await text(once) == "1")
+        #expect(try await text(once) == "2")
+        let endless = ReplayTransport(cassette, matching: .methodAndTarget, isEndless: true)
+        for _ in 0..<3 { #expect(try await text(endless) == "1") }
+        let strict = ReplayTransport(cassette)
+        #expect(await strict.result(of: .test("/a?b=c"), sink: RecordingSink()).error?.code == .unsupported)
+    }
+
+    @Test func recordsWhatTheSinkTookAndThePulledBody() async throws {
+        let recorder = RecordingTransport(MockTransport { _ in .chunks(["ab", "cd"].map { Data($0.utf8) }) })
+        let sink = RecordingSink([.proceed, .pause, .proceed])
+        let body = PiecewiseBody(["x", nil, "yz"])
+        async let outcome = recorder.perform(.test(method: .put, body: .stream(body)), sink: sink)
+        try await eventually { sink.events.last == .body("ab") }
+        sink.control?.resumeReceiving()
+        _ = try await outcome
+        let exchange = try #require(recorder.cassette.exchanges.first)
+        #expect(exchange.request.body == .text("xyz"))
+        #expect(exchange.response?.body == .text("abcd"))
+        #expect(body.isClosed)
+    }
+
+    @Test func skipsWhatIsTooLarge() async throws {
+        let recorder = RecordingTransport(MockTransport { _ in .text("abcdef") }, bodyLimit: 5)
+        let sink = RecordingSink()
+        _ = try await recorder.perform(.test(), sink: sink)
+        #expect(sink.taken == "abcdef")
+        #expect(recorder.cassette.exchanges.isEmpty)
+        #expect(recorder.skippedCount == 1)
+    }
+
+    @Test func doesNotRecordACancelledExchange() async throws {
+        let mock = MockTransport { _ in .hanging }
+        let recorder = RecordingTransport(mock)
+        let task = Task { await recorder.result(of: .test(), sink: RecordingSink()) }
+        try await mock.waitForRequests(count: 1)
+        task.cancel()
+        #expect(await task.value.error?.code == .cancelled)
+        #expect(recorder.cassette.exchanges.isEmpty)
+    }
+}
