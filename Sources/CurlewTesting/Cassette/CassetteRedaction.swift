@@ -1,5 +1,5 @@
 internal import CurlewCore
-public import Foundation
+internal import Foundation
 
 /// What must not get into a cassette. The names are compared without regard to case.
 ///
