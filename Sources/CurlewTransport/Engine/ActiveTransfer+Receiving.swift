@@ -55,6 +55,8 @@ extension ActiveTransfer {
         deferredHead = nil
         self.head = head
         reportSmallBody()
+        expectBody(of: head)
+        responseMayBeComplete(book)
         if head.status >= 300, upload?.hasEnded == false {
             // libcurl stops by itself unless the connection ends anyway; then `fill` ends the body. A
             // source that has nothing now would keep both waiting.
@@ -92,6 +94,7 @@ extension ActiveTransfer {
         switch sink.didReceive(body: chunk) {
         case .proceed:
             deliveredBody += Int64(chunk.count)
+            responseMayBeComplete(book)
             return .taken
         case .pause:
             pauses.sinkPaused = true
@@ -100,6 +103,12 @@ extension ActiveTransfer {
             failure = error
             return .refused
         }
+    }
+
+    private func responseMayBeComplete(_ book: TransferBook) {
+        guard expectedBody != nil, hasWholeBody, upload?.hasEnded == false else { return }
+        clocks.responseCompleted()
+        book.clockChanged(self)
     }
 
     private func pause(_ book: TransferBook) -> BodyAnswer {

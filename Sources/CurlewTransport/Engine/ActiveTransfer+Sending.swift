@@ -17,14 +17,14 @@ extension ActiveTransfer {
             keepsDeliveredResponse = true
             return false
         }
-        sends += 1
-        if sends > 1, !plan.mayBeResent, !wasAskedToSendAgain {
+        if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain {
             // The connection broke after the server may have read it.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
             failure?.isSafeToRetry = false
             return false
         }
         if plan.isTLS, !book.trusts(self) { return false }
+        sends += 1
         if upload == nil {
             clocks.requestSent(at: book.now)
         } else {

@@ -50,6 +50,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var isUploadMoot = false
     /// libcurl was about to send again what must not be: the response that was delivered is the result.
     var keepsDeliveredResponse = false
+    /// Bytes of the response's body where the head tells, and they arrive as they are.
+    private(set) var expectedBody: Int64?
     var deliveredBody: Int64 = 0
     /// How often libcurl was about to send.
     var sends = 0
@@ -87,6 +89,15 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var hasEnded: Bool {
         if case .ended = stage { true } else { false }
     }
+
+    /// Notes how much is to come; only of interest while a body still goes out.
+    func expectBody(of head: ResponseHead) {
+        guard upload?.hasEnded == false, head.headers["Content-Encoding"] == nil else { return }
+        expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
+    }
+
+    /// Every byte of the response is here, whatever becomes of the rest of the request.
+    var hasWholeBody: Bool { expectedBody == deliveredBody && head != nil }
 
     /// A small body's bytes, where they lie.
     private let fieldBytes: NSData?

@@ -25,6 +25,7 @@ final class TransferBook: @unchecked Sendable {
     private var live: [ActiveTransfer] = []
     private var deadlines = DeadlineHeap<ActiveTransfer>()
     private var ended: [ActiveTransfer] = []
+    private var handlesInUse = 0
     private var statistics = TransportStatistics()
 
     /// Each idle handle keeps about 20 KiB.
@@ -74,6 +75,7 @@ final class TransferBook: @unchecked Sendable {
         transfer.upload?.open(waker: transfer)
         easy.transfer = transfer
         transfer.stage = .running(easy)
+        handlesInUse += 1
         transfer.clocks.queued(at: now)
         clockChanged(transfer)
         let added = multi.add(easy)
@@ -89,6 +91,7 @@ final class TransferBook: @unchecked Sendable {
         if let easy = transfer.easy {
             if easy.multi >= 0 { multis[easy.multi].remove(easy) }
             easy.transfer = nil
+            handlesInUse -= 1
             transfer.upload?.close()
             recycle(easy, transfer.plan)
         }
@@ -198,7 +201,11 @@ final class TransferBook: @unchecked Sendable {
         while let transfer = deadlines.due(at: now) {
             let next = transfer.clocks.next
             if next.at <= now {
-                fail(transfer, transfer.timeout(next.code))
+                if next.code == .idleTimedOut, transfer.hasWholeBody, let easy = transfer.easy {
+                    succeed(transfer, easy)
+                } else {
+                    fail(transfer, transfer.timeout(next.code))
+                }
             } else {
                 deadlines.set(transfer, to: next.at)
             }
@@ -321,23 +328,26 @@ extension TransferBook: LoopClient {
     private func finish(_ transfer: ActiveTransfer, _ easy: CurlEasy, _ result: CURLcode) {
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if result == CURLE_OK, transfer.failure == nil { _ = transfer.deliverDeferredHead(self) }
-        if result == CURLE_OK, transfer.failure == nil, let head = transfer.head {
-            let outcome = TransferOutcome(
-                head: head,
-                trailers: HTTPHeaders(received: transfer.collector.trailers),
-                metrics: transfer.metrics(of: easy)
-            )
-            return end(transfer, .success(outcome))
-        }
+        if result == CURLE_OK, transfer.failure == nil, transfer.head != nil { return succeed(transfer, easy) }
         if result == CURLE_OK, transfer.failure == nil {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
         fail(transfer, transfer.failure(for: result, easy))
     }
 
+    private func succeed(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
+        guard let head = transfer.head else { return }
+        let outcome = TransferOutcome(
+            head: head,
+            trailers: HTTPHeaders(received: transfer.collector.trailers),
+            metrics: transfer.metrics(of: easy)
+        )
+        end(transfer, .success(outcome))
+    }
+
     private func publish() {
         statistics.liveTransfers = live.count
-        statistics.easyHandlesInUse = live.count
+        statistics.easyHandlesInUse = handlesInUse
         statistics.easyHandlesIdle = idleHandles.count
         statistics.openSockets = poller.ownedCount
         statistics.connectionsMade = poller.openedCount

@@ -17,7 +17,7 @@ struct TransferClocks {
     private let queue: UInt64?
     private let connect: UInt64?
     private let firstByte: UInt64?
-    private let idle: UInt64?
+    private var idle: UInt64?
     private let total: UInt64?
 
     private(set) var stretch = Stretch.queue
@@ -58,6 +58,12 @@ struct TransferClocks {
     }
 
     mutating func byteMoved(at now: LoopInstant) { lastByte = now }
+
+    /// The whole response is here while the body is still going out: a server that takes no more of it
+    /// will not (HTTP/2 without a window), so the patience is short.
+    mutating func responseCompleted() { idle = min(idle ?? .max, Self.patience) }
+
+    private static let patience: UInt64 = 1_000_000_000
 
     mutating func held(at now: LoopInstant) {
         if !heldSince.isSet { heldSince = now }

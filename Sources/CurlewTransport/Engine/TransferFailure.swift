@@ -63,10 +63,10 @@ extension ActiveTransfer {
     /// Whether a failure came after the response was complete: it was the rest of a refused body that
     /// could not be sent, or a repetition that was stopped.
     func hasWholeResponse(despite result: CURLcode) -> Bool {
-        guard let head, failure == nil else { return false }
+        guard head != nil, failure == nil else { return false }
         if keepsDeliveredResponse { return true }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
-        return head.headers["Content-Length"].flatMap { Int64($0) } == deliveredBody
+        return hasWholeBody
     }
 
     /// An option that libcurl did not take.

@@ -1,0 +1,146 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Protocols", .enabled(if: RealServers.areUp), .timeLimit(.minutes(1)))
+struct ProtocolTests {
+    @Test func http2IsNegotiatedAndSharedByAll() async throws {
+        try await withSecureTransport { transport in
+            let url = try RealServers.url("NGINX_TLS", "/small")
+            try await withThrowingTaskGroup(of: HTTPVersion.self) { group in
+                for _ in 0..<64 { group.addTask { try await transport.fetch(request(url)).outcome.head.version } }
+                for try await version in group { #expect(version == .http2) }
+            }
+            #expect(transport.statistics.connectionsMade == 1)
+        }
+    }
+
+    @Test func http1OnlyWhereAskedOrWhereAlone() async throws {
+        try await withSecureTransport({ $0.httpVersion = .http1_1 }) { transport in
+            let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(answer.outcome.head.version == .http1_1)
+        }
+        try await withSecureTransport { transport in
+            let answer = try await transport.fetch(
+                request(try RealServers.url("NGINX_TLS", "/small")) { $0.options.multiplexes = false })
+            #expect(answer.outcome.head.version == .http1_1)
+        }
+    }
+
+    @Test func priorKnowledgeWithoutTLS() async throws {
+        try await withSecureTransport({ $0.httpVersion = .http2PriorKnowledge }) { transport in
+            let answer = try await transport.fetch(request(try RealServers.url("NGHTTPD", "/small.txt")))
+            #expect(answer.outcome.head.version == .http2)
+            #expect(answer.outcome.metrics.httpVersion == .http2)
+        }
+    }
+
+    @Test func uploadsAndCancellationOverHTTP2() async throws {
+        try await withSecureTransport { transport in
+            let url = try RealServers.url("NGINX_TLS", "/sink")
+            let answer = try await transport.fetch(request(url, method: .post, body: .data(Data(count: 3_000_000))))
+            #expect(answer.text == "taken\n")
+            let slow = try RealServers.url("NGINX_TLS", "/slow.txt")
+            let sink = CollectingSink()
+            let task = Task { await transport.failure(request(slow), sink) }
+            while sink.head == nil { try await Task.sleep(for: .milliseconds(2)) }
+            task.cancel()
+            #expect(await task.value.code == .cancelled)
+            // The connection survives a cancelled stream.
+            _ = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(transport.statistics.connectionsMade == 1)
+        }
+    }
+
+    @Test func http3IsTypedUnsupportedWhereMissing() async throws {
+        guard !Capabilities.current.features.contains("HTTP3") else { return }
+        try await withSecureTransport({ $0.httpVersion = .http3 }) { transport in
+            let error = await transport.failure(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(error.code == .unsupported)
+            #expect(error.reason.contains("HTTP/3"))
+        }
+    }
+
+    @Test func unixSockets() async throws {
+        let path = try RealServers.file("NGINX_UNIX_SOCKET").path(percentEncoded: false)
+        try await withSecureTransport({ $0.unixSocketPath = path }) { transport in
+            let answer = try await transport.fetch(request(URL(string: "http://any.host/small")!))
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func namesAreOverridden() async throws {
+        let port = try #require(try RealServers.url("NGINX").port)
+        for key in ["curlew.test", "curlew.test:\(port)"] {
+            try await withSecureTransport({ $0.dns.overrides = [key: ["127.0.0.1"]] }) { transport in
+                let answer = try await transport.fetch(request(URL(string: "http://curlew.test:\(port)/small")!))
+                #expect(answer.status == 200)
+            }
+        }
+    }
+
+    @Test func connectToKeepsTheName() async throws {
+        let port = try #require(try RealServers.url("NGINX_TLS").port)
+        try await withSecureTransport({ $0.tls.connectTo = ["localhost:1": "127.0.0.1:\(port)"] }) { transport in
+            let answer = try await transport.fetch(request(URL(string: "https://localhost:1/small")!))
+            #expect(answer.status == 200)
+        }
+    }
+
+    @Test func proxies() async throws {
+        let info = "/info"
+        try await withSecureTransport({ $0.proxy = .url(try RealServers.url("PROXY")) }) { transport in
+            let plain = try await transport.fetch(request(try RealServers.url("NGINX", info)))
+            #expect(!plain.text.contains("via=direct"))
+            let tunnelled = try await transport.fetch(request(try RealServers.url("NGINX_TLS", info)))
+            #expect(tunnelled.status == 200)
+        }
+        let (user, password) = (RealServers.addresses["PROXY_USER"], RealServers.addresses["PROXY_PASSWORD"])
+        try await withSecureTransport({
+            $0.proxy = .url(try RealServers.url("PROXY_WITH_PASSWORD"), username: user, password: password)
+        }) { transport in
+            for server in ["NGINX", "NGINX_TLS"] {
+                let answer = try await transport.fetch(request(try RealServers.url(server, info)))
+                #expect(answer.status == 200, "\(server)")
+            }
+        }
+        try await withSecureTransport({ $0.proxy = .url(try RealServers.url("PROXY_WITH_PASSWORD")) }) { transport in
+            let error = await transport.failure(request(try RealServers.url("NGINX_TLS", info), method: .post))
+            #expect(error.code == .proxyFailed, "\(error)")
+            #expect(error.responseCode == 407)
+            #expect(error.isSafeToRetry)
+        }
+        let (socksUser, socksPassword) = (RealServers.addresses["SOCKS_USER"], RealServers.addresses["SOCKS_PASSWORD"])
+        for (name, user, password) in [("SOCKS", nil, nil), ("SOCKS_WITH_PASSWORD", socksUser, socksPassword)] {
+            try await withSecureTransport({
+                $0.proxy = .url(try RealServers.url(name), username: user, password: password)
+            }) {
+                let answer = try await $0.fetch(request(try RealServers.url("NGINX_TLS", info)))
+                #expect(answer.status == 200)
+            }
+        }
+        try await withSecureTransport({
+            $0.proxy = .url(try RealServers.url("CLOSED"), exclusions: ["localhost", "127.0.0.1"])
+        }) { transport in
+            let answer = try await transport.fetch(request(try RealServers.url("NGINX", info)))
+            #expect(answer.text.contains("via=direct"))
+        }
+        try await withSecureTransport({ $0.proxy = .url(try RealServers.url("CLOSED")) }) { transport in
+            let error = await transport.failure(request(try RealServers.url("NGINX", info)))
+            #expect(error.code == .connectFailed || error.code == .proxyFailed)
+        }
+    }
+
+    @Test func aConnectionThatTheServerClosedWhileIdleIsReplaced() async throws {
+        try await withSecureTransport { transport in
+            let url = try RealServers.url("NGINX_IDLE", "/small")
+            for _ in 0..<3 {
+                _ = try await transport.fetch(request(url, method: .post))
+                try await Task.sleep(for: .milliseconds(400))
+            }
+            #expect(transport.statistics.connectionsMade == 3)
+        }
+    }
+}

@@ -1,0 +1,190 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("TLS", .enabled(if: RealServers.areUp), .timeLimit(.minutes(1)))
+struct TLSTests {
+    @Test(arguments: [
+        ("NGINX_EXPIRED", CurlewError.Code.certificateExpired), ("NGINX_NOT_YET_VALID", .certificateExpired),
+        ("NGINX_WRONG_HOST", .certificateHostMismatch), ("NGINX_UNKNOWN_CA", .certificateUntrusted),
+        ("NGINX_SELF_SIGNED", .certificateUntrusted), ("NGINX_TLS10", .tlsFailed),
+        ("NGINX_INCOMPLETE_CHAIN", .certificateUntrusted),
+    ])
+    func failuresAreDistinct(_ server: String, _ code: CurlewError.Code) async throws {
+        try await withSecureTransport { transport in
+            let error = await transport.failure(request(try RealServers.url(server, "/small"), method: .post))
+            #expect(error.code == code, "\(error)")
+            #expect(error.phase == .tls)
+            #expect(error.isTLS)
+            #expect(error.isSafeToRetry)
+            #expect(error.native != nil)
+        }
+    }
+
+    @Test func notYetValidIsSaidInWords() async throws {
+        try await withSecureTransport { transport in
+            let error = await transport.failure(request(try RealServers.url("NGINX_NOT_YET_VALID")))
+            #expect(error.reason.contains("not yet valid"))
+        }
+    }
+
+    @Test func revokedByAList() async throws {
+        try await withSecureTransport({ $0.tls.certificateRevocationList = try RealServers.file("CRL_FILE") }) {
+            transport in
+            let error = await transport.failure(request(try RealServers.url("NGINX_REVOKED")))
+            #expect(error.code == .certificateRevoked, "\(error)")
+            let good = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(good.status == 200)
+        }
+    }
+
+    @Test func rootsFromFileBytesAndDirectory() async throws {
+        let file = try RealServers.file("CA_FILE")
+        let pem = try Data(contentsOf: file)
+        for roots in [TrustRoots.file(file), .pem(pem)] {
+            try await withSecureTransport({ $0.tls.trustRoots = roots }) { transport in
+                let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+                #expect(answer.status == 200)
+                #expect(answer.outcome.metrics.tlsVersion == "TLSv1.3")
+                #expect(answer.outcome.metrics.tlsCipher?.hasPrefix("TLS_") == true)
+                #expect(answer.outcome.metrics.tlsEstablished != nil)
+            }
+        }
+        try await withSecureTransport({ $0.tls.trustRoots = .system }) { transport in
+            let error = await transport.failure(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(error.code == .certificateUntrusted)
+        }
+    }
+
+    @Test func verificationCanBeLoosened() async throws {
+        try await withSecureTransport({ $0.tls.certificateVerification = .none }) { transport in
+            for server in ["NGINX_EXPIRED", "NGINX_SELF_SIGNED", "NGINX_WRONG_HOST"] {
+                let answer = try await transport.fetch(request(try RealServers.url(server, "/small")))
+                #expect(answer.status == 200)
+            }
+        }
+        try await withSecureTransport({ $0.tls.certificateVerification = .noHostnameVerification }) { transport in
+            let answer = try await transport.fetch(request(try RealServers.url("NGINX_WRONG_HOST", "/small")))
+            #expect(answer.status == 200)
+            let error = await transport.failure(request(try RealServers.url("NGINX_SELF_SIGNED")))
+            #expect(error.code == .certificateUntrusted)
+        }
+    }
+
+    @Test func clientCertificates() async throws {
+        let certificate = try RealServers.file("CLIENT_CERTIFICATE")
+        let key = try RealServers.file("CLIENT_KEY")
+        let identities: [ClientIdentity] = [
+            .files(certificate: certificate, key: key),
+            .pem(certificate: try Data(contentsOf: certificate), key: try Data(contentsOf: key)),
+        ]
+        for identity in identities {
+            try await withSecureTransport({ $0.tls.clientIdentity = identity }) { transport in
+                for server in [
+                    "NGINX_CLIENT_CERTIFICATE", "TLS12_CLIENT_CERTIFICATE_REQUIRED",
+                    "TLS13_CLIENT_CERTIFICATE_REQUIRED",
+                ] {
+                    let answer = try await transport.fetch(request(try RealServers.url(server, "/small")))
+                    #expect(answer.status == 200, "\(server)")
+                }
+            }
+        }
+        try await withSecureTransport { transport in
+            let error = await transport.failure(
+                request(try RealServers.url("TLS13_CLIENT_CERTIFICATE_REQUIRED", "/small")))
+            #expect(error.code == .clientCertificateRequired, "\(error)")
+            // TLS 1.2 has no alert for it: the server says that the handshake failed.
+            let older = await transport.failure(
+                request(try RealServers.url("TLS12_CLIENT_CERTIFICATE_REQUIRED", "/small")))
+            #expect(older.code == .tlsFailed || older.code == .clientCertificateRequired)
+        }
+    }
+
+    @Test func versionsAreBounded() async throws {
+        try await withSecureTransport({ $0.tls.maximumVersion = .v1_2 }) { transport in
+            let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(answer.outcome.metrics.tlsVersion == "TLSv1.2")
+            let error = await transport.failure(request(try RealServers.url("NGINX_TLS13", "/small")))
+            #expect(error.code == .tlsFailed)
+        }
+    }
+
+    @Test func pinsDecide() async throws {
+        try await withSecureTransport({
+            $0.tls.publicKeyPins = ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+        }) {
+            let error = await $0.failure(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(error.code == .certificateUntrusted)
+            #expect(error.native?.number == 90)
+        }
+    }
+
+    @Test func sessionsAreResumed() async throws {
+        try await withSecureTransport { transport in
+            var bodies: [String] = []
+            for _ in 0..<3 {
+                bodies.append(
+                    try await transport.fetch(
+                        request(try RealServers.url("NGINX_TLS_HTTP1", "/info"), headers: ["Connection": "close"])
+                    ).text)
+            }
+            #expect(bodies[0].contains("session=."))
+            #expect(bodies[2].contains("session=r"))
+        }
+    }
+
+    @Test func theKeyLogIsWritten() async throws {
+        let log = FileManager.default.temporaryDirectory.appending(path: "keys-\(UUID())")
+        defer { try? FileManager.default.removeItem(at: log) }
+        try await withSecureTransport({ $0.tls.keyLogFile = log }) { transport in
+            _ = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+        }
+        #expect(try String(contentsOf: log, encoding: .utf8).contains("CLIENT_TRAFFIC_SECRET_0"))
+    }
+
+    private final class Evaluator: TrustEvaluation {
+        struct Refused: Error {}
+        let seen = Lock<[ServerTrust]>([])
+        let refuses: Bool
+
+        init(refuses: Bool) { self.refuses = refuses }
+
+        func evaluate(_ trust: ServerTrust) throws {
+            seen.withLock { $0.append(trust) }
+            if refuses { throw Refused() }
+        }
+    }
+
+    @Test func anEvaluatorJudgesEachConnectionOnceBeforeAByteIsSent() async throws {
+        let kind = Evaluator(refuses: false)
+        try await withSecureTransport({ $0.trustEvaluation = kind }) { transport in
+            for _ in 0..<3 { _ = try await transport.fetch(request(try RealServers.url("NGINX_TLS_HTTP1", "/small"))) }
+            let seen = kind.seen.withLock { $0 }
+            #expect(seen.count == 1)
+            #expect(seen.first?.host == "localhost")
+            #expect((seen.first?.certificateChain.count ?? 0) >= 1)
+            #expect(seen.first?.verifyResult == 0)
+        }
+        let strict = Evaluator(refuses: true)
+        try await withSecureTransport({ $0.trustEvaluation = strict }) { transport in
+            for _ in 0..<2 {
+                let error = await transport.failure(
+                    request(try RealServers.url("NGINX_TLS_HTTP1", "/small"), method: .post))
+                #expect(error.code == .certificateUntrusted)
+                #expect(error.underlying is Evaluator.Refused)
+                #expect(error.isSafeToRetry)
+            }
+        }
+        // Its own verdict instead of libcurl's.
+        let own = Evaluator(refuses: false)
+        try await withSecureTransport({
+            $0.trustEvaluation = own
+            $0.tls.certificateVerification = .none
+        }) { transport in
+            _ = try await transport.fetch(request(try RealServers.url("NGINX_SELF_SIGNED", "/small")))
+            #expect(own.seen.withLock { $0.first?.verifyResult } == 18)
+        }
+    }
+}
