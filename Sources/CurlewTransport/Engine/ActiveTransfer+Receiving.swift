@@ -22,7 +22,12 @@ extension ActiveTransfer {
             clocks.receivingStarted(at: book.now)
             sink.didReceive(informational: head)
             // After a 1xx the wait for the real response goes on.
-            if upload?.hasEnded ?? true { clocks.requestSent(at: book.now) }
+            if upload?.hasEnded ?? true {
+                clocks.requestSent(at: book.now)
+            } else {
+                clocks.sendingStarted(at: book.now)
+            }
+            book.clockChanged(self)
             return true
         case .malformed(let reason):
             failure = makeError(.protocolViolation, reason)

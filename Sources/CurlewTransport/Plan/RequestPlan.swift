@@ -211,10 +211,18 @@ struct RequestPlan: Equatable, Sendable {
             case .never: false
             case .automatic: length.map { $0 > Self.expectThreshold } ?? true
             }
-        let isLibcurlsRule = length.map { $0 > Self.expectThreshold } ?? true
-        if sendsExpect == isLibcurlsRule { return }
-        // An empty value switches libcurl's own rule off.
-        headerLines.append(sendsExpect ? "Expect: 100-continue" : "Expect:")
-        addsExpectItself = sendsExpect
+        // libcurl asks for every upload that is large or of unknown length, old versions for all; what it
+        // added itself it can also leave out when it is refused.
+        guard case .upload = body else {
+            if sendsExpect { addExpect() }
+            return
+        }
+        let isLarge = length.map { $0 > Self.expectThreshold } ?? true
+        if !sendsExpect { headerLines.append("Expect:") } else if !isLarge { addExpect() }
+    }
+
+    private mutating func addExpect() {
+        headerLines.append("Expect: 100-continue")
+        addsExpectItself = true
     }
 }

@@ -1,0 +1,84 @@
+import CurlewCore
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Head collector")
+struct HeadCollectorTests {
+    private func feed(_ lines: [String]) -> (events: [HeadCollector.Event], collector: HeadCollector) {
+        var collector = HeadCollector()
+        var texts = TextCache()
+        let events = lines.map { line in
+            var line = line
+            return line.withUTF8 { collector.take(UnsafeRawBufferPointer($0), &texts) }
+        }
+        return (events, collector)
+    }
+
+    private func head(_ lines: [String]) -> ResponseHead? {
+        for event in feed(lines).events.reversed() { if case .head(let head) = event { return head } }
+        return nil
+    }
+
+    @Test func statusLines() {
+        let cases: [(String, Int, String, HTTPVersion)] = [
+            ("HTTP/1.1 200 OK", 200, "OK", .http1_1), ("HTTP/1.0 404 Not Found", 404, "Not Found", .http1_0),
+            ("HTTP/2 204 ", 204, "", .http2), ("HTTP/3 200", 200, "", .http3), ("HTTP/1.1 299", 299, "", .http1_1),
+            ("HTTP/1.1  200  two", 200, " two", .http1_1),
+        ]
+        for (line, status, reason, version) in cases {
+            let head = head([line + "\r\n", "\r\n"])
+            #expect(head == ResponseHead(status: status, reason: reason, version: version))
+        }
+    }
+
+    @Test(arguments: ["garbage", "HTTP/1.1", "HTTP/1.1 abc", "HTTP/1.1 20", "HTTP/1.1 2000", "HTTP/1.1 099 x"])
+    func badStatusLines(_ line: String) {
+        guard case .malformed = feed([line + "\r\n"]).events[0] else {
+            Issue.record("accepted \(line)")
+            return
+        }
+    }
+
+    @Test func fields() {
+        let head = head([
+            "HTTP/1.1 200 OK\r\n", "A: 1\r\n", "a:  2 \r\n", "Folded: one\r\n", "  two\r\n", "no colon\r\n",
+            ": no name\r\n",
+            "Empty:\r\n", "Date: Sun, 06 Nov 1994 08:49:37 GMT\n", "\r\n",
+        ])
+        #expect(
+            head?.headers.map(\.description) == [
+                "A: 1", "a: 2", "Folded: one two", "Empty: ", "Date: Sun, 06 Nov 1994 08:49:37 GMT",
+            ])
+    }
+
+    @Test func informationalThenFinalThenTrailers() {
+        let (events, collector) = feed([
+            "HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n", "X-Sum: 1\r\n", "\r\n",
+        ])
+        if case .informational(let head) = events[1] { #expect(head.status == 100) } else { Issue.record("no 100") }
+        if case .head(let head) = events[3] { #expect(head.status == 200) } else { Issue.record("no 200") }
+        #expect(collector.trailers == [HTTPHeader(name: "X-Sum", value: "1")])
+        #expect(collector.lastStatus == 200)
+    }
+
+    @Test func aSecondResponseStartsAfresh() {
+        let (events, collector) = feed([
+            "HTTP/1.1 401 No\r\n", "A: 1\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "B: 2\r\n", "\r\n",
+        ])
+        guard case .head(let head) = events[5] else { return #expect(Bool(false)) }
+        #expect(head.headers.map(\.name) == ["B"])
+        #expect(collector.size == 17 + 6 + 2)
+    }
+
+    @Test func theCacheGivesEqualTextWhateverCollides() {
+        var texts = TextCache()
+        for round in 0..<3 {
+            for number in 0..<2000 {
+                var text = "some longer text \(number % 700) to be cached"
+                let got = text.withUTF8 { texts.string(UnsafeRawBufferPointer($0)) }
+                #expect(got == text, "round \(round)")
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+import CurlewCore
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Transfer clocks")
+struct TransferClocksTests {
+    private func at(_ seconds: UInt64) -> LoopInstant { LoopInstant(nanoseconds: (1000 + seconds) * 1_000_000_000) }
+
+    private func clocks(total: Duration? = nil) -> TransferClocks {
+        var clocks = TransferClocks(
+            Timeouts(
+                connect: .seconds(10), firstByte: .seconds(30), idle: .seconds(20), total: total, queue: .seconds(40)))
+        clocks.transferStarted(at: at(0))
+        return clocks
+    }
+
+    @Test func eachStretchHasItsOwn() {
+        var clocks = clocks()
+        #expect(clocks.next.at == .never)
+        clocks.queued(at: at(1))
+        #expect(clocks.next == (at(41), .queueTimedOut))
+        clocks.connectionStarted(at: at(2))
+        #expect(clocks.next == (at(12), .connectTimedOut))
+        clocks.connectionStarted(at: at(5))
+        #expect(clocks.next == (at(12), .connectTimedOut))
+        clocks.sendingStarted(at: at(6))
+        clocks.byteMoved(at: at(8))
+        #expect(clocks.next == (at(28), .idleTimedOut))
+        clocks.requestSent(at: at(9))
+        #expect(clocks.next == (at(39), .firstByteTimedOut))
+        clocks.receivingStarted(at: at(10))
+        clocks.byteMoved(at: at(11))
+        #expect(clocks.next == (at(31), .idleTimedOut))
+    }
+
+    @Test func totalRunsThroughAll() {
+        var clocks = clocks(total: .seconds(5))
+        #expect(clocks.next == (at(5), .totalTimedOut))
+        clocks.queued(at: at(1))
+        clocks.connectionStarted(at: at(1))
+        #expect(clocks.next == (at(5), .totalTimedOut))
+    }
+
+    @Test func pausesOfOurOwnDoNotCount() {
+        var clocks = clocks()
+        clocks.queued(at: at(0))
+        clocks.sendingStarted(at: at(0))
+        clocks.requestSent(at: at(0))
+        clocks.held(at: at(10))
+        #expect(clocks.next.at == .never)
+        clocks.held(at: at(15))
+        clocks.released(at: at(110))
+        #expect(clocks.next == (at(130), .firstByteTimedOut))
+        clocks.receivingStarted(at: at(120))
+        clocks.held(at: at(125))
+        clocks.released(at: at(225))
+        #expect(clocks.next == (at(240), .idleTimedOut))
+    }
+
+    @Test func switchedOffMeansNever() {
+        var clocks = TransferClocks(Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil))
+        clocks.transferStarted(at: at(0))
+        clocks.queued(at: at(0))
+        #expect(clocks.next.at == .never)
+        clocks.requestSent(at: at(0))
+        #expect(clocks.next.at == .never)
+    }
+}

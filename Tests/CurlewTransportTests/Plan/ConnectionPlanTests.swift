@@ -1,0 +1,85 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Connection plans")
+struct ConnectionPlanTests {
+    private func plan(
+        _ change: (inout TransportConfiguration) -> Void = { _ in },
+        version: Int = 0x075801,
+        hasBundle: Bool = true,
+        namesProxy: Bool = false
+    ) throws -> ConnectionPlan {
+        var configuration = TransportConfiguration()
+        change(&configuration)
+        var capabilities = RequestPlanTests.capabilities
+        capabilities.versionNumber = version
+        return try ConnectionPlan(
+            configuration,
+            ConnectionPlan.Surroundings(
+                capabilities: capabilities, systemBundle: hasBundle ? "/bundle.pem" : nil,
+                environmentNamesProxy: namesProxy))
+    }
+
+    private func texts(_ plan: ConnectionPlan) -> [String] { plan.options.map(\.description) }
+
+    @Test func theDefault() throws {
+        let plan = try plan()
+        #expect(
+            texts(plan) == [
+                "NOSIGNAL=1", "PROTOCOLS_STR=\"http,https\"", "QUICK_EXIT=1", "SUPPRESS_CONNECT_HEADERS=1",
+                "MAXAGE_CONN=118", "PROXY=\"\"", "SSLVERSION=6", "PROXY_SSLVERSION=6", "CAPATH=NULL",
+                "PROXY_CAPATH=NULL",
+            ])
+        #expect(plan.trust == .cachedBundle)
+    }
+
+    @Test func trustIsFastOnEveryLibcurl() throws {
+        #expect(try plan(version: 0x074000).trust == .sharedStore(file: "/bundle.pem"))
+        #expect(try plan(version: 0x08_1500).trust == .sharedStore(file: "/bundle.pem"))
+        #expect(try plan(hasBundle: false).trust == .sharedStore(file: nil))
+        #expect(try plan { $0.tls.trustRoots = .pem(Data([1])) }.trust == .cachedPEM(Data([1])))
+        #expect(try plan { $0.tls.certificateVerification = .none }.trust == .unused)
+    }
+
+    @Test func proxies() throws {
+        let url = try #require(URL(string: "socks5h://p:1080"))
+        let named = try plan { $0.proxy = .url(url, username: "u", exclusions: ["a", ".b"]) }
+        #expect(texts(named).contains("PROXY=\"socks5h://p:1080\""))
+        #expect(texts(named).contains("NOPROXY=\"a,.b\""))
+        #expect(!texts(try plan(namesProxy: true)).contains { $0.hasPrefix("PROXY=") })
+        let strange = try #require(URL(string: "ftp://p"))
+        #expect(throws: CurlewError.self) { try plan { $0.proxy = .url(strange) } }
+    }
+
+    @Test func aProxyHidesTheAddressThatAPolicyAsksAbout() {
+        #expect { try plan({ $0.addressPolicy = .publicOnly }, namesProxy: true) } throws: {
+            CurlewError.Code.addressRefused ~= $0
+        }
+    }
+
+    @Test func missingFeaturesAreTyped() {
+        let changes: [(inout TransportConfiguration) -> Void] = [
+            { $0.httpVersion = .http3 }, { $0.dns.servers = ["1.1.1.1"] },
+            {
+                $0.interface = "eth0"
+                $0.localAddress = "1.2.3.4"
+            },
+        ]
+        for change in changes {
+            #expect { try plan(change) } throws: { CurlewError.Code.unsupported ~= $0 }
+        }
+    }
+
+    @Test(arguments: [
+        (6, 256, 1, 6, 256, false), (5000, 5000, 5, 1000, 1000, true), (64, 4096, 5, 64, 819, false),
+        (0, 0, 1, 1, 1, false), (4096, 256, 1, 4096, 256, false),
+    ])
+    func limits(_ host: Int, _ total: Int, _ multis: Int, _ perHost: Int, _ perMulti: Int, _ splits: Bool) {
+        let limits = ConnectionLimits(maximumPerHost: host, maximumTotal: total)
+        #expect(limits.multis == multis && limits.perHost == perHost)
+        #expect(limits.total == perMulti && limits.splitsHosts == splits)
+    }
+}

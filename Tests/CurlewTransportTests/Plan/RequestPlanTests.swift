@@ -1,0 +1,152 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Request plans")
+struct RequestPlanTests {
+    static let capabilities = Capabilities(
+        version: "7.88.1", versionNumber: 0x075801,
+        features: ["HTTP2", "NTLM", "SPNEGO", "UnixSockets", "HTTPS-proxy"],
+        protocols: ["http", "https"], tlsBackend: "OpenSSL/3.0.15", hasCustomResolver: false)
+
+    private func plan(
+        _ url: String = "http://host/path",
+        method: HTTPMethod = .get,
+        headers: HTTPHeaders = [:],
+        body: BodySource = .none,
+        length: Int64? = nil,
+        configuration: TransportConfiguration = TransportConfiguration(),
+        _ change: (inout TransferRequest) -> Void = { _ in }
+    ) throws -> RequestPlan {
+        var request = TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)), method: method,
+            headers: headers, body: body)
+        change(&request)
+        return try RequestPlan(
+            request, configuration: configuration, capabilities: Self.capabilities, bodyLength: length)
+    }
+
+    private func configured(_ change: (inout TransportConfiguration) -> Void) -> TransportConfiguration {
+        var configuration = TransportConfiguration()
+        change(&configuration)
+        return configuration
+    }
+
+    private func texts(_ plan: RequestPlan) -> [String] { plan.settings.map(\.description) }
+
+    @Test func aPlainGet() throws {
+        let plan = try plan()
+        #expect(texts(plan) == ["HTTP_VERSION=2", "ACCEPT_ENCODING=\"\"", "CONNECTTIMEOUT_MS=10000"])
+        #expect(plan.headerLines == [])
+        #expect(plan.body == .none)
+        #expect(plan.mayBeResent)
+        #expect(plan.host == "host" && !plan.isTLS)
+    }
+
+    @Test func overTLSItWaitsToShareAConnection() throws {
+        #expect(texts(try plan("https://h/"))[0...1] == ["HTTP_VERSION=4", "PIPEWAIT=1"])
+        #expect(texts(try plan("https://h/") { $0.options.multiplexes = false })[0] == "HTTP_VERSION=2")
+        #expect(
+            texts(try plan("https://h/", configuration: configured { $0.httpVersion = .http1_1 }))[0]
+                == "HTTP_VERSION=2")
+        #expect(
+            texts(try plan("http://h/", configuration: configured { $0.httpVersion = .http2PriorKnowledge }))[0...1]
+                == ["HTTP_VERSION=5", "PIPEWAIT=1"])
+    }
+
+    @Test func aSmallPostGoesInOnePiece() throws {
+        let plan = try plan(method: .post, body: .data(Data("a=1".utf8)))
+        #expect(texts(plan)[0] == "POST=1")
+        #expect(plan.body == .fields(Data("a=1".utf8)))
+        #expect(plan.headerLines == ["Content-Type:"])
+        #expect(!plan.mayBeResent)
+    }
+
+    @Test func aLargePutIsRead() throws {
+        let plan = try plan(method: .put, body: .data(Data(count: 3_000_000)))
+        #expect(texts(plan)[0...1] == ["UPLOAD=1", "UPLOAD_BUFFERSIZE=262144"])
+        #expect(plan.body == .upload(3_000_000))
+        #expect(plan.sendsExpect && !plan.addsExpectItself)
+    }
+
+    @Test(arguments: [
+        (ExpectContinue.automatic, 10, ["Content-Type:"]), (.always, 10, ["Content-Type:", "Expect: 100-continue"]),
+        (.never, 3_000_000, ["Content-Type:", "Expect:"]), (.automatic, 3_000_000, ["Content-Type:"]),
+        (.automatic, 100_000, ["Content-Type:", "Expect:"]),
+        (.always, 100_000, ["Content-Type:", "Expect: 100-continue"]),
+    ])
+    func expectations(_ policy: ExpectContinue, _ count: Int, _ lines: [String]) throws {
+        let plan = try plan(method: .post, body: .data(Data(count: count))) { $0.options.expectContinue = policy }
+        #expect(plan.headerLines == lines)
+    }
+
+    @Test func otherMethodsAreNamed() throws {
+        #expect(texts(try plan(method: .delete))[0] == "CUSTOMREQUEST=\"DELETE\"")
+        #expect(texts(try plan(method: .head))[0] == "NOBODY=1")
+        let patch = try plan(method: .patch)
+        #expect(
+            texts(patch)[0...3] == ["POST=1", "POSTFIELDS=\"\"", "POSTFIELDSIZE_LARGE=0", "CUSTOMREQUEST=\"PATCH\""])
+    }
+
+    @Test func headersInLibcurlsForm() throws {
+        let plan = try plan(headers: ["A": "1", "Empty": "", "Blank": "  ", "Content-Length": "9"])
+        #expect(plan.headerLines == ["A: 1", "Empty;", "Blank;"])
+    }
+
+    @Test func defaultHeadersAreSharedUnlessOneIsReplaced() throws {
+        let defaults = DefaultHeaders(["User-Agent": "x", "Accept": "y"])
+        #expect(try plan { $0.defaultHeaders = defaults }.sharesDefaultHeaders)
+        #expect(try plan(headers: ["Z": "1"]) { $0.defaultHeaders = defaults }.sharesDefaultHeaders)
+        let own = try plan(headers: ["accept": "z"]) { $0.defaultHeaders = defaults }
+        #expect(!own.sharesDefaultHeaders)
+        #expect(own.headerLines == ["accept: z", "User-Agent: x"])
+    }
+
+    @Test func authentication() throws {
+        let digest = try plan {
+            $0.options.authentication = TransferAuthentication(scheme: .digest, username: "u", password: "p")
+        }
+        #expect(texts(digest).contains("HTTPAUTH=2"))
+        #expect(digest.needsOwnHandle)
+        let bearer = try plan {
+            $0.options.authentication = TransferAuthentication(scheme: .bearer, username: "", password: "t")
+        }
+        #expect(texts(bearer).suffix(2) == ["HTTPAUTH=64", "XOAUTH2_BEARER=\"t\""])
+        let aws = try plan {
+            $0.options.authentication = TransferAuthentication(
+                scheme: .awsSigV4(provider: "aws:amz"), username: "k", password: "s")
+        }
+        #expect(texts(aws).contains("AWS_SIGV4=\"aws:amz\""))
+    }
+
+    @Test func limitsAndPurposes() throws {
+        let plan = try plan(configuration: configured { $0.downloadRateLimit = 5 }) {
+            $0.options.purpose = .file
+            $0.options.uploadRateLimit = 7
+            $0.options.decodesContent = false
+            $0.options.timeouts.connect = nil
+        }
+        #expect(
+            texts(plan) == [
+                "HTTP_VERSION=2", "BUFFERSIZE=131072", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5",
+            ])
+    }
+
+    @Test func dnsOverridesOfThisHostOnly() throws {
+        let overrides = configured { $0.dns.overrides = ["Host": ["1.2.3.4", "::1"], "other": ["9.9.9.9"]] }
+        #expect(texts(try plan(configuration: overrides)).last == "RESOLVE=[host:80:1.2.3.4,[::1]]")
+        #expect(texts(try plan("http://else/", configuration: overrides)).last == "CONNECTTIMEOUT_MS=10000")
+    }
+
+    @Test(arguments: [
+        ("http://h", "h", 80, false), ("HTTPS://User:p%40@H.example:8443/x?y#z", "H.example", 8443, true),
+        ("http://[::1]:99/", "::1", 99, false), ("https://h?q", "h", 443, true), ("http://h:/", "h", 80, false),
+    ])
+    func urls(_ text: String, _ host: String, _ port: Int, _ isTLS: Bool) throws {
+        let wire = try WireURL(try #require(URL(string: text)))
+        #expect(wire.host == host && wire.port == port && wire.isTLS == isTLS)
+        #expect(wire.string == text)
+    }
+}

@@ -1,0 +1,91 @@
+import CurlewCore
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+/// libcurl sends a request again by itself when a re-used connection dies under it.
+@Suite("Silent repetition", .timeLimit(.minutes(1)))
+struct ResendTests {
+    private func afterOneExchange(
+        method: HTTPMethod,
+        mayBeResent: Bool? = nil,
+        _ body: (CurlTransport, TestServer, TransferRequest) async throws -> Void
+    ) async throws {
+        try await withTransport { transport, server in
+            _ = try await transport.fetch(request(server.url("/get")))
+            // The next request comes over the same connection, is read, and gets no answer.
+            server.script("/x", .text("").faulting(.close, at: .beforeHead), .text("again"))
+            let second = request(server.url("/x"), method: method) { $0.options.mayBeResentSilently = mayBeResent }
+            try await body(transport, server, second)
+        }
+    }
+
+    @Test func isLetThroughForIdempotentRequests() async throws {
+        try await afterOneExchange(method: .get) { transport, server, request in
+            let text = try await transport.fetch(request).text
+            #expect(text == "again")
+            #expect(server.requests.count { $0.target == "/x" } == 2)
+        }
+    }
+
+    @Test func isStoppedForOthers() async throws {
+        try await afterOneExchange(method: .post) { transport, server, request in
+            let error = await transport.failure(request)
+            #expect(error.code == .receiveFailed)
+            #expect(!error.isSafeToRetry)
+            #expect(server.requests.count { $0.target == "/x" } == 1)
+        }
+    }
+
+    @Test func theRequestDecidesWhereItSays() async throws {
+        try await afterOneExchange(method: .post, mayBeResent: true) { transport, _, request in
+            let text = try await transport.fetch(request).text
+            #expect(text == "again")
+        }
+        try await afterOneExchange(method: .get, mayBeResent: false) { transport, _, request in
+            let error = await transport.failure(request)
+            #expect(error.code == .receiveFailed)
+            #expect(error.isSafeToRetry)
+        }
+    }
+
+    @Test func authenticationRoundsAreNotRepetitions() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            let answer = try await transport.fetch(
+                request(server.url("/digest-auth/auth/user/secret"), method: .get) {
+                    $0.options.authentication = TransferAuthentication(
+                        scheme: .digest, username: "user", password: "secret")
+                    $0.options.mayBeResentSilently = false
+                }, sink)
+            #expect(answer.status == 200 || answer.status == 404)
+        }
+    }
+
+    @Test func basicAuthenticationAnswersAndAWrongPasswordIs401() async throws {
+        try await withTransport { transport, server in
+            for (password, status) in [("secret", 200), ("wrong", 401)] {
+                let answer = try await transport.fetch(
+                    request(server.url("/basic-auth/user/secret")) {
+                        $0.options.authentication = TransferAuthentication(
+                            scheme: .any, username: "user", password: password)
+                    })
+                #expect(answer.status == status)
+                #expect(answer.sink.head?.status == status)
+            }
+        }
+    }
+
+    @Test func privateAddressesAreRefusedBeforeTheyAreConnectedTo() async throws {
+        try await withTransport({ $0.addressPolicy = .publicOnly }) { transport, server in
+            for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0x7f.1"] {
+                let url = try #require(URL(string: "http://\(host):\(server.port)/get"))
+                let error = await transport.failure(request(url))
+                #expect(error.code == .addressRefused, "\(host): \(error)")
+                #expect(error.phase == .connect)
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+}
