@@ -10,6 +10,7 @@ public struct Cassette: Codable, Sendable, Equatable {
     /// In the order in which they ended.
     public var exchanges: [Exchange]
 
+    /// Makes a cassette.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
     /// Reads a file; throws what reading and decoding throw.
@@ -26,10 +27,14 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// One request and how it ended: with a response or an error.
     public struct Exchange: Codable, Sendable, Equatable {
+        /// What was asked for.
         public var request: Request
+        /// What came back; with `error` too, when it came only in part.
         public var response: Response?
+        /// The error it ended with.
         public var error: Failure?
 
+        /// Makes an exchange.
         public init(request: Request, response: Response? = nil, error: Failure? = nil) {
             self.request = request
             self.response = response
@@ -39,11 +44,16 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// What was asked for.
     public struct Request: Codable, Sendable, Equatable {
+        /// The HTTP method.
         public var method: String
+        /// The absolute URL, without its secrets.
         public var url: String
+        /// The fields that went out.
         public var headers: [Field]
+        /// The body; nil when empty.
         public var body: Body?
 
+        /// Makes a request.
         public init(method: String, url: String, headers: [Field] = [], body: Body? = nil) {
             self.method = method
             self.url = url
@@ -54,13 +64,20 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// What came back.
     public struct Response: Codable, Sendable, Equatable {
+        /// The status code.
         public var status: Int
+        /// The reason phrase.
         public var reason: String
+        /// The protocol version, `HTTP/1.1`.
         public var version: String
+        /// The fields as received.
         public var headers: [Field]
+        /// The body after content decoding; nil when empty.
         public var body: Body?
+        /// Fields after the body.
         public var trailers: [Field]?
 
+        /// Makes a response.
         public init(
             status: Int,
             reason: String = "",
@@ -80,10 +97,14 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// The error that came instead of a response's end.
     public struct Failure: Codable, Sendable, Equatable {
+        /// `CurlewError.Code`'s name.
         public var code: String
+        /// `CurlewError.Phase`'s name.
         public var phase: String
+        /// What happened, in one sentence.
         public var reason: String
 
+        /// Makes a failure.
         public init(code: String, phase: String, reason: String = "") {
             self.code = code
             self.phase = phase
@@ -93,9 +114,12 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// A header field.
     public struct Field: Codable, Sendable, Equatable {
+        /// The name as written.
         public var name: String
+        /// The value.
         public var value: String
 
+        /// Makes a field.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value
@@ -113,6 +137,7 @@ public struct Cassette: Codable, Sendable, Equatable {
             self = String(data: data, encoding: .utf8).map { .text($0) } ?? .base64(data)
         }
 
+        /// The bytes.
         public var data: Data {
             switch self {
             case .text(let text): Data(text.utf8)

@@ -28,6 +28,7 @@ public struct CassetteRedaction: Sendable {
     /// The text that stands in for a secret.
     public static let replacement = "<redacted>"
 
+    /// Makes the usual redaction.
     public init() {}
 
     /// The exchange without its secrets.

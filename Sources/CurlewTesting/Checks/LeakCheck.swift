@@ -11,11 +11,13 @@ internal import Foundation
 public struct LeakCheck: Sendable {
     /// Something countable that must come back to where it was.
     public struct Counter: Sendable {
+        /// What a `Leak` calls it.
         public let name: String
         /// By how much it may stay above the baseline.
         public let allowance: Int
         let read: @Sendable () -> Int
 
+        /// Makes a counter from a closure that may be called from any thread.
         public init(_ name: String, allowing allowance: Int = 0, read: @escaping @Sendable () -> Int) {
             self.name = name
             self.allowance = allowance

@@ -12,7 +12,9 @@ public struct MockRequest: Sendable {
     /// What the placeholders of the route's pattern stood for.
     public internal(set) var parameters: [String: String] = [:]
 
+    /// Where to.
     public var url: URL { transfer.url }
+    /// The HTTP method.
     public var method: HTTPMethod { transfer.method }
     /// The fields that would have gone out: the session's, overlaid with the request's own.
     public var headers: HTTPHeaders { transfer.effectiveHeaders }

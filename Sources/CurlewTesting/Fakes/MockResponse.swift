@@ -9,14 +9,19 @@ public import Foundation
 ///     .data(half).failing(with: CurlewError(.truncated, phase: .receive))
 ///     .hanging
 public struct MockResponse: Sendable {
+    /// The status code.
     public var status: Int
+    /// The reason phrase.
     public var reason: String
+    /// The protocol version that the head says.
     public var version: HTTPVersion = .http1_1
+    /// The fields, sent as they are: `Content-Length` only where it is given.
     public var headers: HTTPHeaders
     /// 1xx heads that come first.
     public var interim: [ResponseHead] = []
     /// The body, in the pieces in which the sink gets it.
     public var body: [Piece]
+    /// Fields after the body.
     public var trailers: HTTPHeaders = [:]
     /// Held before the head until this opens.
     public var gate: Gate?
@@ -35,6 +40,7 @@ public struct MockResponse: Sendable {
         case wait(Gate)
     }
 
+    /// Makes a response.
     public init(status: Int = 200, reason: String = "", headers: HTTPHeaders = [:], body: [Piece] = []) {
         self.status = status
         self.reason = reason

@@ -3,9 +3,12 @@ public import Foundation
 extension TestServer {
     /// Something that goes wrong at one point of an exchange.
     public struct Fault: Sendable {
+        /// Where in the exchange.
         public var point: Point
+        /// What happens there.
         public var action: Action
 
+        /// Makes a fault.
         public init(_ action: Action, at point: Point) {
             self.action = action
             self.point = point
@@ -50,7 +53,7 @@ extension TestServer {
     }
 }
 
-/// Bytes that no HTTP parser takes for a head, a chunk or a content coding.
 extension TestServer.Fault.Action {
+    /// Eight bytes that no HTTP parser takes for a head, a chunk or a content coding.
     public static let garbage = Self.garbage(Data([0x00, 0xFF, 0x0A, 0x0D, 0x7F, 0x80, 0x0D, 0x0A]))
 }

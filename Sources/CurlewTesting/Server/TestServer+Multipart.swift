@@ -10,7 +10,9 @@ extension TestServer {
         public var name: String
         /// The file's name, where there is one.
         public var filename: String?
+        /// Its bytes.
         public var body: Data
+        /// Its `Content-Type`.
         public var contentType: String? { headers["Content-Type"] }
     }
 }

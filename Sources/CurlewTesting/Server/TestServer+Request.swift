@@ -77,9 +77,12 @@ extension TestServer {
 
     /// A name and a value out of a query or a form.
     public struct FormField: Sendable, Hashable {
+        /// The name, decoded.
         public var name: String
+        /// The value, decoded.
         public var value: String
 
+        /// Makes a field.
         public init(name: String, value: String) {
             self.name = name
             self.value = value

@@ -8,13 +8,16 @@ extension TestServer {
     ///     .json(["a": 1]).delayed(by: .milliseconds(50))
     ///     .bytes(1_000_000).faulting(.reset, at: .inBody(after: 1_000))
     public struct Response: Sendable {
+        /// The status code.
         public var status: Int
         /// The reason phrase; nil is the usual one.
         public var reason: String?
         /// Sent in this order and case. `Content-Length` and `Transfer-Encoding` are added as `framing` says
         /// where they are not given: give a wrong one to lie.
         public var headers: HTTPHeaders
+        /// What follows the head.
         public var body: Body
+        /// How the body's end is told.
         public var framing: Framing = .automatic
         /// Sent after a chunked body.
         public var trailers: HTTPHeaders = [:]
@@ -26,6 +29,7 @@ extension TestServer {
         public var sendRate: Int?
         /// Bytes per second at which the request is read; works for scripts.
         public var readRate: Int?
+        /// What goes wrong, in the order of their points.
         public var faults: [Fault] = []
         /// Whether the server ends the connection after the answer and says so (`Connection: close`).
         public var closesConnection = false
@@ -35,6 +39,7 @@ extension TestServer {
         /// connection ends after the answer, as nobody knows where the next request would begin.
         public var readsBody = true
 
+        /// Makes a response.
         public init(
             status: Int = 200,
             reason: String? = nil,
@@ -73,11 +78,14 @@ extension TestServer {
 
         /// A 1xx answer.
         public struct Interim: Sendable {
+            /// The status code, 100 to 199.
             public var status: Int
+            /// Its fields.
             public var headers: HTTPHeaders
             /// How long the server waits after it.
             public var pause: Duration
 
+            /// Makes an interim answer.
             public init(status: Int, headers: HTTPHeaders = [:], pause: Duration = .zero) {
                 self.status = status
                 self.headers = headers

@@ -48,6 +48,7 @@ public final class TestServer: Sendable {
         /// How many connections may wait to be accepted.
         public var backlog = 4096
 
+        /// Makes the usual configuration.
         public init() {}
     }
 
