@@ -39,7 +39,7 @@ extension RequestInterceptor where Self == RetryPolicy {
         retryableErrorCodes: Set<CurlewError.Code> = RetryPolicy.defaultRetryableErrorCodes,
         jitter: RetryPolicy.Jitter = .none,
         maximumDelay: TimeInterval = 60,
-        maximumRetryAfter: TimeInterval? = 60,
+        honorsRetryAfter: Bool = true,
         budget: RetryBudget? = nil
     ) -> RetryPolicy {
         RetryPolicy(
@@ -51,7 +51,7 @@ extension RequestInterceptor where Self == RetryPolicy {
             retryableErrorCodes: retryableErrorCodes,
             jitter: jitter,
             maximumDelay: maximumDelay,
-            maximumRetryAfter: maximumRetryAfter,
+            honorsRetryAfter: honorsRetryAfter,
             budget: budget
         )
     }

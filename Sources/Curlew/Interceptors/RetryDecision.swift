@@ -28,19 +28,24 @@ enum RetryDecision {
             )
         }
         if let budget = policy.budget, !budget.withdraw() { return .doNotRetry }
-        if let longest = policy.maximumRetryAfter,
-            let wait = retryAfter.flatMap({
-                RetryAfter.delay($0, now: policy.now(), maximum: .seconds(max(longest, 0)))
-            })
-        {
-            return .retryWithDelay(wait / .seconds(1))
-        }
-        let exponential =
-            pow(Double(policy.exponentialBackoffBase), Double(retryCount)) * policy.exponentialBackoffScale
-        let delay = min(max(exponential, 0), max(policy.maximumDelay, 0))
-        switch policy.jitter {
-        case .none: return .retryWithDelay(delay)
-        case .full: return .retryWithDelay(policy.random(0...delay))
-        }
+        let backoff = Backoff(
+            base: policy.exponentialBackoffBase,
+            scale: policy.exponentialBackoffScale,
+            maximum: .seconds(max(policy.maximumDelay, 0)),
+            jitter: policy.jitter == .full ? .full : .none
+        )
+        var generator = ClosureGenerator(source: policy.random)
+        let delay = backoff.delay(
+            beforeRetry: retryCount,
+            retryAfter: policy.honorsRetryAfter ? retryAfter.flatMap { RetryAfter.delay($0, now: policy.now()) } : nil,
+            using: &generator
+        )
+        return .retryWithDelay(delay / .seconds(1))
+    }
+
+    private struct ClosureGenerator: RandomNumberGenerator {
+        let source: @Sendable () -> UInt64
+
+        func next() -> UInt64 { source() }
     }
 }

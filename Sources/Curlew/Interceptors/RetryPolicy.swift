@@ -6,7 +6,7 @@ public import FoundationNetworking
 ///
 /// Only methods of `retryableHTTPMethods` are retried: with the default set a request that a server may have
 /// carried out already is never sent twice, unless twice has the effect of once. Naming POST allows it.
-/// A response's `Retry-After` replaces the delay.
+/// A response's `Retry-After` makes the delay longer.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     // SAFETY: every stored property is a constant of a Sendable type.
 
@@ -40,14 +40,14 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public let retryableHTTPStatusCodes: Set<Int>
     public let retryableErrorCodes: Set<CurlewError.Code>
     public let jitter: Jitter
-    /// No delay is longer, in seconds.
+    /// No delay is longer, in seconds, whatever the server asks for.
     public let maximumDelay: TimeInterval
-    /// The longest `Retry-After` that is waited for, in seconds; nil ignores the field.
-    public let maximumRetryAfter: TimeInterval?
+    /// Whether a response's `Retry-After` makes the delay longer.
+    public let honorsRetryAfter: Bool
     public let budget: RetryBudget?
 
     let now: @Sendable () -> Date
-    let random: @Sendable (ClosedRange<Double>) -> Double
+    let random: @Sendable () -> UInt64
 
     public convenience init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
@@ -58,7 +58,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         retryableErrorCodes: Set<CurlewError.Code> = RetryPolicy.defaultRetryableErrorCodes,
         jitter: Jitter = .none,
         maximumDelay: TimeInterval = 60,
-        maximumRetryAfter: TimeInterval? = 60,
+        honorsRetryAfter: Bool = true,
         budget: RetryBudget? = nil
     ) {
         self.init(
@@ -70,10 +70,10 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
             errors: retryableErrorCodes,
             jitter: jitter,
             maximumDelay: maximumDelay,
-            maximumRetryAfter: maximumRetryAfter,
+            honorsRetryAfter: honorsRetryAfter,
             budget: budget,
             now: { Date() },
-            random: { Double.random(in: $0) }
+            random: { UInt64.random(in: .min ... .max) }
         )
     }
 
@@ -87,10 +87,10 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         errors: Set<CurlewError.Code>,
         jitter: Jitter,
         maximumDelay: TimeInterval,
-        maximumRetryAfter: TimeInterval?,
+        honorsRetryAfter: Bool,
         budget: RetryBudget?,
         now: @escaping @Sendable () -> Date,
-        random: @escaping @Sendable (ClosedRange<Double>) -> Double
+        random: @escaping @Sendable () -> UInt64
     ) {
         retryLimit = limit
         exponentialBackoffBase = base
@@ -100,7 +100,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         retryableErrorCodes = errors
         self.jitter = jitter
         self.maximumDelay = maximumDelay
-        self.maximumRetryAfter = maximumRetryAfter
+        self.honorsRetryAfter = honorsRetryAfter
         self.budget = budget
         self.now = now
         self.random = random
@@ -140,7 +140,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         }
         return RetryDecision.result(
             retryCount: request.retryCount,
-            retryAfter: maximumRetryAfter == nil ? nil : request.response?.value(forHTTPHeaderField: "Retry-After"),
+            retryAfter: honorsRetryAfter ? request.response?.value(forHTTPHeaderField: "Retry-After") : nil,
             by: self
         )
     }

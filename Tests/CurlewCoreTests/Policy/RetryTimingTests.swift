@@ -39,7 +39,7 @@ struct RetryTimingTests {
     @Test("the budget lets a burst through, then a part of the requests, then what time adds")
     func budget() {
         let start = ContinuousClock.now
-        var budget = RetryBudget(ratio: 0.5, minimumPerSecond: 1, capacity: 3, now: start)
+        var budget = RetryTokenBucket(ratio: 0.5, minimumPerSecond: 1, capacity: 3, now: start)
         var answers = (0..<5).map { _ in budget.retryWanted(at: start) }
         #expect(answers == [true, true, true, false, false])
 

@@ -2,7 +2,7 @@
 ///
 /// A bucket of tokens: each request puts a part of one in, each retry takes one out, and time adds some, so
 /// that a client with few requests can still retry.
-package struct RetryBudget: Sendable, Equatable {
+package struct RetryTokenBucket: Sendable, Equatable {
     /// Retries per request, in the long run.
     package let ratio: Double
     /// Retries per second that are always there.

@@ -1,0 +1,328 @@
+import Foundation
+import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+private struct Token: AuthenticationCredential, Sendable, Equatable {
+    var text: String
+    var requiresRefresh = false
+}
+
+private struct RefreshRefused: Error, Equatable {}
+
+/// Counts refreshes and holds them at a gate.
+private final class TokenAuthenticator: Authenticator {
+    let refreshes = Watched(0)
+    let gate: Gate?
+    let fails: Bool
+    /// What refreshed tokens are like.
+    let yieldsExpired: Bool
+
+    init(gate: Gate? = nil, fails: Bool = false, yieldsExpired: Bool = false) {
+        self.gate = gate
+        self.fails = fails
+        self.yieldsExpired = yieldsExpired
+    }
+
+    func apply(_ credential: Token, to urlRequest: inout URLRequest) {
+        urlRequest.headers.update(.authorization(bearerToken: credential.text))
+    }
+
+    func refresh(_ credential: Token, for session: Session) async throws -> Token {
+        let count = refreshes.change { count in
+            count += 1
+            return count
+        }
+        try await gate?.wait()
+        if fails { throw RefreshRefused() }
+        return Token(text: "new\(count)", requiresRefresh: yieldsExpired)
+    }
+
+    func didRequest(
+        _ urlRequest: URLRequest,
+        with response: HTTPURLResponse,
+        failDueToAuthenticationError error: any Error
+    ) -> Bool {
+        response.statusCode == 401
+    }
+
+    func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool {
+        urlRequest.headers["Authorization"] == "Bearer \(credential.text)"
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct AuthenticationInterceptorTests {
+    let session = Session(transport: MockTransport())
+    let url = URL(string: "https://example.com/")!
+
+    private func request(_ token: String? = nil) -> URLRequest {
+        var request = URLRequest(url: url)
+        if let token { request.headers.add(.authorization(bearerToken: token)) }
+        return request
+    }
+
+    private func response(_ status: Int = 401) throws -> HTTPURLResponse {
+        try #require(HTTPURLResponse(url: url, statusCode: status, httpVersion: nil, headerFields: nil))
+    }
+
+    private let failure = CurlewError(.unacceptableStatus, phase: .validation, responseCode: 401)
+
+    private func adapted(
+        by interceptor: AuthenticationInterceptor<TokenAuthenticator>
+    ) async throws -> String? {
+        let state = RequestAdapterState(requestID: UUID(), session: session)
+        return try await interceptor.adapt(request(), using: state).headers["Authorization"]
+    }
+
+    private func result(
+        of interceptor: AuthenticationInterceptor<TokenAuthenticator>,
+        sentWith token: String? = "old",
+        status: Int = 401
+    ) async throws -> String {
+        switch await interceptor.retry(request(token), try response(status), for: session, dueTo: failure) {
+        case .retry: "retry"
+        case .retryWithDelay: "retry with delay"
+        case .doNotRetry: "do not retry"
+        case .doNotRetryWithError(let error): "\(error)"
+        }
+    }
+
+    @Test func appliesTheCredential() async throws {
+        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(text: "old"))
+        #expect(try await adapted(by: interceptor) == "Bearer old")
+        interceptor.credential = Token(text: "other")
+        #expect(try await adapted(by: interceptor) == "Bearer other")
+    }
+
+    @Test func failsWithoutACredential() async throws {
+        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator())
+        await #expect(throws: AuthenticationError.missingCredential) { try await adapted(by: interceptor) }
+        #expect(try await result(of: interceptor) == "missingCredential")
+    }
+
+    @Test func doesNotRetryOtherFailures() async throws {
+        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(text: "old"))
+        #expect(try await result(of: interceptor, status: 500) == "do not retry")
+        #expect(interceptor.authenticator.refreshes.value == 0)
+    }
+
+    @Test func retriesAtOnceWhatWentOutWithAnOlderCredential() async throws {
+        let interceptor = AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token(text: "now"))
+        #expect(try await result(of: interceptor, sentWith: "old") == "retry")
+        #expect(try await result(of: interceptor, sentWith: nil) == "retry")
+        #expect(interceptor.authenticator.refreshes.value == 0)
+    }
+
+    @Test func fiftyUnauthorizedRequestsShareOneRefresh() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate),
+            credential: Token(text: "old")
+        )
+        let results = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await result(of: interceptor) } }
+            _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results == Array(repeating: "retry", count: 50))
+        #expect(interceptor.authenticator.refreshes.value == 1)
+        #expect(interceptor.credential == Token(text: "new1"))
+    }
+
+    @Test func fiftyRequestsWaitForOneProactiveRefresh() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate),
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        let tokens = try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<50 { group.addTask { try await adapted(by: interceptor) } }
+            _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(tokens == Array(repeating: "Bearer new1", count: 50))
+        #expect(interceptor.authenticator.refreshes.value == 1)
+    }
+
+    @Test func aFailedRefreshFailsThemAll() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate, fails: true),
+            credential: Token(text: "old")
+        )
+        let results = try await withThrowingTaskGroup(of: String.self) { group in
+            for _ in 0..<50 { group.addTask { try await result(of: interceptor) } }
+            _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+            gate.open()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(results == Array(repeating: "RefreshRefused()", count: 50))
+        #expect(interceptor.authenticator.refreshes.value == 1)
+        // The failure is remembered for those that come back late …
+        #expect(try await result(of: interceptor) == "RefreshRefused()")
+        #expect(interceptor.authenticator.refreshes.value == 1)
+        // … and a new request may try again.
+        #expect(try await adapted(by: interceptor) == "Bearer old")
+        #expect(try await result(of: interceptor) == "RefreshRefused()")
+        #expect(interceptor.authenticator.refreshes.value == 2)
+    }
+
+    @Test func aFailedProactiveRefreshFailsTheAdapters() async throws {
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(fails: true),
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        await #expect(throws: RefreshRefused.self) { try await adapted(by: interceptor) }
+    }
+
+    @Test func cancellingOneWaiterDoesNotCancelTheRefresh() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate),
+            credential: Token(text: "old")
+        )
+        let first = Task { try await result(of: interceptor) }
+        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+        let second = Task { try await result(of: interceptor) }
+        first.cancel()
+        #expect(try await first.value == "do not retry")
+        #expect(interceptor.credential == Token(text: "old"))
+        gate.open()
+        #expect(try await second.value == "retry")
+        #expect(interceptor.credential == Token(text: "new1"))
+        #expect(interceptor.authenticator.refreshes.value == 1)
+    }
+
+    @Test func cancellingAnAdapterEndsItsWait() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate),
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        let task = Task { try await adapted(by: interceptor) }
+        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        gate.open()
+        #expect(try await adapted(by: interceptor) == "Bearer new1")
+    }
+
+    @Test func adaptersDoNotWaitForARefreshThatARetryBegan() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate),
+            credential: Token(text: "old")
+        )
+        let retry = Task { try await result(of: interceptor) }
+        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+        #expect(try await adapted(by: interceptor) == "Bearer old")
+        gate.open()
+        #expect(try await retry.value == "retry")
+    }
+
+    @Test func aCredentialFromOutsideOvertakesARefresh() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate),
+            credential: Token(text: "old")
+        )
+        let retry = Task { try await result(of: interceptor) }
+        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+        interceptor.credential = Token(text: "logged in again")
+        gate.open()
+        #expect(try await retry.value == "retry")
+        #expect(interceptor.credential == Token(text: "logged in again"))
+    }
+
+    @Test(arguments: [0, 1, 3])
+    func tooManyRefreshesFail(allowed: Int) async throws {
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(),
+            credential: Token(text: "old"),
+            refreshWindow: .init(interval: 300, maximumAttempts: allowed)
+        )
+        var token = "old"
+        for _ in 0..<allowed {
+            #expect(try await result(of: interceptor, sentWith: token) == "retry")
+            token = try #require(interceptor.credential?.text)
+        }
+        #expect(try await result(of: interceptor, sentWith: token) == "excessiveRefresh")
+        #expect(interceptor.authenticator.refreshes.value == allowed)
+    }
+
+    @Test func anExpiredTokenThatStaysExpiredEndsAsExcessive() async throws {
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(yieldsExpired: true),
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        await #expect(throws: AuthenticationError.excessiveRefresh) { try await adapted(by: interceptor) }
+        #expect(interceptor.authenticator.refreshes.value == 5)
+    }
+
+    @Test func withoutAWindowRefreshesAreNotCounted() async throws {
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(),
+            credential: Token(text: "old"),
+            refreshWindow: nil
+        )
+        for _ in 0..<20 {
+            #expect(try await result(of: interceptor, sentWith: interceptor.credential?.text) == "retry")
+        }
+        #expect(interceptor.authenticator.refreshes.value == 20)
+    }
+
+    @Test func requestsOfTheRefreshItselfDoNotWaitForIt() async throws {
+        final class Nested: Authenticator {
+            let interceptor = Watched<AuthenticationInterceptor<Nested>?>(nil)
+
+            func apply(_ credential: Token, to urlRequest: inout URLRequest) {
+                urlRequest.headers.update(.authorization(bearerToken: credential.text))
+            }
+
+            func refresh(_ credential: Token, for session: Session) async throws -> Token {
+                let url = URL(string: "https://example.com/token")!
+                let own = try await interceptor.value?.adapt(URLRequest(url: url), for: session)
+                return Token(text: "by \(own?.headers["Authorization"] ?? "nobody")")
+            }
+
+            func didRequest(
+                _ urlRequest: URLRequest,
+                with response: HTTPURLResponse,
+                failDueToAuthenticationError error: any Error
+            ) -> Bool { true }
+
+            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+        }
+        let authenticator = Nested()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: authenticator,
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        authenticator.interceptor.change { $0 = interceptor }
+        let adapted = try await interceptor.adapt(request(), for: session)
+        #expect(adapted.headers["Authorization"] == "Bearer by Bearer old")
+        authenticator.interceptor.change { $0 = nil }
+    }
+
+    @Test func anAuthenticatorWithoutARefreshSaysSo() async throws {
+        final class Incomplete: Authenticator {
+            func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
+            func didRequest(
+                _ urlRequest: URLRequest,
+                with response: HTTPURLResponse,
+                failDueToAuthenticationError error: any Error
+            ) -> Bool { true }
+            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+        }
+        let interceptor = AuthenticationInterceptor(
+            authenticator: Incomplete(),
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        let error = await #expect(throws: CurlewError.self) { try await interceptor.adapt(request(), for: session) }
+        #expect(error?.code == .unsupported)
+    }
+}

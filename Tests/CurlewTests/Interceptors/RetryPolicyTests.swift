@@ -1,0 +1,160 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryPolicyTests {
+    static let now = Date(timeIntervalSince1970: 784_111_777)
+
+    private func policy(
+        base: UInt = 2,
+        scale: Double = 0.5,
+        jitter: RetryPolicy.Jitter = .none,
+        maximumDelay: TimeInterval = 60,
+        honorsRetryAfter: Bool = true,
+        budget: RetryBudget? = nil,
+        random: @escaping @Sendable () -> UInt64 = { .max }
+    ) -> RetryPolicy {
+        RetryPolicy(
+            limit: 10,
+            base: base,
+            scale: scale,
+            methods: RetryPolicy.defaultRetryableHTTPMethods,
+            statuses: RetryPolicy.defaultRetryableHTTPStatusCodes,
+            errors: RetryPolicy.defaultRetryableErrorCodes,
+            jitter: jitter,
+            maximumDelay: maximumDelay,
+            honorsRetryAfter: honorsRetryAfter,
+            budget: budget,
+            now: { Self.now },
+            random: random
+        )
+    }
+
+    @Test func keepsAlamofiresDefaults() {
+        let policy = RetryPolicy()
+        #expect(policy.retryLimit == 2)
+        #expect(policy.exponentialBackoffBase == 2)
+        #expect(policy.exponentialBackoffScale == 0.5)
+        #expect(policy.retryableHTTPMethods == [.delete, .get, .head, .options, .put, .trace])
+        #expect(policy.retryableHTTPStatusCodes == [408, 500, 502, 503, 504])
+        #expect(policy.jitter == .none)
+        #expect(policy.budget == nil)
+    }
+
+    @Test(arguments: zip(0..<5, [0.5, 1, 2, 4, 8]))
+    func delaysGrowExponentially(count: Int, delay: TimeInterval) {
+        #expect(RetryDecision.result(retryCount: count, retryAfter: nil, by: policy()).delay == delay)
+    }
+
+    @Test func delaysAreBounded() {
+        #expect(RetryDecision.result(retryCount: 40, retryAfter: nil, by: policy()).delay == 60)
+        #expect(RetryDecision.result(retryCount: 5000, retryAfter: nil, by: policy(maximumDelay: 3)).delay == 3)
+    }
+
+    @Test(arguments: [(UInt64.min, 0.0..<0.01), (.max, 1.9..<2.0)])
+    func jitterSpreadsOverTheWholeDelay(chance: UInt64, range: Range<Double>) throws {
+        let delay = RetryDecision.result(retryCount: 2, retryAfter: nil, by: policy(jitter: .full) { chance }).delay
+        #expect(range.contains(try #require(delay)))
+    }
+
+    @Test(arguments: [
+        ("3", 3.0), (" 3 ", 3), ("0", 0.5), ("100000", 60), ("Sun, 06 Nov 1994 08:49:47 GMT", 10),
+        ("Sun, 06 Nov 1994 09:49:47 GMT", 60),
+        // Neither form, or long past: the policy's own delay.
+        ("soon", 0.5), ("-3", 0.5), ("1.5", 0.5), ("", 0.5),
+    ])
+    func honoursRetryAfter(value: String, delay: TimeInterval) {
+        #expect(RetryDecision.result(retryCount: 0, retryAfter: value, by: policy()).delay == delay)
+    }
+
+    @Test func ignoresRetryAfterIfAsked() {
+        let policy = policy(honorsRetryAfter: false)
+        #expect(RetryDecision.result(retryCount: 0, retryAfter: "3", by: policy).delay == 0.5)
+    }
+
+    @Test(arguments: [UInt(0), 1])
+    func aBaseBelowTwoIsAnError(base: UInt) {
+        let error = RetryDecision.result(retryCount: 0, retryAfter: nil, by: policy(base: base)).error
+        #expect((error as? CurlewError)?.code == .unsupported)
+    }
+
+    private func isRetryable(
+        _ method: HTTPMethod?,
+        status: Int? = nil,
+        _ error: any Error = CurlewError(.cancelled, phase: .lifecycle)
+    ) -> Bool {
+        RetryDecision.isRetryable(method: method, status: status, error: error, by: RetryPolicy())
+    }
+
+    @Test(arguments: RetryPolicy.defaultRetryableHTTPMethods)
+    func retriesIdempotentMethods(method: HTTPMethod) {
+        #expect(isRetryable(method, status: 503))
+        #expect(isRetryable(method, CurlewError(.receiveFailed, phase: .receive)))
+        #expect(!isRetryable(method, status: 404))
+    }
+
+    @Test(arguments: [HTTPMethod.post, .patch, .connect])
+    func neverResendsWhatMayTakeEffectTwice(method: HTTPMethod) {
+        #expect(!isRetryable(method, status: 503))
+        #expect(!isRetryable(method, CurlewError(.receiveFailed, phase: .receive)))
+        let allowing = RetryPolicy(retryableHTTPMethods: [method])
+        #expect(
+            RetryDecision.isRetryable(method: method, status: 503, error: CocoaError(.fileNoSuchFile), by: allowing))
+    }
+
+    @Test(arguments: CurlewError.Code.allKnown)
+    func retriesWhatMayPass(code: CurlewError.Code) {
+        let error = CurlewError(code, phase: .receive)
+        let isExpected = RetryPolicy.defaultRetryableErrorCodes.contains(code)
+        #expect(isRetryable(.get, error) == isExpected)
+        #expect(isRetryable(.get, AFError.requestAdaptationFailed(error: error)) == isExpected)
+    }
+
+    @Test func doesNotRetryWithoutAMethod() {
+        #expect(!isRetryable(nil, status: 503))
+    }
+
+    @Test func connectionLossAloneIsRetriedByItsPolicy() {
+        let policy = ConnectionLostRetryPolicy()
+        func retries(_ code: CurlewError.Code, status: Int? = nil) -> Bool {
+            let error = CurlewError(code, phase: .receive)
+            return RetryDecision.isRetryable(method: .get, status: status, error: error, by: policy)
+        }
+        #expect(retries(.receiveFailed))
+        #expect(retries(.truncated))
+        #expect(!retries(.connectFailed))
+        #expect(!retries(.unacceptableStatus, status: 503))
+    }
+
+    @Test func staticsMakePolicies() {
+        let interceptors: [any RequestInterceptor] = [
+            .retryPolicy, .retryPolicy(retryLimit: 5), .connectionLostRetryPolicy,
+            .connectionLostRetryPolicy(retryLimit: 1),
+        ]
+        #expect(interceptors.compactMap { ($0 as? RetryPolicy)?.retryLimit } == [2, 5, 2, 1])
+    }
+
+    @Test func aBudgetBoundsRetries() async throws {
+        let clock = Watched(ContinuousClock.now)
+        let budget = RetryBudget(ratio: 0.5, minimumPerSecond: 1, capacity: 4) { clock.value }
+        let policy = policy(budget: budget)
+        func retries(_ count: Int) -> Int {
+            (0..<count).filter { _ in RetryDecision.result(retryCount: 0, retryAfter: nil, by: policy).isRetry }.count
+        }
+        #expect(retries(100) == 4)
+        // Six requests pay for three retries.
+        let state = RequestAdapterState(requestID: UUID(), session: Session(transport: MockTransport()))
+        for _ in 0..<6 {
+            _ = try await policy.adapt(URLRequest(url: URL(string: "https://example.com")!), using: state)
+        }
+        #expect(retries(100) == 3)
+        clock.change { $0 += .seconds(2) }
+        #expect(retries(100) == 2)
+        clock.change { $0 += .seconds(1000) }
+        #expect(retries(100) == 4)
+    }
+}
