@@ -1,0 +1,58 @@
+internal import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// Alamofire's name space for what it adds to Foundation's types.
+public struct AlamofireExtension<ExtendedType> {
+    public private(set) var type: ExtendedType
+
+    public init(_ type: ExtendedType) { self.type = type }
+}
+
+/// A type with the name space `af`.
+public protocol AlamofireExtended {
+    associatedtype ExtendedType
+
+    static var af: AlamofireExtension<ExtendedType>.Type { get }
+    var af: AlamofireExtension<ExtendedType> { get }
+}
+
+extension AlamofireExtended {
+    public static var af: AlamofireExtension<Self>.Type { AlamofireExtension<Self>.self }
+
+    public var af: AlamofireExtension<Self> { AlamofireExtension(self) }
+}
+
+extension Bundle: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType: Bundle {
+    /// The certificates among the bundle's resources: `.cer`, `.crt`, `.der`.
+    public var certificates: [Certificate] {
+        let endings = ["cer", "CER", "crt", "CRT", "der", "DER"]
+        return endings.flatMap { type.paths(forResourcesOfType: $0, inDirectory: nil) }
+            .sorted()
+            .compactMap { try? Data(contentsOf: URL(fileURLWithPath: $0)) }
+            .flatMap(Certificate.all(in:))
+    }
+
+    /// Their public keys.
+    public var publicKeys: [PublicKey] { certificates.map(\.publicKey) }
+}
+
+extension URLSessionConfiguration: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
+    /// Foundation's default configuration with Curlew's default headers.
+    public static var `default`: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.default
+        configuration.headers = .default
+        return configuration
+    }
+
+    /// Foundation's ephemeral configuration with Curlew's default headers.
+    public static var ephemeral: URLSessionConfiguration {
+        let configuration = URLSessionConfiguration.ephemeral
+        configuration.headers = .default
+        return configuration
+    }
+}

@@ -1,0 +1,55 @@
+public import Foundation
+
+/// A certificate, read once.
+public struct Certificate: Sendable, Hashable {
+    /// The certificate itself, in DER.
+    public let data: Data
+    /// As OpenSSL writes it on one line: `/C=…/O=…/CN=…`.
+    public let subject: String
+    public let issuer: String
+    public let notValidBefore: Date
+    public let notValidAfter: Date
+    /// DNS names and IP addresses that it is made out to.
+    public let names: [String]
+    public let publicKey: PublicKey
+
+    /// nil where `data` is no certificate in DER.
+    public init?(data: Data) {
+        guard let fields = CertificateFields(der: data) else { return nil }
+        self.data = data
+        subject = fields.subject
+        issuer = fields.issuer
+        notValidBefore = fields.notValidBefore
+        notValidAfter = fields.notValidAfter
+        names = fields.names
+        publicKey = PublicKey(data: fields.publicKey)
+    }
+
+    /// The certificates of a PEM text, or the one of a DER file.
+    public static func all(in data: Data) -> [Certificate] {
+        if let single = Certificate(data: data) { return [single] }
+        let text = String(decoding: data, as: UTF8.self)
+        return text.components(separatedBy: "-----BEGIN CERTIFICATE-----").dropFirst().compactMap { block in
+            let base64 = block.components(separatedBy: "-----END CERTIFICATE-----").first ?? ""
+            return Data(base64Encoded: base64, options: .ignoreUnknownCharacters).flatMap(Certificate.init(data:))
+        }
+    }
+
+    public static func == (lhs: Certificate, rhs: Certificate) -> Bool { lhs.data == rhs.data }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(data) }
+}
+
+/// The public key of a certificate.
+public struct PublicKey: Sendable, Hashable {
+    /// SubjectPublicKeyInfo in DER.
+    public let data: Data
+
+    public init(data: Data) { self.data = data }
+
+    /// SHA-256 of the key: what RFC 7469 pins.
+    public var sha256: Data { OpenSSLCertificates.sha256(data) }
+
+    /// As curl and `TLSConfiguration.publicKeyPins` write it: `sha256//<base64>`.
+    public var pin: String { "sha256//\(sha256.base64EncodedString())" }
+}

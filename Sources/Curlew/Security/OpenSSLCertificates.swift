@@ -1,0 +1,171 @@
+internal import COpenSSL
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+// The one file that knows OpenSSL's certificates. See d2i_X509(3), X509_check_host(3), X509_verify_cert(3).
+
+/// An X509 with an owner.
+final class OpenSSLCertificate {
+    let pointer: OpaquePointer
+
+    init?(der: Data) {
+        let pointer: OpaquePointer? = der.withUnsafeBytes { bytes in
+            var cursor = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+            let parsed = d2i_X509(nil, &cursor, bytes.count)
+            // What follows the certificate is none of it: then these bytes are not just a certificate.
+            if let parsed, cursor != bytes.baseAddress?.assumingMemoryBound(to: UInt8.self).advanced(by: bytes.count) {
+                X509_free(parsed)
+                return nil
+            }
+            return parsed
+        }
+        guard let pointer else { return nil }
+        self.pointer = pointer
+    }
+
+    deinit { X509_free(pointer) }
+
+    /// Whether `issuer` signed this certificate.
+    func isSigned(by issuer: OpenSSLCertificate) -> Bool {
+        X509_NAME_cmp(X509_get_issuer_name(pointer), X509_get_subject_name(issuer.pointer)) == 0
+            && X509_get0_pubkey(issuer.pointer).map { X509_verify(pointer, $0) == 1 } ?? false
+    }
+
+    /// Whether one of the certificate's names is `host`, a name or an address without brackets.
+    func isMadeOut(to host: String) -> Bool {
+        if X509_check_ip_asc(pointer, host, 0) == 1 { return true }
+        return X509_check_host(pointer, host, host.utf8.count, 0, nil) == 1
+    }
+}
+
+/// What `Certificate` shows.
+struct CertificateFields {
+    let subject: String
+    let issuer: String
+    let notValidBefore: Date
+    let notValidAfter: Date
+    let names: [String]
+    let publicKey: Data
+
+    init?(der: Data) {
+        guard let certificate = OpenSSLCertificate(der: der), let key = X509_get_X509_PUBKEY(certificate.pointer),
+            let before = Self.date(X509_get0_notBefore(certificate.pointer)),
+            let after = Self.date(X509_get0_notAfter(certificate.pointer))
+        else { return nil }
+        subject = Self.name(X509_get_subject_name(certificate.pointer))
+        issuer = Self.name(X509_get_issuer_name(certificate.pointer))
+        notValidBefore = before
+        notValidAfter = after
+        names = Self.alternativeNames(certificate.pointer)
+        publicKey = Self.encoded(key)
+    }
+
+    private static func name(_ name: OpaquePointer?) -> String {
+        guard let name, let text = X509_NAME_oneline(name, nil, 0) else { return "" }
+        defer { CRYPTO_free(text, #file, #line) }
+        return String(cString: text)
+    }
+
+    private static func date(_ time: UnsafePointer<ASN1_TIME>?) -> Date? {
+        var fields = tm()
+        guard let time, ASN1_TIME_to_tm(time, &fields) == 1 else { return nil }
+        return Date(timeIntervalSince1970: TimeInterval(timegm(&fields)))
+    }
+
+    private static func encoded(_ key: OpaquePointer) -> Data {
+        var bytes: UnsafeMutablePointer<UInt8>?
+        let count = i2d_X509_PUBKEY(key, &bytes)
+        guard count > 0, let bytes else { return Data() }
+        defer { CRYPTO_free(bytes, #file, #line) }
+        return Data(bytes: bytes, count: Int(count))
+    }
+
+    private static func alternativeNames(_ certificate: OpaquePointer) -> [String] {
+        guard let stack = X509_get_ext_d2i(certificate, NID_subject_alt_name, nil, nil) else { return [] }
+        let names = OpaquePointer(stack)
+        defer { GENERAL_NAMES_free(names) }
+        return (0..<OPENSSL_sk_num(names)).compactMap { index in
+            guard let element = OPENSSL_sk_value(names, index) else { return nil }
+            let name = element.assumingMemoryBound(to: GENERAL_NAME.self).pointee
+            switch name.type {
+            case GEN_DNS: return bytes(name.d.dNSName).map { String(decoding: $0, as: UTF8.self) }
+            case GEN_IPADD: return bytes(name.d.iPAddress).flatMap(address)
+            default: return nil
+            }
+        }
+    }
+
+    private static func bytes(_ string: UnsafeMutablePointer<ASN1_STRING>?) -> Data? {
+        guard let string, let start = ASN1_STRING_get0_data(string) else { return nil }
+        return Data(bytes: start, count: Int(ASN1_STRING_length(string)))
+    }
+
+    private static func address(_ bytes: Data) -> String? {
+        let family = bytes.count == 4 ? AF_INET : bytes.count == 16 ? AF_INET6 : 0
+        guard family != 0 else { return nil }
+        var text = [CChar](repeating: 0, count: Int(INET6_ADDRSTRLEN))
+        let shown = bytes.withUnsafeBytes { inet_ntop(family, $0.baseAddress, &text, socklen_t(text.count)) }
+        return shown.map { String(cString: $0) }
+    }
+}
+
+/// What trust evaluators ask.
+enum OpenSSLCertificates {
+    /// The certificates that lead from the server's own to its issuers, each signed by the next. A server may
+    /// send others beside them: those prove nothing.
+    static func path(_ chain: [Data]) -> [Data] {
+        var rest = chain.compactMap { der in OpenSSLCertificate(der: der).map { (der, $0) } }
+        guard !rest.isEmpty, chain.first == rest.first?.0 else { return [] }
+        var path = [rest.removeFirst()]
+        while let last = path.last, let index = rest.firstIndex(where: { last.1.isSigned(by: $0.1) }) {
+            path.append(rest.remove(at: index))
+        }
+        return path.map(\.0)
+    }
+
+    /// X509_V_OK, or why `chain` does not lead to one of `anchors`.
+    static func verify(_ chain: [Data], anchors: [Data]) -> Int {
+        let others = chain.dropFirst().compactMap(OpenSSLCertificate.init(der:))
+        guard let leaf = chain.first.flatMap(OpenSSLCertificate.init(der:)), let store = X509_STORE_new(),
+            let context = X509_STORE_CTX_new(), let stack = OPENSSL_sk_new_null()
+        else { return Int(X509_V_ERR_UNSPECIFIED) }
+        defer {
+            X509_STORE_CTX_free(context)
+            X509_STORE_free(store)
+            OPENSSL_sk_free(stack)
+        }
+        for anchor in anchors.compactMap(OpenSSLCertificate.init(der:)) { X509_STORE_add_cert(store, anchor.pointer) }
+        // A pinned certificate is an anchor, also where it did not issue itself.
+        X509_STORE_set_flags(store, UInt(X509_V_FLAG_PARTIAL_CHAIN))
+        return withExtendedLifetime(others) {
+            for other in others { OPENSSL_sk_push(stack, UnsafeRawPointer(other.pointer)) }
+            guard X509_STORE_CTX_init(context, store, leaf.pointer, stack) == 1 else {
+                return Int(X509_V_ERR_UNSPECIFIED)
+            }
+            X509_STORE_CTX_set_default(context, "ssl_server")
+            return X509_verify_cert(context) == 1 ? 0 : Int(X509_STORE_CTX_get_error(context))
+        }
+    }
+
+    static func isMadeOut(_ certificate: Data, to host: String) -> Bool {
+        OpenSSLCertificate(der: certificate)?.isMadeOut(to: host) ?? false
+    }
+
+    static func explanation(_ verifyResult: Int) -> String {
+        String(cString: X509_verify_cert_error_string(verifyResult))
+    }
+
+    static func sha256(_ data: Data) -> Data {
+        var digest = [UInt8](repeating: 0, count: 32)
+        var count: UInt32 = 0
+        let code = data.withUnsafeBytes {
+            EVP_Digest($0.baseAddress, $0.count, &digest, &count, EVP_sha256(), nil)
+        }
+        return code == 1 ? Data(digest.prefix(Int(count))) : Data()
+    }
+}

@@ -1,0 +1,38 @@
+public import CurlewCore
+internal import Foundation
+
+extension ServerTrust {
+    /// The certificates that could be read, the server's own first.
+    public var certificates: [Certificate] { certificateChain.compactMap(Certificate.init(data:)) }
+
+    /// Those of them that lead from the server's own certificate to its issuers, each signed by the next. Only
+    /// they may be compared with pinned ones: a server may send anybody's certificate beside its own.
+    public var verifiedCertificates: [Certificate] {
+        OpenSSLCertificates.path(certificateChain).compactMap(Certificate.init(data:))
+    }
+
+    /// Throws unless the chain is trusted: by the session's roots, or by `anchors` alone.
+    public func performDefaultValidation(anchors: [Certificate]? = nil) throws {
+        let result =
+            anchors.map { OpenSSLCertificates.verify(certificateChain, anchors: $0.map(\.data)) } ?? verifyResult
+        guard result == 0 else {
+            throw CurlewError.serverTrustEvaluationFailed(
+                reason: .defaultEvaluationFailed(
+                    host: host,
+                    verifyResult: result,
+                    explanation: OpenSSLCertificates.explanation(result)
+                )
+            )
+        }
+    }
+
+    /// Throws unless the server's certificate is made out to `host`.
+    public func performValidation(forHost host: String) throws {
+        let name = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        guard let leaf = certificateChain.first, OpenSSLCertificates.isMadeOut(leaf, to: name) else {
+            throw CurlewError.serverTrustEvaluationFailed(
+                reason: .hostValidationFailed(host: host, names: certificates.first?.names ?? [])
+            )
+        }
+    }
+}

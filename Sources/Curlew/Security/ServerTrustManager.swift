@@ -1,0 +1,54 @@
+public import CurlewCore
+internal import Foundation
+
+/// Decides by host who judges a server's certificates.
+///
+///     ServerTrustManager(evaluators: ["api.example.com": PublicKeysTrustEvaluator(pins: ["sha256//…"])])
+open class ServerTrustManager: @unchecked Sendable {
+    // SAFETY: both properties are constants of Sendable types.
+
+    /// Whether a host without an evaluator is refused. Otherwise the session's own rules decide about it.
+    public let allHostsMustBeEvaluated: Bool
+    /// Evaluators by host, in lower case.
+    public let evaluators: [String: any ServerTrustEvaluating]
+
+    public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
+        self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
+        self.evaluators = evaluators
+    }
+
+    /// The evaluator for a host; nil leaves it to the session. Override it for patterns of hosts.
+    open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
+        if let evaluator = evaluators[host] ?? evaluators[host.lowercased()] { return evaluator }
+        guard !allHostsMustBeEvaluated else {
+            throw CurlewError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
+        }
+        return nil
+    }
+}
+
+/// Judges a server's certificates. Synchronous and without I/O: it runs on the transport's thread.
+public protocol ServerTrustEvaluating: Sendable {
+    /// Throws unless the server is trusted.
+    func evaluate(_ trust: ServerTrust, forHost host: String) throws
+}
+
+/// What a transport asks: the manager's evaluator, or the session's own rules where it has none.
+struct ManagedTrustEvaluation: TrustEvaluation {
+    let manager: ServerTrustManager
+    /// The session's rules for hosts without an evaluator.
+    let verification: CertificateVerification
+
+    func evaluate(_ trust: ServerTrust) throws {
+        do {
+            if let evaluator = try manager.serverTrustEvaluator(forHost: trust.host) {
+                try evaluator.evaluate(trust, forHost: trust.host)
+            } else {
+                if verification != .none { try trust.performDefaultValidation() }
+                if verification == .full { try trust.performValidation(forHost: trust.host) }
+            }
+        } catch {
+            throw error.asAFError(or: .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: error)))
+        }
+    }
+}

@@ -1,0 +1,152 @@
+public import CurlewCore
+public import Foundation
+
+/// What every client should do: a trusted chain, made out to the host.
+public final class DefaultTrustEvaluator: ServerTrustEvaluating {
+    private let validateHost: Bool
+
+    public init(validateHost: Bool = true) { self.validateHost = validateHost }
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        if validateHost { try trust.performValidation(forHost: host) }
+        try trust.performDefaultValidation()
+    }
+}
+
+/// Demands that the server shows one of the pinned certificates.
+public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
+    private let certificates: [Certificate]
+    private let acceptSelfSignedCertificates: Bool
+    private let performDefaultValidation: Bool
+    private let validateHost: Bool
+
+    /// With `acceptSelfSignedCertificates` the pinned certificates are the only roots.
+    public init(
+        certificates: [Certificate] = Bundle.main.af.certificates,
+        acceptSelfSignedCertificates: Bool = false,
+        performDefaultValidation: Bool = true,
+        validateHost: Bool = true
+    ) {
+        self.certificates = certificates
+        self.acceptSelfSignedCertificates = acceptSelfSignedCertificates
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+    }
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        guard !certificates.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        if performDefaultValidation {
+            try trust.performDefaultValidation(anchors: acceptSelfSignedCertificates ? certificates : nil)
+        }
+        if validateHost { try trust.performValidation(forHost: host) }
+        let shown = trust.verifiedCertificates
+        guard !Set(shown).isDisjoint(with: certificates) else {
+            throw AFError.serverTrustEvaluationFailed(
+                reason: .certificatePinningFailed(
+                    host: host,
+                    pinned: certificates.map(\.data),
+                    server: shown.map(\.data)
+                )
+            )
+        }
+    }
+}
+
+/// Demands that a certificate of the server has one of the pinned public keys.
+public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
+    private let pins: Set<Data>
+    private let keys: [PublicKey]
+    private let performDefaultValidation: Bool
+    private let validateHost: Bool
+
+    public init(
+        keys: [PublicKey] = Bundle.main.af.publicKeys,
+        performDefaultValidation: Bool = true,
+        validateHost: Bool = true
+    ) {
+        self.keys = keys
+        pins = Set(keys.map(\.sha256))
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+    }
+
+    /// Pins as RFC 7469 and curl write them: `sha256//<base64>`. Others are left out.
+    public init(pins: [String], performDefaultValidation: Bool = true, validateHost: Bool = true) {
+        keys = []
+        self.pins = Set(
+            pins.compactMap { $0.hasPrefix("sha256//") ? Data(base64Encoded: String($0.dropFirst(8))) : nil }
+        )
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+    }
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        guard !pins.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
+        if performDefaultValidation { try trust.performDefaultValidation() }
+        if validateHost { try trust.performValidation(forHost: host) }
+        let shown = trust.verifiedCertificates.map(\.publicKey)
+        guard shown.contains(where: { pins.contains($0.sha256) }) else {
+            throw AFError.serverTrustEvaluationFailed(
+                reason: .publicKeyPinningFailed(host: host, pinned: keys.map(\.data), server: shown.map(\.data))
+            )
+        }
+    }
+}
+
+/// Demands that every evaluator agrees.
+public final class CompositeTrustEvaluator: ServerTrustEvaluating {
+    private let evaluators: [any ServerTrustEvaluating]
+
+    public init(evaluators: [any ServerTrustEvaluating]) { self.evaluators = evaluators }
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        for evaluator in evaluators { try evaluator.evaluate(trust, forHost: host) }
+    }
+}
+
+/// Accepts every server: anybody can read and change the traffic. Never in production.
+public final class DisabledTrustEvaluator: ServerTrustEvaluating {
+    public init() {}
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
+}
+
+extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
+    public static var pinnedCertificates: PinnedCertificatesTrustEvaluator { PinnedCertificatesTrustEvaluator() }
+
+    public static func pinnedCertificates(
+        certificates: [Certificate] = Bundle.main.af.certificates,
+        acceptSelfSignedCertificates: Bool = false,
+        performDefaultValidation: Bool = true,
+        validateHost: Bool = true
+    ) -> PinnedCertificatesTrustEvaluator {
+        PinnedCertificatesTrustEvaluator(
+            certificates: certificates,
+            acceptSelfSignedCertificates: acceptSelfSignedCertificates,
+            performDefaultValidation: performDefaultValidation,
+            validateHost: validateHost
+        )
+    }
+}
+
+extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
+    public static var publicKeys: PublicKeysTrustEvaluator { PublicKeysTrustEvaluator() }
+
+    public static func publicKeys(
+        keys: [PublicKey] = Bundle.main.af.publicKeys,
+        performDefaultValidation: Bool = true,
+        validateHost: Bool = true
+    ) -> PublicKeysTrustEvaluator {
+        PublicKeysTrustEvaluator(
+            keys: keys,
+            performDefaultValidation: performDefaultValidation,
+            validateHost: validateHost
+        )
+    }
+}
+
+extension ServerTrustEvaluating where Self == CompositeTrustEvaluator {
+    public static func composite(evaluators: [any ServerTrustEvaluating]) -> CompositeTrustEvaluator {
+        CompositeTrustEvaluator(evaluators: evaluators)
+    }
+}

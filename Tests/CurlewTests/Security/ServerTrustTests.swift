@@ -1,0 +1,172 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// Certificates made by the `openssl` command, once: a root, a leaf that it issued, and a stranger.
+private struct Certificates {
+    let root: Certificate
+    let leaf: Certificate
+    let stranger: Certificate
+
+    static let made: Result<Certificates, any Error> = Result { try Certificates() }
+
+    private init() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("curlew-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let script = """
+            set -e; mkdir -p \(directory); cd \(directory)
+            new() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 "$@" 2>/dev/null; }
+            new -keyout root.key -out root.pem -subj /CN=Root -addext basicConstraints=critical,CA:TRUE
+            new -keyout stranger.key -out stranger.pem -subj /CN=Stranger
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout leaf.key -out leaf.csr \
+              -subj /O=Test/CN=leaf 2>/dev/null
+            printf 'subjectAltName=DNS:example.com,DNS:*.example.org,IP:127.0.0.1,IP:::1\\n' > ext
+            openssl x509 -req -in leaf.csr -CA root.pem -CAkey root.key -CAcreateserial -days 30 -extfile ext \
+              -out leaf.pem 2>/dev/null
+            """
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", script]
+        try process.run()
+        process.waitUntilExit()
+        func read(_ name: String) throws -> Certificate {
+            let data = try Data(contentsOf: URL(filePath: "\(directory)/\(name).pem"))
+            return try #require(Certificate.all(in: data).first)
+        }
+        (root, leaf, stranger) = (try read("root"), try read("leaf"), try read("stranger"))
+    }
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct ServerTrustTests {
+    private let all: Certificates
+
+    init() throws { all = try Certificates.made.get() }
+
+    private func trust(
+        _ chain: [Certificate]? = nil,
+        host: String = "example.com",
+        verifyResult: Int = 0
+    ) -> ServerTrust {
+        ServerTrust(
+            host: host,
+            certificateChain: (chain ?? [all.leaf, all.root]).map(\.data),
+            verifyResult: verifyResult
+        )
+    }
+
+    private func code(_ evaluator: any ServerTrustEvaluating, _ trust: ServerTrust) -> CurlewError.Code? {
+        do {
+            try evaluator.evaluate(trust, forHost: trust.host)
+            return nil
+        } catch {
+            return (error as? CurlewError)?.code ?? .internal
+        }
+    }
+
+    @Test func readsCertificates() throws {
+        #expect(all.leaf.subject == "/O=Test/CN=leaf")
+        #expect(all.leaf.issuer == "/CN=Root")
+        #expect(all.leaf.names == ["example.com", "*.example.org", "127.0.0.1", "::1"])
+        #expect(all.leaf.notValidBefore <= Date())
+        #expect(all.leaf.notValidAfter.timeIntervalSinceNow > 29 * 86_400)
+        #expect(all.leaf.publicKey.sha256.count == 32)
+        #expect(all.leaf.publicKey.pin.hasPrefix("sha256//"))
+        #expect(all.leaf.publicKey != all.root.publicKey)
+        #expect(Certificate(data: Data("nonsense".utf8)) == nil)
+        #expect(Certificate(data: all.leaf.data + Data([0])) == nil)
+        #expect(Certificate.all(in: all.leaf.data) == [all.leaf])
+    }
+
+    @Test(arguments: [
+        ("example.com", true), ("EXAMPLE.com", true), ("www.example.org", true), ("127.0.0.1", true), ("::1", true),
+        ("[::1]", true), ("example.org", false), ("a.b.example.org", false), ("www.example.com", false),
+        ("127.0.0.2", false), ("", false),
+    ])
+    func comparesHosts(host: String, isMadeOut: Bool) {
+        let expected: CurlewError.Code? = isMadeOut ? nil : .certificateHostMismatch
+        #expect(code(DefaultTrustEvaluator(), trust(host: host)) == expected)
+        #expect(code(DefaultTrustEvaluator(validateHost: false), trust(host: host)) == nil)
+    }
+
+    @Test(arguments: [
+        (10, CurlewError.Code.certificateExpired), (18, .certificateUntrusted), (23, .certificateRevoked),
+    ])
+    func believesLibcurlsResult(result: Int, expected: CurlewError.Code) {
+        #expect(code(DefaultTrustEvaluator(), trust(verifyResult: result)) == expected)
+        #expect(code(DisabledTrustEvaluator(), trust(verifyResult: result)) == nil)
+    }
+
+    @Test func pinsCertificates() {
+        #expect(code(PinnedCertificatesTrustEvaluator(certificates: [all.leaf]), trust()) == nil)
+        #expect(code(PinnedCertificatesTrustEvaluator(certificates: [all.root]), trust()) == nil)
+        #expect(code(PinnedCertificatesTrustEvaluator(certificates: [all.stranger]), trust()) == .certificateUntrusted)
+        #expect(code(PinnedCertificatesTrustEvaluator(certificates: []), trust()) == .certificateUntrusted)
+    }
+
+    @Test func aStrangersCertificateBesideTheChainProvesNothing() {
+        let padded = trust([all.leaf, all.root, all.stranger])
+        #expect(code(PinnedCertificatesTrustEvaluator(certificates: [all.stranger]), padded) == .certificateUntrusted)
+        #expect(code(PublicKeysTrustEvaluator(keys: [all.stranger.publicKey]), padded) == .certificateUntrusted)
+        #expect(padded.verifiedCertificates == [all.leaf, all.root])
+    }
+
+    @Test func pinnedCertificatesMayBeTheOnlyRoots() {
+        func pinning(_ certificate: Certificate) -> PinnedCertificatesTrustEvaluator {
+            PinnedCertificatesTrustEvaluator(certificates: [certificate], acceptSelfSignedCertificates: true)
+        }
+        let unknown = trust(verifyResult: 19)
+        #expect(code(PinnedCertificatesTrustEvaluator(certificates: [all.root]), unknown) == .certificateUntrusted)
+        #expect(code(pinning(all.root), unknown) == nil)
+        #expect(code(pinning(all.leaf), trust([all.leaf], verifyResult: 20)) == nil)
+        #expect(code(pinning(all.stranger), unknown) == .certificateUntrusted)
+    }
+
+    @Test func pinsPublicKeys() {
+        #expect(code(PublicKeysTrustEvaluator(keys: [all.leaf.publicKey]), trust()) == nil)
+        #expect(code(PublicKeysTrustEvaluator(pins: [all.root.publicKey.pin]), trust()) == nil)
+        #expect(code(PublicKeysTrustEvaluator(pins: [all.stranger.publicKey.pin]), trust()) == .certificateUntrusted)
+        #expect(code(PublicKeysTrustEvaluator(pins: ["nonsense"]), trust()) == .certificateUntrusted)
+        let mismatch = trust(host: "other.com")
+        #expect(code(PublicKeysTrustEvaluator(keys: [all.leaf.publicKey]), mismatch) == .certificateHostMismatch)
+    }
+
+    @Test func compositesNeedEveryOne() {
+        let composite = CompositeTrustEvaluator(evaluators: [
+            DefaultTrustEvaluator(), PublicKeysTrustEvaluator(keys: [all.stranger.publicKey]),
+        ])
+        #expect(code(composite, trust()) == .certificateUntrusted)
+        #expect(code(CompositeTrustEvaluator(evaluators: []), trust()) == nil)
+    }
+
+    @Test func managersChooseByHost() throws {
+        let strict = ServerTrustManager(evaluators: ["example.com": DisabledTrustEvaluator()])
+        #expect(try strict.serverTrustEvaluator(forHost: "example.com") is DisabledTrustEvaluator)
+        #expect(try strict.serverTrustEvaluator(forHost: "EXAMPLE.com") is DisabledTrustEvaluator)
+        let error = #expect(throws: CurlewError.self) { try strict.serverTrustEvaluator(forHost: "other.com") }
+        #expect(error?.isServerTrustEvaluationError == true)
+        let lenient = ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:])
+        #expect(try lenient.serverTrustEvaluator(forHost: "other.com") == nil)
+    }
+
+    @Test func withoutAnEvaluatorTheSessionsRulesHold() {
+        let manager = ServerTrustManager(
+            allHostsMustBeEvaluated: false, evaluators: ["own.com": DisabledTrustEvaluator()])
+        func verdict(_ verification: CertificateVerification, _ trust: ServerTrust) -> CurlewError.Code? {
+            do {
+                try ManagedTrustEvaluation(manager: manager, verification: verification).evaluate(trust)
+                return nil
+            } catch {
+                return (error as? CurlewError)?.code ?? .internal
+            }
+        }
+        #expect(verdict(.full, trust()) == nil)
+        #expect(verdict(.full, trust(host: "other.com")) == .certificateHostMismatch)
+        #expect(verdict(.full, trust(verifyResult: 18)) == .certificateUntrusted)
+        #expect(verdict(.noHostnameVerification, trust(host: "other.com")) == nil)
+        #expect(verdict(.none, trust(host: "other.com", verifyResult: 18)) == nil)
+        #expect(verdict(.full, trust(host: "own.com", verifyResult: 18)) == nil)
+    }
+}
