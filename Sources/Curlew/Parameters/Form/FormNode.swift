@@ -72,6 +72,8 @@ final class FormNode {
         case let date as Date: try options.date.encode(date)
         case let data as Data: try options.data.encode(data)
         case let decimal as Decimal: "\(decimal)"
+        // Otherwise it would be written as an object of base and relative part.
+        case let url as URL: url.absoluteString
         default: nil
         }
     }

@@ -1,0 +1,127 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite(.timeLimit(.minutes(1)))
+struct ErrorQuestionTests {
+    private struct Reason: Error {}
+
+    static let questions: [(name: String, ask: @Sendable (CurlewError) -> Bool)] = [
+        ("sessionDeinitialized", { $0.isSessionDeinitializedError }),
+        ("sessionInvalidated", { $0.isSessionInvalidatedError }),
+        ("cancelled", { $0.isExplicitlyCancelledError }),
+        ("invalidURL", { $0.isInvalidURLError }),
+        ("parameterEncoding", { $0.isParameterEncodingError }),
+        ("parameterEncoder", { $0.isParameterEncoderError }),
+        ("multipart", { $0.isMultipartEncodingError }),
+        ("adaptation", { $0.isRequestAdaptationError }),
+        ("validation", { $0.isResponseValidationError }),
+        ("serialization", { $0.isResponseSerializationError }),
+        ("trust", { $0.isServerTrustEvaluationError }),
+        ("retry", { $0.isRequestRetryError }),
+        ("uploadable", { $0.isCreateUploadableError }),
+        ("creation", { $0.isCreateURLRequestError }),
+        ("move", { $0.isDownloadedFileMoveError }),
+        ("task", { $0.isSessionTaskError }),
+    ]
+
+    private static let file = URL(filePath: "/tmp/file")
+
+    static let errors: [(String, CurlewError)] = [
+        ("sessionDeinitialized", .sessionDeinitialized),
+        ("sessionInvalidated", .sessionInvalidated(error: Reason())),
+        ("sessionInvalidated", CurlewError(.sessionClosed, phase: .lifecycle)),
+        ("cancelled", .explicitlyCancelled),
+        ("invalidURL", .invalidURL(url: "")),
+        ("parameterEncoding", .parameterEncodingFailed(reason: .jsonEncodingFailed(error: Reason()))),
+        ("parameterEncoder", .parameterEncoderFailed(reason: .encoderFailed(error: Reason()))),
+        ("multipart", .multipartEncodingFailed(reason: .bodyPartFileNotReachable(at: file))),
+        ("adaptation", .requestAdaptationFailed(error: Reason())),
+        ("adaptation", .requestAdaptationFailed(error: AFError.explicitlyCancelled)),
+        ("validation", .responseValidationFailed(reason: .unacceptableStatusCode(code: 404))),
+        ("validation", .responseValidationFailed(reason: .missingContentType(acceptableContentTypes: []))),
+        ("validation", .responseValidationFailed(reason: .customValidationFailed(error: Reason()))),
+        ("validation", .responseValidationFailed(reason: .dataFileReadFailed(at: file))),
+        ("serialization", .responseSerializationFailed(reason: .inputDataNilOrZeroLength)),
+        ("serialization", .responseSerializationFailed(reason: .inputFileReadFailed(at: file))),
+        ("trust", .serverTrustEvaluationFailed(reason: .noCertificatesFound)),
+        ("retry", .requestRetryFailed(retryError: Reason(), originalError: AFError.explicitlyCancelled)),
+        ("uploadable", .createUploadableFailed(error: Reason())),
+        ("creation", .createURLRequestFailed(error: Reason())),
+        ("move", .downloadedFileMoveFailed(error: Reason(), source: file, destination: file)),
+        ("task", CurlewError(.connectFailed, phase: .connect)),
+        ("task", CurlewError(.certificateExpired, phase: .tls)),
+        ("task", CurlewError(.firstByteTimedOut, phase: .waiting)),
+        ("none", .urlRequestValidationFailed(reason: .bodyDataInGETRequest(Data()))),
+    ]
+
+    @Test(arguments: errors)
+    func answersOneQuestionWithYes(expected: String, error: CurlewError) {
+        let yes = Self.questions.filter { $0.ask(error) }.map(\.name)
+        #expect(yes == (expected == "none" ? [] : [expected]))
+        #expect(error.errorDescription?.isEmpty == false)
+    }
+
+    @Test func showsWhatIsInside() {
+        #expect(AFError.requestAdaptationFailed(error: Reason()).underlyingError is Reason)
+        #expect(AFError.createURLRequestFailed(error: Reason()).underlyingError is Reason)
+        #expect(AFError.parameterEncoderFailed(reason: .encoderFailed(error: Reason())).underlyingError is Reason)
+        #expect(AFError.parameterEncodingFailed(reason: .missingURL).underlyingError == nil)
+        #expect(AFError.responseSerializationFailed(reason: .decodingFailed(error: Reason())).underlyingError is Reason)
+        #expect(AFError.sessionInvalidated(error: Reason()).underlyingError is Reason)
+        #expect(
+            AFError.multipartEncodingFailed(reason: .inputStreamReadFailed(error: Reason())).underlyingError is Reason)
+        let trust = AFError.ServerTrustFailureReason.customEvaluationFailed(error: Reason())
+        #expect(AFError.serverTrustEvaluationFailed(reason: trust).underlyingError is Reason)
+        let move = AFError.downloadedFileMoveFailed(
+            error: CocoaError(.fileWriteFileExists),
+            source: URL(filePath: "/a"),
+            destination: URL(filePath: "/b")
+        )
+        #expect(move.code == .destinationExists)
+        #expect(move.sourceURL?.path == "/a")
+        #expect(move.destinationURL?.path == "/b")
+        #expect(move.underlyingError is CocoaError)
+    }
+
+    @Test func aFailedRetryKeepsWhatFailedFirst() {
+        var original = CurlewError(.receiveFailed, phase: .receive, url: URL(string: "https://example.com"), attempt: 2)
+        original.responseCode = 503
+        let error = AFError.requestRetryFailed(retryError: Reason(), originalError: original)
+        #expect(error.code == .retryFailed)
+        #expect(error.attempt == 2)
+        #expect(error.responseCode == 503)
+        #expect(error.underlyingError is Reason)
+        #expect(
+            ((error.underlying as? AFError.RequestRetryFailure)?.originalError as? CurlewError)?.code == .receiveFailed)
+    }
+
+    @Test(arguments: [
+        (POSIXErrorCode.ENOSPC, CurlewError.Code.diskFull), (.EEXIST, .destinationExists),
+        (.ENOENT, .destinationMissing), (.EIO, .moveFailed),
+    ])
+    func namesFileErrors(posix: POSIXErrorCode, code: CurlewError.Code) {
+        #expect(FileErrorCode.of(POSIXError(posix)) == code)
+    }
+
+    @Test func convertsErrors() {
+        let error: any Error = AFError.explicitlyCancelled
+        #expect(error.asAFError?.code == .cancelled)
+        #expect(Reason().asAFError == nil)
+        #expect(error.asAFError(orFailWith: "never").code == .cancelled)
+        #expect(Reason().asAFError(orFailWith: "not ours").code == .internal)
+        #expect(Reason().asAFError(orFailWith: "not ours").underlying is Reason)
+    }
+
+    @Test func wrapsByWhereItWasThrown() {
+        #expect(ErrorWrapping.creation(Reason()).isCreateURLRequestError)
+        #expect(ErrorWrapping.creation(AFError.invalidURL(url: "")).isInvalidURLError)
+        #expect(ErrorWrapping.adaptation(AFError.invalidURL(url: "")).isRequestAdaptationError)
+        #expect(ErrorWrapping.adaptation(CancellationError()).isExplicitlyCancelledError)
+        #expect(ErrorWrapping.uploadable(Reason()).isCreateUploadableError)
+        #expect(ErrorWrapping.validation(Reason()).code == .validationFailed)
+        #expect(ErrorWrapping.serialization(Reason()).code == .decodingFailed)
+    }
+}

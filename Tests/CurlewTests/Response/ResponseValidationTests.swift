@@ -1,0 +1,92 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite(.timeLimit(.minutes(1)))
+struct ResponseValidationTests {
+    private func error(_ result: Result<Void, any Error>) -> CurlewError? {
+        guard case .failure(let error) = result else { return nil }
+        return error as? CurlewError
+    }
+
+    @Test(arguments: [(199, false), (200, true), (299, true), (300, false), (404, false)])
+    func checksTheStatus(status: Int, isAcceptable: Bool) {
+        let error = error(ResponseValidation.status(status, in: 200..<300))
+        #expect((error == nil) == isAcceptable)
+        if !isAcceptable {
+            #expect(error?.code == .unacceptableStatus)
+            #expect(error?.responseCode == status)
+            #expect(error?.isResponseValidationError == true)
+            #expect(error?.errorDescription == "Response status code was unacceptable: \(status).")
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("application/json", ["application/json"], true),
+            ("application/json; charset=utf-8", ["application/json"], true),
+            (" application/json ", ["application/json;charset=utf-8"], true),
+            ("application/json", ["application/*"], true),
+            ("application/json", ["*/json"], true),
+            ("application/json", ["*/*"], true),
+            ("Application/JSON", ["application/json"], true),
+            ("application/json", ["text/plain", "application/json"], true),
+            ("application/json", ["application/xml"], false),
+            ("application/json", ["text/*"], false),
+            ("application/json", ["*/xml"], false),
+            ("application/json", [], false),
+            ("application", ["application/json"], false),
+            ("a/b/c", ["a/b"], false),
+            ("application", ["*/*"], true),
+            (nil, ["*/*"], true),
+            (nil, ["application/json", "*/*"], true),
+            (nil, ["application/json"], false),
+        ] as [(String?, [String], Bool)])
+    func checksTheContentType(type: String?, acceptable: [String], isAcceptable: Bool) {
+        let error = error(ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: false))
+        #expect((error == nil) == isAcceptable)
+        if !isAcceptable { #expect(error?.code == .unacceptableContentType) }
+        // Nothing has no type.
+        #expect(self.error(ResponseValidation.contentType(type, in: acceptable, bodyIsEmpty: true)) == nil)
+    }
+
+    @Test func saysWhatWasAcceptable() {
+        let mismatch = error(ResponseValidation.contentType("a/b", in: ["z/z", "c/d"], bodyIsEmpty: false))
+        #expect(mismatch?.acceptableContentTypes == ["c/d", "z/z"])
+        #expect(mismatch?.responseContentType == "a/b")
+        let missing = error(ResponseValidation.contentType(nil, in: ["z/z", "c/d"], bodyIsEmpty: false))
+        #expect(missing?.acceptableContentTypes == ["c/d", "z/z"])
+        #expect(missing?.responseContentType == nil)
+    }
+
+    @Test func checksFiles() throws {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try Data().write(to: url)
+        defer { try? FileManager.default.removeItem(at: url) }
+        func check(_ file: URL?) -> CurlewError? {
+            error(ResponseValidation.contentType("a/b", in: ["c/d"], file: file))
+        }
+        #expect(check(url) == nil)
+        try Data([1]).write(to: url)
+        #expect(check(url)?.code == .unacceptableContentType)
+        #expect(check(nil)?.code == .validationFailed)
+        #expect(check(url.appendingPathExtension("not"))?.code == .fileUnreadable)
+        #expect(check(url.appendingPathExtension("not"))?.isResponseValidationError == true)
+    }
+
+    @Test func acceptsWhatTheRequestAsksFor() {
+        #expect(ResponseValidation.acceptableContentTypes(of: nil) == ["*/*"])
+        #expect(ResponseValidation.acceptableContentTypes(of: "a/b,c/d") == ["a/b", "c/d"])
+        #expect(
+            error(
+                ResponseValidation.contentType(
+                    "c/d",
+                    in: ResponseValidation.acceptableContentTypes(of: "a/b;q=0.1, c/d;q=1"),
+                    bodyIsEmpty: false
+                )
+            ) == nil
+        )
+    }
+}

@@ -1,0 +1,212 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+/// Reads a body as an engine does.
+private final class BodyReader: BodyWaker {
+    let wakes = Watched(0)
+
+    func wake() { wakes.change { $0 += 1 } }
+
+    func readAll(_ stream: any BodyStream, portion: Int = 1000, atMost limit: Int = .max) async throws -> Data {
+        var data = Data()
+        var buffer = [UInt8](repeating: 0, count: portion)
+        while data.count < limit {
+            let before = wakes.value
+            switch buffer.withUnsafeMutableBytes({ stream.read(into: $0) }) {
+            case .bytes(let count): data.append(contentsOf: buffer[..<count])
+            case .pending: _ = await wakes.wait { $0 > before }
+            case .end: return data
+            case .failed(let error): throw error
+            }
+        }
+        return data
+    }
+}
+
+private func stream(_ source: BodySource) throws -> (any BodyStream, Int64?) {
+    guard case .stream(let stream, let length) = source else { throw CocoaError(.featureUnsupported) }
+    return (stream, length)
+}
+
+@Suite(.timeLimit(.minutes(1)))
+struct BodyStreamTests {
+    static let large = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+
+    private static func form() throws -> (MultipartFormData, URL) {
+        let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString + ".bin")
+        try large.write(to: url)
+        let form = MultipartFormData(boundary: "B")
+        form.append(Data("small".utf8), withName: "a")
+        form.append(url, withName: "file")
+        form.append(Data(), withName: "empty")
+        return (form, url)
+    }
+
+    @Test(arguments: [1 << 10, 1 << 16, 1 << 20, 7919])
+    func streamsFormsWithTheirExactLength(portion: Int) async throws {
+        let (form, url) = try Self.form()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let (body, length) = try stream(form.body())
+        let expected = try form.encode()
+        #expect(length == Int64(expected.count))
+        let reader = BodyReader()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body, portion: portion) == expected)
+        body.close()
+    }
+
+    @Test func formsCanBeSentAgain() async throws {
+        let (form, url) = try Self.form()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let expected = try form.encode()
+        let (body, _) = try stream(form.body())
+        #expect(body.isReplayable)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        _ = try await reader.readAll(body, atMost: 300_000)
+        #expect(body.rewind())
+        #expect(try await reader.readAll(body) == expected)
+        body.close()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body) == expected)
+        body.close()
+    }
+
+    @Test func aFileThatShrankEndsTheBody() async throws {
+        let (form, url) = try Self.form()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let (body, _) = try stream(form.body())
+        let file = try FileHandle(forWritingTo: url)
+        try file.truncate(atOffset: 500_000)
+        try file.close()
+        let reader = BodyReader()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(
+            error?.underlyingError as? AFError.UnexpectedInputStreamLength
+                == AFError.UnexpectedInputStreamLength(bytesExpected: 1_000_000, bytesRead: 500_000)
+        )
+        body.close()
+    }
+
+    @Test func aFileThatGrewIsCut() async throws {
+        let (form, url) = try Self.form()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let expected = try form.encode()
+        let (body, _) = try stream(form.body())
+        try (Self.large + Self.large).write(to: url)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body) == expected)
+        body.close()
+    }
+
+    @Test func aFileThatIsGoneIsUnreadable() async throws {
+        let (form, url) = try Self.form()
+        let (body, _) = try stream(form.body())
+        try FileManager.default.removeItem(at: url)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(error?.code == .fileUnreadable)
+        body.close()
+    }
+
+    @Test func throttlesPackets() async throws {
+        let form = MultipartFormData(boundary: "B")
+        form.append(Data(repeating: 1, count: 1000), withName: "a")
+        form.throttleBandwidth(packetSize: 300, delay: 0.01)
+        let (body, _) = try stream(form.body())
+        let reader = BodyReader()
+        let clock = ContinuousClock()
+        let start = clock.now
+        body.open(waker: reader)
+        let data = try await reader.readAll(body, portion: 10_000)
+        #expect(try data == form.encode())
+        // Four packets at least, a pause after each but the last.
+        #expect(clock.now - start >= .milliseconds(30))
+        body.close()
+    }
+
+    @Test func inputStreamsAreReadOnce() async throws {
+        let (body, length) = try stream(.inputStream(InputStream(data: Self.large), length: 1_000_000))
+        #expect(length == 1_000_000)
+        #expect(!body.isReplayable)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        #expect(body.rewind())
+        #expect(try await reader.readAll(body) == Self.large)
+        #expect(!body.rewind())
+        body.close()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(error?.code == .bodyUnavailable)
+        body.close()
+    }
+
+    @Test func aBrokenInputStreamFails() async throws {
+        let missing = try #require(InputStream(url: URL(filePath: "/nonexistent/\(UUID())")))
+        let (body, _) = try stream(.inputStream(missing))
+        let reader = BodyReader()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(error?.code == .bodyUnavailable)
+        body.close()
+    }
+
+    @Test func sequencesAreSentChunkByChunk() async throws {
+        let chunks = AsyncStream<Data> { continuation in
+            for text in ["one", "", "two", "three"] { continuation.yield(Data(text.utf8)) }
+            continuation.finish()
+        }
+        let (body, length) = try stream(.sequence(chunks))
+        #expect(length == nil)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body, portion: 2) == Data("onetwothree".utf8))
+        #expect(!body.rewind())
+        body.close()
+    }
+
+    @Test func sequencesArePulledOnlyAsFastAsTheyAreRead() async throws {
+        let pulled = Watched(0)
+        let endless = AsyncStream<Data>(unfolding: {
+            pulled.change { $0 += 1 }
+            return Data(repeating: 7, count: 100)
+        })
+        let (body, _) = try stream(.sequence(endless))
+        let reader = BodyReader()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body, portion: 50, atMost: 950).count == 950)
+        // The tenth chunk is half read: the eleventh has not been asked for.
+        #expect(pulled.value == 10)
+        body.close()
+    }
+
+    @Test func aSequenceThatThrowsIsUnavailable() async throws {
+        struct Reason: Error {}
+        let failing = AsyncThrowingStream<Data, any Error> { continuation in
+            continuation.yield(Data("one".utf8))
+            continuation.finish(throwing: Reason())
+        }
+        let (body, _) = try stream(.sequence(SendableSequence(failing)))
+        let reader = BodyReader()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(error?.code == .bodyUnavailable)
+        #expect(error?.underlying is Reason)
+        body.close()
+    }
+}
+
+private struct SendableSequence: AsyncSequence, Sendable {
+    let base: AsyncThrowingStream<Data, any Error>
+
+    init(_ base: AsyncThrowingStream<Data, any Error>) { self.base = base }
+
+    func makeAsyncIterator() -> AsyncThrowingStream<Data, any Error>.AsyncIterator { base.makeAsyncIterator() }
+}

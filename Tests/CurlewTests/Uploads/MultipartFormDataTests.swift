@@ -1,0 +1,149 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite(.timeLimit(.minutes(1)))
+struct MultipartFormDataTests {
+    private static func temporaryFile(_ data: Data, name: String = "file.txt") throws -> URL {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
+        let url = directory.appendingPathComponent(name)
+        try data.write(to: url)
+        return url
+    }
+
+    private static func form() -> MultipartFormData { MultipartFormData(boundary: "B") }
+
+    @Test func makesBoundaries() {
+        let form = MultipartFormData()
+        #expect(form.boundary.wholeMatch(of: /curlew\.boundary\.[0-9a-f]{16}/) != nil)
+        #expect(form.boundary != MultipartFormData().boundary)
+        #expect(Self.form().contentType == "multipart/form-data; boundary=B")
+    }
+
+    @Test func laysOutData() throws {
+        let form = Self.form()
+        form.append(Data("one".utf8), withName: "a")
+        form.append(Data("two".utf8), withName: "b", fileName: "b.txt", mimeType: "text/plain")
+        #expect(form.contentLength == 6)
+        let expected =
+            "--B\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\none"
+            + "\r\n--B\r\nContent-Disposition: form-data; name=\"b\"; filename=\"b.txt\"\r\nContent-Type: text/plain\r\n\r\ntwo"
+            + "\r\n--B--\r\n"
+        #expect(String(decoding: try form.encode(), as: UTF8.self) == expected)
+        #expect(String(decoding: try form.encode(), as: UTF8.self) == expected)
+    }
+
+    @Test func readsFilesAndStreams() throws {
+        let url = try Self.temporaryFile(Data("file".utf8), name: "photo.jpg")
+        let form = Self.form()
+        form.append(url, withName: "photo")
+        form.append(
+            InputStream(data: Data("stream".utf8)), withLength: 6, name: "s", fileName: "s.bin", mimeType: "x/y")
+        let text = String(decoding: try form.encode(), as: UTF8.self)
+        #expect(
+            text == "--B\r\nContent-Disposition: form-data; name=\"photo\"; filename=\"photo.jpg\"\r\n"
+                + "Content-Type: image/jpeg\r\n\r\nfile\r\n--B\r\nContent-Disposition: form-data; name=\"s\"; "
+                + "filename=\"s.bin\"\r\nContent-Type: x/y\r\n\r\nstream\r\n--B--\r\n"
+        )
+        // The stream has been read.
+        let error = #expect(throws: CurlewError.self) { try form.encode() }
+        #expect(error?.code == .bodyUnavailable)
+    }
+
+    @Test func escapesNames() throws {
+        let form = Self.form()
+        form.append(Data(), withName: "a\"b\nc", fileName: "d\"\r\ne", mimeType: "x/y")
+        let text = String(decoding: try form.encode(), as: UTF8.self)
+        #expect(text.contains("name=\"a%22b%0D%0Ac\"; filename=\"d%22%0D%0Ae\"\r\n"))
+    }
+
+    @Test func refusesHeadersThatForgeOthers() throws {
+        let form = Self.form()
+        form.append(Data(), withName: "a", fileName: "b", mimeType: "x/y\r\nX-Forged: 1")
+        #expect(throws: CurlewError.self) { try form.encode() }
+    }
+
+    private func firstReason(_ form: MultipartFormData) -> String {
+        let error = #expect(throws: CurlewError.self) { try form.encode() }
+        #expect(error?.isMultipartEncodingError == true)
+        guard let reason = error?.underlying as? AFError.MultipartEncodingFailureReason else { return "none" }
+        return String("\(reason)".prefix { $0 != "(" })
+    }
+
+    @Test func checksFiles() throws {
+        let file = try Self.temporaryFile(Data("x".utf8))
+        func reason(_ url: URL) -> String {
+            let form = Self.form()
+            form.append(url, withName: "a", fileName: "f", mimeType: "x/y")
+            return firstReason(form)
+        }
+        #expect(reason(URL(string: "https://example.com/f.txt")!) == "bodyPartURLInvalid")
+        #expect(reason(file.appendingPathExtension("not")) == "bodyPartFileNotReachableWithError")
+        #expect(reason(file.deletingLastPathComponent()) == "bodyPartFileIsDirectory")
+        #expect(reason(URL(filePath: "/dev/null")) == "bodyPartFileSizeNotAvailable")
+        let nameless = Self.form()
+        nameless.append(try Self.temporaryFile(Data(), name: "noextension"), withName: "a")
+        #expect(firstReason(nameless) == "bodyPartFilenameInvalid")
+    }
+
+    @Test func theFirstErrorStays() throws {
+        let form = Self.form()
+        form.append(URL(string: "https://example.com/f.txt")!, withName: "a", fileName: "f", mimeType: "x/y")
+        form.append(URL(filePath: "/"), withName: "a", fileName: "f", mimeType: "x/y")
+        form.append(Data([1]), withName: "b")
+        #expect(form.contentLength == 0)
+        #expect(firstReason(form) == "bodyPartURLInvalid")
+        #expect(throws: CurlewError.self) { try form.writeEncodedData(to: URL(filePath: "/tmp/never")) }
+        #expect(throws: CurlewError.self) { try form.body() }
+    }
+
+    @Test(arguments: [("abc", UInt64(5)), ("", 1)])
+    func noticesShortStreams(text: String, declared: UInt64) throws {
+        let form = Self.form()
+        form.append(InputStream(data: Data(text.utf8)), withLength: declared, headers: ["A": "1"])
+        let error = #expect(throws: CurlewError.self) { try form.encode() }
+        #expect(
+            error?.underlyingError as? AFError.UnexpectedInputStreamLength
+                == AFError.UnexpectedInputStreamLength(bytesExpected: declared, bytesRead: UInt64(text.utf8.count))
+        )
+    }
+
+    @Test func writesFiles() throws {
+        let form = Self.form()
+        form.append(Data("one".utf8), withName: "a")
+        let url = try Self.temporaryFile(Data()).deletingLastPathComponent().appendingPathComponent("out")
+        try form.writeEncodedData(to: url)
+        #expect(try Data(contentsOf: url) == form.encode())
+        func reason(_ url: URL) -> String {
+            let error = #expect(throws: CurlewError.self) { try form.writeEncodedData(to: url) }
+            return String("\(error?.underlying as Any)".split(separator: "(").dropFirst().joined(separator: "("))
+        }
+        #expect(reason(url).contains("outputStreamFileAlreadyExists"))
+        #expect(reason(URL(string: "https://example.com/")!).contains("outputStreamURLInvalid"))
+        #expect(reason(url.appendingPathComponent("below")).contains("outputStreamCreationFailed"))
+    }
+
+    @Test func turnsParametersIntoParts() throws {
+        let form = Self.form()
+        form.append(["b": [1, 2], "a": "x", "c": Data("raw".utf8), "d": true])
+        let text = String(decoding: try form.encode(), as: UTF8.self)
+        let parts = text.matches(of: /name="([^"]+)"\r\n\r\n([^\r]*)/).map { "\($0.output.1)=\($0.output.2)" }
+        #expect(parts == ["a=x", "b[]=1", "b[]=2", "c=raw", "d=true"])
+    }
+
+    @Test(arguments: [
+        ("jpg", "image/jpeg"), ("JPEG", "image/jpeg"), ("png", "image/png"), ("json", "application/json"),
+        ("txt", "text/plain"), ("nosuchthing", "application/octet-stream"), ("", "application/octet-stream"),
+    ])
+    func knowsMediaTypes(pathExtension: String, type: String) {
+        #expect(MIMETypes.type(forExtension: pathExtension) == type)
+    }
+
+    @Test func readsTheSystemsListOfMediaTypes() {
+        let list = MIMETypes.parse("# comment\n\nx/y a B # c\nx/z a\nnotype b\nx/none\n")
+        #expect(list == ["a": "x/y", "b": "x/y"])
+    }
+}
