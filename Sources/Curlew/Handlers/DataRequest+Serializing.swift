@@ -40,7 +40,7 @@ extension DataRequest {
                 serializationDuration: 0,
                 result: result.sharedError.map { .failure($0) } ?? .success(result.body.data)
             )
-            if let self, let events = self.events {
+            if let self, let events = self.eventSink {
                 events.emit { $0.request(self, didParseResponse: response) }
             }
             // The retrier is not asked: nothing was serialized.
@@ -79,7 +79,7 @@ extension DataRequest {
                 serializationDuration: (ContinuousClock.now - started) / .seconds(1),
                 result: serialized
             )
-            if let self, let events = self.events {
+            if let self, let events = self.eventSink {
                 events.emit { $0.request(self, didParseResponse: response) }
             }
             return HandlerQueue.Serialized(error: response.error) { replacement in

@@ -16,7 +16,7 @@ extension DownloadRequest {
                 serializationDuration: 0,
                 result: result.sharedError.map { .failure($0) } ?? .success(result.body.fileURL)
             )
-            if let self, let events = self.events {
+            if let self, let events = self.eventSink {
                 events.emit { $0.request(self, didParseResponse: response) }
             }
             // The retrier is not asked: nothing was serialized.
@@ -56,7 +56,7 @@ extension DownloadRequest {
                 serializationDuration: (ContinuousClock.now - started) / .seconds(1),
                 result: serialized
             )
-            if let self, let events = self.events {
+            if let self, let events = self.eventSink {
                 events.emit { $0.request(self, didParseResponse: response) }
             }
             return HandlerQueue.Serialized(error: response.error) { replacement in

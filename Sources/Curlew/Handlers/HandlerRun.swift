@@ -20,6 +20,7 @@ enum HandlerRun {
     private static func run(_ request: Request, drives: Bool) async {
         guard drives else {
             let result = await request.joined()
+            await request.untilBodyIsTaken()
             for completion in serialize(request, result) { completion() }
             return
         }
@@ -36,12 +37,14 @@ enum HandlerRun {
             request.failed(with: error)
             finish(request)
             request.settle(result)
+            await request.untilBodyIsTaken()
             for completion in serialize(request, result) { completion() }
             return
         }
         let (result, completions) = await drive(request, &runner)
         await request.cleanUp()
         request.settle(result)
+        await request.untilBodyIsTaken()
         // What came while the result was on its way.
         let late = serialize(request, result)
         for completion in completions + late { completion() }
@@ -92,7 +95,7 @@ enum HandlerRun {
     }
 
     private static func finish(_ request: Request) {
-        request.events?.emit { $0.requestDidFinish(request) }
+        request.eventSink?.emit { $0.requestDidFinish(request) }
     }
 }
 

@@ -20,7 +20,7 @@ struct Attempt {
         self.rules = rules
         self.budget = budget
         self.number = number
-        events = request.events
+        events = request.eventSink
     }
 
     mutating func run(task: TaskIdentifier) async -> RunResult {
@@ -108,7 +108,7 @@ struct Attempt {
         while true {
             await request.untilLetGo()
             try checkCancellation()
-            let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, upload: prepared.upload)
+            let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             request.begins(task)
             emitStart(lowered)
             let started = Date()

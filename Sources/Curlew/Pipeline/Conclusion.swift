@@ -26,7 +26,10 @@ struct Conclusion {
         emitMetrics(error)
         let response = request.record.withLock { $0.response }
         var isErrorOfTerminal = false
-        if error == nil, let response, !delegate.isAcceptedUnasked {
+        if let verdict = delegate.verdict, !request.isCancelled {
+            // A rejected body is not read to its end: that is no error beside the rejection.
+            if let rejection = verdict.0 { (error, isErrorOfTerminal) = (rejection, verdict.1) }
+        } else if error == nil, let response, !delegate.isAcceptedUnasked {
             (error, isErrorOfTerminal) = validate(response, body)
         }
         do throws(CurlewError) {

@@ -59,7 +59,7 @@ extension Request {
     func outcome(checksStatus: Bool) async -> RunResult {
         switch record.withLock({ $0.machine.awaited() }) {
         case .drive(let becameResumed):
-            if becameResumed { events?.emit { [self] in $0.requestDidResume(self) } }
+            if becameResumed { eventSink?.emit { [self] in $0.requestDidResume(self) } }
             unshelve()
             return await withTaskCancellationHandler {
                 await drive(RunRules(checksStatus: checksStatus, ownsTask: false))
@@ -82,7 +82,7 @@ extension Request {
         } catch {
             result = RunResult(error: error)
         }
-        events?.emit { [self] in $0.requestDidFinish(self) }
+        eventSink?.emit { [self] in $0.requestDidFinish(self) }
         conclude(result)
         return result
     }

@@ -94,7 +94,7 @@ struct RequestRunner: Sendable {
     private mutating func prepareRetry() -> RetryDecision {
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
         attempt += 1
-        request.events?.emit { [request] in $0.requestIsRetrying(request) }
+        request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
         return .again
     }
 

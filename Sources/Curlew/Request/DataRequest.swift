@@ -33,7 +33,7 @@ public class DataRequest: Request, @unchecked Sendable {
         task: TaskIdentifier,
         url: URL,
         events: EventSink?,
-        upload: UploadRequest.Uploadable?
+        rules: RunRules
     ) -> TaskDelegate {
         DataTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
     }

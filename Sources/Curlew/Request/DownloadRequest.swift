@@ -88,7 +88,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         task: TaskIdentifier,
         url: URL,
         events: EventSink?,
-        upload: UploadRequest.Uploadable?
+        rules: RunRules
     ) -> TaskDelegate {
         DownloadTaskDelegate(request: self, task: task, url: url, events: events, asked: asked(by: lastRequest))
     }

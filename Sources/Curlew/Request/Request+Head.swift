@@ -30,6 +30,10 @@ extension Request {
         )
     }
 
+    func askHead(_ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition) {
+        setHeadHook(.asking { ConcurrencyHandle.ask($0, handler, $1) })
+    }
+
     func setHeadHook(_ hook: HeadHook) { record.withLock { $0.hooks.onHead = hook } }
 
     func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
@@ -38,6 +42,28 @@ extension Request {
 }
 
 extension DataRequest {
+    /// Tells the response's head before its body, which waits for the closure's end.
+    @_disfavoredOverload
+    @discardableResult
+    public func onHTTPResponse(perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void) -> Self
+    {
+        askHead { response in
+            await handler(response)
+            return .allow
+        }
+        return self
+    }
+
+    /// Asks whether the body is wanted; it waits for the answer.
+    @_disfavoredOverload
+    @discardableResult
+    public func onHTTPResponse(
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
+    ) -> Self {
+        askHead(handler)
+        return self
+    }
+
     /// Tells the response's head before its body.
     @discardableResult
     public func onHTTPResponse(
@@ -71,6 +97,28 @@ extension DataRequest {
 }
 
 extension DataStreamRequest {
+    /// Tells the response's head before its body, which waits for the closure's end.
+    @_disfavoredOverload
+    @discardableResult
+    public func onHTTPResponse(perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void) -> Self
+    {
+        askHead { response in
+            await handler(response)
+            return .allow
+        }
+        return self
+    }
+
+    /// Asks whether the body is wanted; it waits for the answer.
+    @_disfavoredOverload
+    @discardableResult
+    public func onHTTPResponse(
+        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
+    ) -> Self {
+        askHead(handler)
+        return self
+    }
+
     /// Tells the response's head before its body.
     @discardableResult
     public func onHTTPResponse(

@@ -45,10 +45,16 @@ public class Request: @unchecked Sendable {
         task: TaskIdentifier,
         url: URL,
         events: EventSink?,
-        upload: UploadRequest.Uploadable?
+        rules: RunRules
     ) -> TaskDelegate {
         TaskDelegate(request: self, task: task, url: url, events: events)
     }
+
+    /// The result is there, nobody has been told yet.
+    func resultArrived(_ result: RunResult) {}
+
+    /// Before handlers are completed: what was handed on piece by piece has been taken.
+    func untilBodyIsTaken() async {}
 
     /// What the bytes are for.
     var purpose: TransferPurpose { .memory }
@@ -84,7 +90,7 @@ public class Request: @unchecked Sendable {
     var startsImmediately: Bool { shouldAutomaticallyResume ?? context.startsImmediately }
 
     /// Session monitors, then the request's own; nil where there are none.
-    var events: EventSink? { record.withLock { EventSink(session: context.monitors, own: $0.hooks.monitors) } }
+    var eventSink: EventSink? { record.withLock { EventSink(session: context.monitors, own: $0.hooks.monitors) } }
 
     /// Runs the request, or lets it go on after `suspend()`.
     @discardableResult
@@ -98,7 +104,7 @@ public class Request: @unchecked Sendable {
             return (action, record.control != nil, exchange(&record.heldDriver, with: nil), true)
         }
         guard didResume else { return self }
-        events?.emit { [self] in $0.requestDidResume(self) }
+        eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch action {
         case .nothing: break
         case .start:
@@ -122,7 +128,7 @@ public class Request: @unchecked Sendable {
             return (true, record.control != nil)
         }
         guard didSuspend else { return self }
-        events?.emit { [self] in $0.requestDidSuspend(self) }
+        eventSink?.emit { [self] in $0.requestDidSuspend(self) }
         if hasTask { emitTask { $0.request($1, didSuspendTask: $2) } }
         return self
     }
@@ -150,7 +156,7 @@ public class Request: @unchecked Sendable {
             )
         }
         guard stop.action != .nothing else { return }
-        events?.emit { [self] in $0.requestDidCancel(self) }
+        eventSink?.emit { [self] in $0.requestDidCancel(self) }
         stop.driver?.resume()
         stop.foreignWork?.cancel()
         stop.task?.cancel()
@@ -219,13 +225,14 @@ public class Request: @unchecked Sendable {
             let reporters = [record.hooks.uploadProgress, record.hooks.downloadProgress]
             return (record.joiners.takeAll(), reporters, exchange(&record.hooks.streams, with: []))
         }
+        resultArrived(result)
         for joiner in joiners { joiner.resume(returning: result) }
         for reporter in reporters { reporter?.finish() }
         for stream in streams { stream.finish() }
     }
 
     private func emitTask(_ event: @escaping @Sendable (any EventMonitor, Request, TaskIdentifier) -> Void) {
-        guard let events, let task = record.withLock({ $0.task }) else { return }
+        guard let events = eventSink, let task = record.withLock({ $0.task }) else { return }
         events.emit { [self] in event($0, self, task) }
     }
 

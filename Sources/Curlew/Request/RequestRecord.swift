@@ -18,6 +18,7 @@ struct RequestRecord {
     var response: LazyResponse?
     var body: ReceivedBody = .none
     var error: CurlewError?
+    var acceptedHead: AcceptedHead?
     var uploadable: UploadRequest.Uploadable?
     var retryCount = 0
     var upload = TransferCount()
@@ -36,6 +37,10 @@ struct RequestRecord {
     var heldDriver: UnsafeContinuation<Void, Never>?
     var joiners = Joiners()
     var result: RunResult?
+    /// The task that hands a streamed body to handlers.
+    var pump: Task<Void, Never>?
+    /// Whether a reader has started the run of a streamed body.
+    var isBeingRead = false
     /// What `cancel` was given as the reason, for a run that has yet to notice.
     var cancellationError: CurlewError?
 

@@ -75,7 +75,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         task: TaskIdentifier,
         url: URL,
         events: EventSink?,
-        upload: Uploadable?
+        rules: RunRules
     ) -> TaskDelegate {
         UploadTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
     }

@@ -57,6 +57,10 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// Whether the response is accepted without validation.
     var isAcceptedUnasked: Bool { false }
 
+    /// What was found about the head where that was judged before the body: an error and whether it is only the
+    /// terminal's.
+    var verdict: (CurlewError?, Bool)? { nil }
+
     /// The validation is through: a body may go to its place.
     func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody { body }
 

@@ -1,0 +1,88 @@
+public import CurlewCore
+public import Foundation
+
+// Alamofire's eager handles. Nothing is validated unless the request says so; several handles share one exchange.
+extension DataRequest {
+    /// The body.
+    public func serializingData(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
+    ) -> DataTask<Data> {
+        serializingResponse(
+            using: DataResponseSerializer(
+                dataPreprocessor: dataPreprocessor,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            automaticallyCancelling: shouldAutomaticallyCancel
+        )
+    }
+
+    /// The body as text.
+    public func serializingString(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
+        encoding: String.Encoding? = nil,
+        emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
+    ) -> DataTask<String> {
+        serializingResponse(
+            using: StringResponseSerializer(
+                dataPreprocessor: dataPreprocessor,
+                encoding: encoding,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            automaticallyCancelling: shouldAutomaticallyCancel
+        )
+    }
+
+    /// The body, decoded.
+    public func serializingDecodable<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self,
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
+        dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
+        decoder: any DataDecoder = JSONDecoder(),
+        emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
+    ) -> DataTask<Value> {
+        serializingResponse(
+            using: DecodableResponseSerializer<Value>(
+                dataPreprocessor: dataPreprocessor,
+                decoder: decoder,
+                emptyResponseCodes: emptyResponseCodes,
+                emptyRequestMethods: emptyRequestMethods
+            ),
+            automaticallyCancelling: shouldAutomaticallyCancel
+        )
+    }
+
+    /// What the serializer makes of the body.
+    public func serializingResponse<Serializer: ResponseSerializer>(
+        using serializer: Serializer,
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+    ) -> DataTask<Serializer.SerializedObject> {
+        handle(shouldAutomaticallyCancel) { self.addSerialized(.direct, serializer, $0) }
+    }
+
+    /// What the serializer makes of the body.
+    public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
+        using serializer: Serializer,
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+    ) -> DataTask<Serializer.SerializedObject> {
+        handle(shouldAutomaticallyCancel) { self.addSerialized(.direct, serializer, $0) }
+    }
+
+    private func handle<Value: Sendable>(
+        _ cancels: Bool,
+        _ attach: @escaping @Sendable (@escaping @Sendable (AFDataResponse<Value>) -> Void) -> Void
+    ) -> DataTask<Value> {
+        DataTask(
+            request: self,
+            task: ConcurrencyHandle.start(cancelling: self, attach),
+            cancelsWithAwaiter: cancels
+        )
+    }
+}

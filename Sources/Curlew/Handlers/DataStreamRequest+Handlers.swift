@@ -1,0 +1,131 @@
+internal import CurlewCore
+internal import CurlewLocks
+public import Dispatch
+public import Foundation
+internal import FoundationNetworking
+
+// Stream handlers, as in Alamofire: every handler gets every chunk as it was received, without any framing, and the
+// completion last.
+extension DataStreamRequest {
+    /// Calls the handler with every chunk.
+    @discardableResult
+    public func responseStream(
+        on queue: DispatchQueue = .main,
+        stream: @escaping Handler<Data, Never>
+    ) -> Self {
+        consume(Delivery(queue: queue), stream) { .success($0) }
+    }
+
+    /// Calls the handler with what the serializer makes of every chunk.
+    @discardableResult
+    public func responseStream<Serializer: DataStreamSerializer>(
+        using serializer: Serializer,
+        on queue: DispatchQueue = .main,
+        stream: @escaping Handler<Serializer.SerializedObject, AFError>
+    ) -> Self {
+        consume(serializer, Delivery(queue: queue), stream)
+    }
+
+    @discardableResult
+    func consume<Serializer: DataStreamSerializer>(
+        _ serializer: Serializer,
+        _ delivery: Delivery,
+        _ stream: @escaping Handler<Serializer.SerializedObject, AFError>
+    ) -> Self {
+        consume(delivery, stream) { [weak self] chunk in
+            let result: AFResult<Serializer.SerializedObject>
+            do {
+                result = .success(try serializer.serialize(chunk))
+            } catch {
+                result = .failure(ErrorWrapping.serialization(error))
+            }
+            if let self { self.parsed(result) }
+            return result
+        }
+    }
+
+    /// Calls the handler with every chunk as text; bytes that are no UTF-8 are replaced.
+    @discardableResult
+    public func responseStreamString(
+        on queue: DispatchQueue = .main,
+        stream: @escaping Handler<String, Never>
+    ) -> Self {
+        consume(Delivery(queue: queue), stream) { [weak self] chunk in
+            let text = String(decoding: chunk, as: UTF8.self)
+            if let self { self.parsed(.success(text)) }
+            return .success(text)
+        }
+    }
+
+    /// Calls the handler with every chunk, decoded.
+    @discardableResult
+    public func responseStreamDecodable<T: Decodable & Sendable>(
+        of type: T.Type = T.self,
+        on queue: DispatchQueue = .main,
+        using decoder: any DataDecoder = JSONDecoder(),
+        preprocessor: any DataPreprocessor = PassthroughPreprocessor(),
+        stream: @escaping Handler<T, AFError>
+    ) -> Self {
+        responseStream(
+            using: DecodableStreamSerializer<T>(decoder: decoder, dataPreprocessor: preprocessor),
+            on: queue,
+            stream: stream
+        )
+    }
+
+    private func parsed<Value: Sendable>(_ result: AFResult<Value>) {
+        eventSink?.emit { [self] in $0.request(self, didParseStream: result) }
+        guard automaticallyCancelOnStreamError, case .failure = result else { return }
+        cancel()
+    }
+
+    @discardableResult
+    func consume<Success: Sendable, Failure: Error>(
+        _ delivery: Delivery,
+        _ handler: @escaping Handler<Success, Failure>,
+        _ serialize: @escaping @Sendable (Data) -> Result<Success, Failure>
+    ) -> Self {
+        let token = CancellationToken(request: self)
+        let consumer = StreamConsumer(
+            prepare: { chunk in
+                let result = serialize(chunk)
+                return {
+                    do {
+                        try handler(Stream(event: .stream(result), token: token))
+                    } catch {
+                        token.request?.handlerFailed(error)
+                    }
+                }
+            },
+            delivery: delivery
+        )
+        consumers.withLock { $0.append(consumer) }
+        startPump()
+        add { result in
+            HandlerQueue.Serialized(error: nil) { replacement in
+                let completion = Completion(
+                    request: result.request,
+                    response: result.response?.value,
+                    metrics: result.metrics,
+                    error: replacement ?? result.error
+                )
+                // What a handler throws now changes nothing any more.
+                delivery { try? handler(Stream(event: .complete(completion), token: token)) }
+            }
+        }
+        return self
+    }
+
+    private func handlerFailed(_ error: any Error) {
+        cancel(with: .responseSerializationFailed(reason: .customSerializationFailed(error: error)))
+    }
+
+    /// Hands chunks to handlers from now on. The pump ends with the body.
+    private func startPump() {
+        let pump = StreamPump(channel: channel, consumers: consumers)
+        record.withLock { record in
+            guard record.pump == nil, record.result == nil else { return }
+            record.pump = Task { await pump.run() }
+        }
+    }
+}

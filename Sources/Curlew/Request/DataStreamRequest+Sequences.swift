@@ -1,0 +1,79 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Foundation
+internal import FoundationNetworking
+
+// The body as a sequence. A status outside 200..<300 is an error unless the request has its own `validate(…)` or
+// `acceptingAnyStatus()`.
+extension DataStreamRequest {
+    /// The bytes as they arrive.
+    public var chunks: StreamChunks { StreamChunks(open: { self.reader() }) }
+
+    /// The lines, without their ends.
+    public var lines: StreamLines { StreamLines(open: { self.reader() }, maximumLength: pieceLimit) }
+
+    /// The server-sent events.
+    public var events: StreamEvents {
+        let session = record.withLock { $0.session.session }
+        return StreamEvents(
+            open: { reconnection in
+                guard let reconnection, let session else { return self.connection() }
+                return self.again(in: session, after: reconnection.lastEventID).connection()
+            },
+            maximumEventSize: pieceLimit
+        )
+    }
+
+    /// The values of a body that has one on each line (NDJSON).
+    public func decode<Value: Decodable & Sendable>(
+        _ type: Value.Type = Value.self,
+        decoder: any DataDecoder = JSONDecoder()
+    ) -> StreamValues<Value> {
+        StreamValues(open: { self.reader() }, maximumLength: pieceLimit, decoder: decoder)
+    }
+
+    /// The response's head, before the body. Go on with `chunks`, `lines` or `events`, or cancel the request: until
+    /// then the server is kept waiting. Cancelling this wait cancels the request.
+    public func head() async throws(CurlewError) -> ResponseHead {
+        let heads = stream(.unbounded, last: record.withLock { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
+        StreamRun.start(self)
+        let head = await withTaskCancellationHandler {
+            await heads.first { _ in true }
+        } onCancel: {
+            self.cancel()
+        }
+        if let head { return head }
+        let result = await joined()
+        throw result.error ?? .explicitlyCancelled
+    }
+
+    private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self) } }
+
+    private func connection() -> StreamEvents.Connection {
+        StreamEvents.Connection(reader: reader()) { self.head?.status }
+    }
+
+    private func again(in session: Session, after lastEventID: String?) -> DataStreamRequest {
+        DataStreamRequest(
+            ReconnectingRequest(base: convertible, lastEventID: lastEventID),
+            session: session,
+            options: record.withLock { $0.options },
+            shouldAutomaticallyResume: nil,
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
+        )
+    }
+}
+
+/// The same request, saying which event was the last that came.
+private struct ReconnectingRequest: URLRequestConvertible {
+    let base: any URLRequestConvertible
+    let lastEventID: String?
+
+    func asURLRequest() throws -> URLRequest {
+        var request = try base.asURLRequest()
+        if let lastEventID, !lastEventID.isEmpty {
+            request.setValue(lastEventID, forHTTPHeaderField: "Last-Event-ID")
+        }
+        return request
+    }
+}

@@ -1,0 +1,66 @@
+internal import CurlewCore
+internal import Foundation
+public import FoundationNetworking
+
+// Judged when the head has come: the body of a response that is rejected is not handed on. Validations run in order
+// and the first failure wins.
+extension DataStreamRequest {
+    /// Your own judgement.
+    public typealias Validation =
+        @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse) -> ValidationResult
+
+    /// Adds a judgement of your own.
+    @discardableResult
+    public func validate(_ validation: @escaping Validation) -> Self {
+        judge { urlRequest, response in
+            guard let lifted = response.value else { return .success(()) }
+            return validation(urlRequest, lifted)
+        }
+    }
+
+    /// Demands one of these statuses.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
+        let acceptable = StatusSet(acceptable)
+        return judge { _, response in ResponseValidation.status(response.head.status, in: acceptable) }
+    }
+
+    /// Demands one of these content types; `*` is a wildcard.
+    @discardableResult
+    public func validate<S: Sequence & SendableMetatype>(
+        contentType acceptable: @escaping @Sendable @autoclosure () -> S
+    ) -> Self where S.Element == String {
+        judge { _, response in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: acceptable(),
+                bodyIsEmpty: false
+            )
+        }
+    }
+
+    /// Demands 200..<300, and a content type that the request's `Accept` names.
+    @discardableResult
+    public func validate() -> Self {
+        validate(statusCode: 200..<300).judge { urlRequest, response in
+            ResponseValidation.contentType(
+                response.head.headers.value(for: "Content-Type"),
+                in: ResponseValidation.acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept")),
+                bodyIsEmpty: false
+            )
+        }
+    }
+
+    private func judge(_ judgement: @escaping @Sendable (URLRequest?, LazyResponse) -> ValidationResult) -> Self {
+        validation { request, urlRequest, response, _ in
+            let result = judgement(urlRequest, response)
+            if let request = request as? DataStreamRequest {
+                request.eventSink?.emit { monitor in
+                    guard let lifted = response.value else { return }
+                    monitor.request(request, didValidateRequest: urlRequest, response: lifted, withResult: result)
+                }
+            }
+            return result
+        }
+    }
+}

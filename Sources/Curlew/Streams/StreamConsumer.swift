@@ -1,0 +1,53 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// A handler of a streamed body, its types erased.
+struct StreamConsumer: Sendable {
+    /// Serializes the chunk, and answers what is to be called on the handler's queue.
+    let prepare: @Sendable (Data) -> @Sendable () -> Void
+    let delivery: Delivery
+}
+
+/// Hands a body's chunks to handlers, each on its own queue. The next chunk comes when all have taken this one: a
+/// slow handler stops the sender.
+struct StreamPump: Sendable {
+    let channel: BodyChannel
+    let consumers: Lock<[StreamConsumer]>
+
+    func run() async {
+        while let chunk = try? await channel.next() {
+            let consumers = consumers.withLock { $0 }
+            await withCheckedContinuation { continuation in
+                let countdown = Countdown(consumers.count) { continuation.resume() }
+                for consumer in consumers {
+                    let work = consumer.prepare(chunk)
+                    consumer.delivery {
+                        work()
+                        countdown.step()
+                    }
+                }
+            }
+        }
+    }
+
+    /// Calls back when so many have reported.
+    private final class Countdown: Sendable {
+        private let missing: Lock<Int>
+        private let done: @Sendable () -> Void
+
+        init(_ count: Int, done: @escaping @Sendable () -> Void) {
+            missing = Lock(count)
+            self.done = done
+            if count == 0 { done() }
+        }
+
+        func step() {
+            let isLast = missing.withLock { missing in
+                missing -= 1
+                return missing == 0
+            }
+            if isLast { done() }
+        }
+    }
+}

@@ -1,0 +1,15 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The task of a stream that is read as a sequence: one of the places where unstructured tasks start. The first
+/// `next()` or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
+enum StreamRun {
+    static func start(_ request: DataStreamRequest) {
+        let isFirst = request.record.withLock { record in
+            defer { record.isBeingRead = true }
+            return !record.isBeingRead
+        }
+        guard isFirst else { return }
+        Task { _ = await request.outcome(checksStatus: true) }
+    }
+}

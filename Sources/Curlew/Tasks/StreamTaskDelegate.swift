@@ -1,0 +1,111 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Dispatch
+internal import Foundation
+
+/// Hands a response's body on while it arrives, once its head was found acceptable.
+///
+/// Of a response that is not, the beginning is kept for the error, and the rest is not waited for.
+final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
+    // SAFETY: as for `TaskDelegate`: one owner at a time. What is judged elsewhere goes through `judged`.
+
+    private let channel: BodyChannel
+    private let rules: RunRules
+    private let judged = Lock(Judgement.pending)
+    private var excerpt = Data()
+    private static let excerptLimit = 64 * 1024
+
+    private enum Judgement {
+        case pending
+        case accepted
+        case rejected(CurlewError, byTerminal: Bool)
+    }
+
+    init(
+        request: DataStreamRequest,
+        task: TaskIdentifier,
+        url: URL,
+        events: EventSink?,
+        channel: BodyChannel,
+        rules: RunRules
+    ) {
+        self.channel = channel
+        self.rules = rules
+        super.init(request: request, task: task, url: url, events: events)
+    }
+
+    override func willStart(_ control: any TransferControl) {
+        channel.producerStarts(control)
+        super.willStart(control)
+    }
+
+    override func begin(_ head: ResponseHead) -> Disposition {
+        let (validations, acceptsAny, response, control) = request.record.withLock { record in
+            (record.options.validations, record.options.acceptsAnyStatus, record.response, record.control)
+        }
+        guard let response, !validations.isEmpty, let control else {
+            // Without code of the user's there is nothing to leave this thread for.
+            let mustCheck = rules.checksStatus && !acceptsAny && validations.isEmpty
+            let error = mustCheck ? response.flatMap { StatusCheck.error(for: $0, body: .none) } : nil
+            settle(error, byTerminal: true, response)
+            return .proceed
+        }
+        Handoff()(to: .global()) { [self] in
+            let sent = request.lastRequest
+            var failure: CurlewError?
+            for validation in validations where failure == nil {
+                failure = validation(request, sent, response, .streamed)
+            }
+            settle(failure, byTerminal: false, response)
+            control.resumeReceiving()
+        }
+        return .pause
+    }
+
+    private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse?) {
+        judged.withLock { $0 = error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted }
+        guard error == nil, let response else { return }
+        let accepted = AcceptedHead(head: response.head)
+        request.record.withLock { $0.acceptedHead = accepted }
+        request.announce(accepted)
+    }
+
+    override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
+        switch judged.withLock({ $0 }) {
+        case .pending: return .pause
+        case .accepted: return channel.receive(bytes)
+        case .rejected(let error, _):
+            let room = Self.excerptLimit - excerpt.count
+            excerpt.append(contentsOf: bytes.prefix(room))
+            return excerpt.count < Self.excerptLimit ? .proceed : .abort(error)
+        }
+    }
+
+    override var verdict: (CurlewError?, Bool)? {
+        switch judged.withLock({ $0 }) {
+        case .pending: return nil
+        case .accepted: return (nil, false)
+        case .rejected(var error, let byTerminal):
+            error.responseBody = excerpt
+            return (error, byTerminal)
+        }
+    }
+
+    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+        request.keep(.streamed)
+        return error.map { .failure($0) } ?? .success(.streamed)
+    }
+}
+
+/// A head whose body is being handed on.
+struct AcceptedHead: Sendable {
+    let head: ResponseHead
+}
+
+extension Request {
+    /// Sends a value to whatever streams want it.
+    func announce(_ value: some Sendable) {
+        let streams = record.withLock { $0.hooks.streams }
+        for stream in streams { stream.send(value) }
+    }
+}

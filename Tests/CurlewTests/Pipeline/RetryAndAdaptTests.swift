@@ -1,0 +1,180 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct RetryAndAdaptTests {
+    @Test func structuredTerminalsRetryUnacceptableStatuses() async throws {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.status(503), .status(503), .text("third"))
+        let request = Session(transport: transport, interceptor: CountingRetrier(retries: 5))
+            .request("https://example.org/")
+        #expect(try await request.string() == "third")
+        #expect(request.retryCount == 2)
+        #expect(request.tasks.count == 3)
+        #expect(request.allMetrics.map(\.attempt) == [0, 1, 2])
+        #expect(request.error == nil)
+    }
+
+    @Test func anUnacceptableStatusCarriesCodeAndBody() async {
+        let session = Session(transport: MockTransport { _ in .text("gone", status: 404) })
+        do throws(CurlewError) {
+            _ = try await session.request("https://example.org/?token=secret").data()
+            Issue.record("accepted")
+        } catch {
+            #expect(error.code == .unacceptableStatus)
+            #expect(error.responseCode == 404)
+            #expect(error.responseBody == Data("gone".utf8))
+            #expect(!error.description.contains("secret"))
+            #expect(error.metrics != nil)
+        }
+    }
+
+    @Test func validationsOfTheChainReplaceTheTerminals() async throws {
+        let session = Session(transport: MockTransport { _ in .text("teapot", status: 418) })
+        let url = "https://example.org/"
+        #expect(try await session.request(url).acceptingAnyStatus().string() == "teapot")
+        #expect(try await session.request(url).validate(statusCode: [418]).string() == "teapot")
+        await #expect(throws: CurlewError.self) { try await session.request(url).validate(statusCode: [200]).string() }
+        #expect(await session.request(url).response().error == nil)
+    }
+
+    @Test func aJoinerJudgesByItsOwnTerminal() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .text("no", status: 404)
+        }
+        let request = Session(transport: transport).request("https://example.org/")
+        async let strict = Result { try await request.data() }
+        try await transport.waitForRequests(count: 1)
+        async let lenient = request.response()
+        gate.open()
+        #expect(throws: CurlewError.self) { try (try await strict).get() }
+        #expect(await lenient.error == nil)
+        #expect(await lenient.data == Data("no".utf8))
+    }
+
+    @Test func adaptersRunSessionFirst() async throws {
+        let transport = MockTransport { .text($0.headers["X-Trace"] ?? "") }
+        let session = Session(transport: transport, interceptor: Tracing("s"))
+        let request = session.request("https://example.org/", interceptor: Tracing("r")).adapt(using: Tracing("l"))
+        #expect(try await request.string() == "srl")
+        #expect(request.requests.count == 2)
+    }
+
+    @Test func anAdapterThatFailsAsksTheRetrier() async {
+        let retrier = CountingRetrier(retries: 0)
+        let request = Session(transport: MockTransport { _ in .text("x") }, interceptor: retrier)
+            .request("https://example.org/")
+            .adapt(using: Failing())
+        let response = await request.response()
+        #expect(response.error?.isRequestAdaptationError == true)
+        #expect(retrier.calls.all == [.adaptationFailed])
+        #expect(request.tasks.isEmpty)
+    }
+
+    enum Phase: CaseIterable { case adapt, retry, delay, serialize }
+
+    @Test(arguments: Phase.allCases)
+    func cancellingFromOutsideReachesEveryWait(_ phase: Phase) async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in .status(phase == .adapt ? 200 : 500) }
+        let session = Session(transport: transport)
+        let request = session.request("https://example.org/")
+        switch phase {
+        case .adapt: request.adapt(using: Stuck(gate: gate))
+        case .retry: request.retry(using: Stuck(gate: gate))
+        case .delay, .serialize: request.retry(using: Delaying(gate: gate))
+        }
+        async let answer = Result { try await request.data() }
+        if phase == .serialize || phase == .delay {
+            try await gate.waitForArrivals(count: 1)
+            gate.open()
+        } else {
+            try await gate.waitForArrivals(count: 1)
+        }
+        request.cancel()
+        let result = await answer
+        #expect((result.failure as? CurlewError)?.code == .cancelled)
+        #expect(!Task.isCancelled)
+        #expect(request.retryCount == 0)
+        #expect(await session.activeRequests.isEmpty)
+    }
+
+    @Test func theTotalClockSpansRetries() async {
+        let session = Session(transport: MockTransport { _ in .status(500) })
+        let request = session.request("https://example.org/").timeouts { $0.total = .milliseconds(50) }
+            .retry(using: Delaying(gate: nil))
+        let code = (await Result { try await request.data() }.failure as? CurlewError)?.code
+        #expect(code == .totalTimedOut)
+    }
+
+    @Test func aRetryReevaluatesTheDescription() async throws {
+        let transport = MockTransport { $0.path == "/2" ? .text("two") : .status(500) }
+        let request = Session(transport: transport, interceptor: CountingRetrier(retries: 3)).request(Sequence())
+        #expect(try await request.string() == "two")
+        #expect(transport.requests.map(\.path) == ["/0", "/1", "/2"])
+    }
+
+    private final class Sequence: URLRequestConvertible {
+        private let calls = Recorded<Int>()
+
+        func asURLRequest() throws -> URLRequest {
+            calls.note(0)
+            return try URLRequest(url: "https://example.org/\(calls.all.count - 1)", method: .get)
+        }
+    }
+}
+
+private struct Tracing: RequestInterceptor {
+    let name: String
+
+    init(_ name: String) { self.name = name }
+
+    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+        var request = urlRequest
+        request.setValue((request.value(forHTTPHeaderField: "X-Trace") ?? "") + name, forHTTPHeaderField: "X-Trace")
+        return request
+    }
+}
+
+private struct Failing: RequestAdapter {
+    struct Refusal: Error {}
+
+    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest { throw Refusal() }
+}
+
+private struct Stuck: RequestInterceptor {
+    let gate: Gate
+
+    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+        try await gate.wait()
+        return urlRequest
+    }
+
+    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        try? await gate.wait()
+        return .retry
+    }
+}
+
+private struct Delaying: RequestRetrier {
+    let gate: Gate?
+
+    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        try? await gate?.wait()
+        return .retryWithDelay(100)
+    }
+}
+
+extension Result where Failure == any Error {
+    init(_ body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+
+    var failure: (any Error)? {
+        if case .failure(let error) = self { error } else { nil }
+    }
+}

@@ -1,0 +1,126 @@
+import Curlew
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct StreamRequestTests {
+    let pieces = ["one\ntw", "o\n\nthree"].map { Data($0.utf8) }
+    let queue = DispatchQueue(label: "stream")
+
+    @Test func chunksLinesAndValuesArrive() async throws {
+        let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
+        let url = "https://example.org/"
+        var chunks: [Data] = []
+        for try await chunk in session.streamRequest(url).chunks { chunks.append(chunk) }
+        #expect(chunks == pieces)
+        var lines: [String] = []
+        for try await line in session.streamRequest(url).lines { lines.append(line) }
+        #expect(lines == ["one", "two", "", "three"])
+    }
+
+    @Test func eventsArrive() async throws {
+        let session = Session(
+            transport: MockTransport { _ in .chunks([Data("id: 7\nda".utf8), Data("ta: hello\n\n".utf8)]) }
+        )
+        var events: [ServerSentEvent] = []
+        for try await event in session.streamRequest("https://example.org/").events { events.append(event) }
+        #expect(events.map(\.data) == ["hello"])
+        #expect(events.first?.id == "7")
+    }
+
+    @Test func anUnacceptableStatusIsNotStreamed() async {
+        let session = Session(transport: MockTransport { _ in .text("sorry", status: 500) })
+        do throws(CurlewError) {
+            let stream = session.streamRequest("https://example.org/").chunks
+            var iterator = stream.makeAsyncIterator()
+            _ = try await iterator.next()
+            Issue.record("streamed")
+        } catch {
+            #expect(error.code == .unacceptableStatus)
+            #expect(error.responseBody == Data("sorry".utf8))
+        }
+    }
+
+    @Test func leavingTheLoopCancelsTheRequest() async throws {
+        let transport = MockTransport { _ in
+            var response = MockResponse.chunks([Data("a".utf8)])
+            response.body.append(.wait(Gate()))
+            return response
+        }
+        let session = Session(transport: transport)
+        let request = session.streamRequest("https://example.org/")
+        for try await _ in request.chunks { break }
+        #expect(request.isCancelled)
+        await session.drain()
+        #expect(transport.runningCount == 0)
+    }
+
+    @Test func theHeadComesBeforeTheBody() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            MockResponse(status: 200, headers: ["X-A": "b"], body: [.wait(gate), .bytes(Data("late".utf8))])
+        }
+        let request = Session(transport: transport).streamRequest("https://example.org/")
+        let head = try await request.head()
+        #expect(head.headers["X-A"] == "b")
+        gate.open()
+        var body = Data()
+        for try await chunk in request.chunks { body += chunk }
+        #expect(body == Data("late".utf8))
+    }
+
+    @Test func everyHandlerGetsEveryChunkAndTheCompletionLast() async {
+        let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
+        let first = Recorded<String>()
+        let second = Recorded<String>()
+        await withCheckedContinuation { continuation in
+            session.streamRequest("https://example.org/")
+                .responseStreamString(on: queue) { stream in
+                    first.note(stream.value ?? "end")
+                }
+                .responseStreamString(on: DispatchQueue(label: "other")) { stream in
+                    second.note(stream.value ?? "end")
+                    if stream.completion != nil { continuation.resume() }
+                }
+        }
+        await queue.settled()
+        #expect(first.all == ["one\ntw", "o\n\nthree", "end"])
+        #expect(second.all == first.all)
+    }
+
+    @Test func aHandlerThatThrowsEndsTheStreamWithItsError() async {
+        struct Refusal: Error {}
+        let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
+        let error = await withCheckedContinuation { continuation in
+            session.streamRequest("https://example.org/").responseStream(on: queue) { stream in
+                if let completion = stream.completion { continuation.resume(returning: completion.error) }
+                throw Refusal()
+            }
+        }
+        #expect(error?.isResponseSerializationError == true)
+    }
+
+    @Test func aRetriedStreamDeliversTheAcceptedAttempt() async {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.text("denied", status: 401), .text("granted"))
+        let session = Session(transport: transport, interceptor: CountingRetrier(retries: 1))
+        var seen: [String] = []
+        for await event in session.streamRequest("https://example.org/").validate().streamTask().streamingStrings() {
+            seen.append(event.value ?? "end \(event.completion?.response?.statusCode ?? 0)")
+        }
+        #expect(seen == ["granted", "end 200"])
+    }
+
+    @Test func breakingOutOfAStreamTaskCancels() async throws {
+        let transport = MockTransport { _ in
+            var response = MockResponse.chunks([Data("a".utf8)])
+            response.body.append(.wait(Gate()))
+            return response
+        }
+        let request = Session(transport: transport).streamRequest("https://example.org/")
+        for await _ in request.streamTask().streamingData() { break }
+        #expect(request.isCancelled)
+    }
+}
