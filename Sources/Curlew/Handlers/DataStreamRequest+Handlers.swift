@@ -103,11 +103,13 @@ extension DataStreamRequest {
         startPump()
         add { result in
             HandlerQueue.Serialized(error: nil) { replacement in
+                // A handler may have failed after the last byte had come.
+                let error = result.error ?? token.request?.error
                 let completion = Completion(
                     request: result.request,
                     response: result.response?.value,
                     metrics: result.metrics,
-                    error: replacement ?? result.error
+                    error: replacement ?? error
                 )
                 // What a handler throws now changes nothing any more.
                 delivery { try? handler(Stream(event: .complete(completion), token: token)) }
