@@ -55,6 +55,16 @@ extension Request {
         }
     }
 
+    /// The response means something else than its status says.
+    func showsResponse(as status: Int) {
+        record.withLock { record in
+            guard let response = record.response else { return }
+            var head = response.head
+            head.status = status
+            record.response = LazyResponse(url: response.url, head: head)
+        }
+    }
+
     /// The body belongs behind what is there already.
     func continues(_ count: TransferCount) { record.withLock { $0.download = count } }
 

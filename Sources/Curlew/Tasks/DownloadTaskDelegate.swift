@@ -14,6 +14,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     private let asked: ResumeData?
     private let lane = FileLane.next()
     private let state = Lock<FileState>(.waiting)
+    /// What becomes of the file is decided.
+    private var isDecided = false
 
     private enum FileState {
         case waiting
@@ -41,6 +43,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             case .startOver: break
             case .alreadyComplete:
                 step = .nothing(complete: asked)
+                // For the user it is what the rest of the file would have been.
+                request.showsResponse(as: 206)
                 continues(at: asked.bytesWritten, of: asked.bytesWritten)
             case .askAgain: return .abort(download.askAgain())
             case .unrelated: step = .aside
@@ -115,6 +119,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         case .failed(let failure): return .failure(error ?? failure)
         case .open(let opened):
             guard let failure = error ?? shortage(opened) else { return .success(.file(opened.file.url)) }
+            isDecided = true
             let (download, received) = (download, received)
             await lane.carryOut { download.broke(opened, after: received, failure) }
             return .failure(failure)
@@ -128,7 +133,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     override func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody {
-        guard case .open(let opened) = state.withLock({ $0 }) else { return .none }
+        guard !isDecided, case .open(let opened) = state.withLock({ $0 }) else { return .none }
         let download = download
         guard accepted else {
             await lane.carryOut { download.rejected(opened) }

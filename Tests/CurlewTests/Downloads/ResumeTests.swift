@@ -1,0 +1,356 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Resumed downloads", .timeLimit(.minutes(1)))
+struct ResumeTests {
+    let session = Session()
+
+    /// A download that was cut by the server after so many bytes, and what it left.
+    func broken(
+        _ service: FileService,
+        after bytes: Int,
+        to target: URL
+    ) async throws -> (data: Data, part: ResumeData) {
+        service.change { $0.cuts = [bytes] }
+        let request = session.download(service.url, to: destination(target))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.isConnectivity == true, "\(String(describing: error))")
+        let data = try #require(request.resumeData)
+        return (data, try ResumeData(data))
+    }
+
+    @Test("a lost connection leaves resume data, and the rest comes with it")
+    func lostConnection() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let target = scratch.file("a")
+        let (data, part) = try await broken(service, after: 700_000, to: target)
+        #expect(part.bytesWritten > 0 && part.bytesWritten <= 700_000)
+        #expect(part.expectedTotal == 1 << 20)
+        #expect(part.validator == .entityTag("\"v1\""))
+        #expect(URL(filePath: part.file).deletingLastPathComponent().plainPath == scratch.url.plainPath)
+        #expect(scratch.names == [URL(filePath: part.file).lastPathComponent])
+
+        let fractions = Lock<[Double]>([])
+        let resumed = session.download(resumingWith: data, to: destination(target))
+            .downloadProgress(queue: DispatchQueue(label: "p")) { progress in
+                fractions.withLock { $0.append(progress.fractionCompleted) }
+            }
+        let url = try await resumed.file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+        #expect(service.ranges == [nil, "bytes=\(part.bytesWritten)-"])
+        #expect(service.server.requests.last?.headers["If-Range"] == "\"v1\"")
+        #expect(service.server.requests.last?.headers["Accept-Encoding"] == "identity")
+        #expect(resumed.response?.statusCode == 206)
+        #expect(resumed.resumeData == nil)
+        #expect(resumed.downloadProgress.completedUnitCount == 1 << 20)
+        #expect(fractions.withLock { $0 }.allSatisfy { $0 >= Double(part.bytesWritten) / Double(1 << 20) })
+    }
+
+    @Test("a file that has changed is fetched anew, never mixed", arguments: [true, false])
+    func changed(obeysIfRange: Bool) async throws {
+        let service = try FileService { $0.obeysIfRange = obeysIfRange }
+        let scratch = try ScratchDirectory()
+        let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change {
+            $0.seed = 2
+            $0.tag = "\"v2\""
+        }
+        let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+        // A server that does not obey is asked once more, for everything.
+        #expect(service.server.requestCount == (obeysIfRange ? 2 : 3))
+        #expect((service.ranges.last ?? nil == nil) == !obeysIfRange)
+    }
+
+    @Test("a server that has no ranges any more sends everything")
+    func noRanges() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change { $0.hasRanges = false }
+        let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("a file that has become shorter is fetched anew")
+    func shorter() async throws {
+        let service = try FileService { $0.obeysIfRange = false }
+        let scratch = try ScratchDirectory()
+        let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change { $0.length = 1000 }
+        let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(service.server.requestCount == 3)
+    }
+
+    @Test("everything was there already but its last name")
+    func complete() async throws {
+        let service = try FileService { $0.length = 10_000 }
+        let scratch = try ScratchDirectory()
+        let file = try DownloadFile.create(in: scratch.path)
+        try service.contents.withUnsafeBytes { try file.write($0, at: 0) }
+        file.keep()
+        for total in [10_000, nil] as [Int64?] {
+            let data = ResumeData(
+                url: try #require(URL(string: service.url)), validator: .entityTag("\"v1\""), bytesWritten: 10_000,
+                expectedTotal: total, file: file.url.plainPath)
+            let target = scratch.file("a\(total ?? 0)")
+            if total != nil {
+                let sum = try Digest.sha256(of: service.contents)
+                _ = try await session.download(resumingWith: data.encoded, to: destination(target))
+                    .checksum(.sha256, sum).file()
+            } else {
+                // The part has been moved away: without it everything comes again.
+                _ = try await session.download(resumingWith: data.encoded, to: destination(target)).file()
+            }
+            #expect(try Data(contentsOf: target) == service.contents)
+        }
+        #expect(service.ranges == ["bytes=9999-", "bytes=9999-", nil])
+    }
+
+    @Test("416 with the right length means complete")
+    func refusedRange() async throws {
+        let server = try TestServer()
+        let contents = Data("0123456789".utf8)
+        server.script("/file", .status(416, headers: ["Content-Range": "bytes */10", "ETag": "\"v1\""]))
+        let scratch = try ScratchDirectory()
+        let file = try DownloadFile.create(in: scratch.path)
+        try contents.withUnsafeBytes { try file.write($0, at: 0) }
+        file.keep()
+        let data = ResumeData(
+            url: server.url("/file"), validator: .entityTag("\"v1\""), bytesWritten: 10, expectedTotal: nil,
+            file: file.url.plainPath)
+        let url = try await session.download(resumingWith: data.encoded, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("an error page while resuming costs nothing of what is there", arguments: [404, 503])
+    func errorPage(_ status: Int) async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (data, part) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change { $0.statuses = [status] }
+        let request = session.download(resumingWith: data, to: destination(scratch.file("a")))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.responseCode == status)
+        let again = try #require(request.resumeData)
+        #expect(try ResumeData(again) == part)
+        #expect(scratch.names == [URL(filePath: part.file).lastPathComponent])
+        let url = try await session.download(resumingWith: again, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("a part that is gone or was cut is no obstacle")
+    func lostPart() async throws {
+        for isGone in [true, false] {
+            let service = try FileService()
+            let scratch = try ScratchDirectory()
+            let (data, part) = try await broken(service, after: 700_000, to: scratch.file("a"))
+            if isGone { unlink(part.file) } else { truncate(part.file, 10) }
+            let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+            #expect(try Data(contentsOf: url) == service.contents)
+        }
+    }
+
+    @Test("a checksum covers what was there before")
+    func checksum() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let sum = try Digest.sha256(of: service.contents)
+        let (data, part) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        _ = try await session.download(resumingWith: data, to: destination(scratch.file("a")))
+            .checksum(.sha256, sum).file()
+
+        let (other, otherPart) = try await broken(service, after: 700_000, to: scratch.file("b"))
+        let handle = try FileHandle(forWritingTo: URL(filePath: otherPart.file))
+        try handle.write(contentsOf: Data("damage".utf8))
+        try handle.close()
+        let request = session.download(resumingWith: other, to: destination(scratch.file("b"))).checksum(.sha256, sum)
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .validationFailed)
+        #expect(scratch.names == ["a"])
+        #expect(part.bytesWritten > 0)
+    }
+
+    @Test("without a strong validator, or encoded, nothing is kept")
+    func notResumable() async throws {
+        let cases: [@Sendable (inout FileService.Behaviour) -> Void] = [
+            { $0.tag = nil }, { $0.tag = "W/\"v1\"" }, { $0.headers = ["Accept-Ranges": "none"] },
+        ]
+        for change in cases {
+            let service = try FileService(change)
+            let scratch = try ScratchDirectory()
+            service.change { $0.cuts = [700_000] }
+            let request = session.download(service.url, to: destination(scratch.file("a")))
+            await #expect(throws: CurlewError.self) { try await request.file() }
+            #expect(request.resumeData == nil)
+            #expect(scratch.names == [])
+        }
+    }
+
+    @Test("a modification date will do")
+    func lastModified() async throws {
+        let service = try FileService {
+            $0.tag = nil
+            $0.modified = "Sun, 06 Nov 1994 08:49:37 GMT"
+        }
+        let scratch = try ScratchDirectory()
+        let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        _ = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(service.server.requests.last?.headers["If-Range"] == "Sun, 06 Nov 1994 08:49:37 GMT")
+        #expect(service.server.requestCount == 2)
+    }
+
+    // MARK: Cancelling
+
+    @Test("cancelling with resume data: the same in closure, request and response")
+    func cancelProducing() async throws {
+        let service = try FileService { $0.sendRate = 10 << 20 }
+        let scratch = try ScratchDirectory()
+        let target = scratch.file("a")
+        let request = session.download(service.url, to: destination(target))
+        let (told, teller) = AsyncStream.makeStream(of: Data?.self)
+        request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] progress in
+            guard progress.completedUnitCount > 100_000, request?.isCancelled == false else { return }
+            request?.cancel { teller.yield($0) }
+        }
+        let response = await request.response()
+        #expect(response.error?.code == .cancelled)
+        let data = try #require(response.resumeData)
+        #expect(request.resumeData == data)
+        for await inClosure in told {
+            #expect(inClosure == data)
+            break
+        }
+        service.change { $0.sendRate = nil }
+        let url = try await session.download(resumingWith: data, to: destination(target)).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("cancelling what never ran, or has ended, tells that there is nothing")
+    func cancelIdle() async throws {
+        let service = try FileService { $0.length = 10 }
+        let scratch = try ScratchDirectory()
+        let (told, teller) = AsyncStream.makeStream(of: Data?.self)
+        var answers = told.makeAsyncIterator()
+        let cold = session.download(service.url, to: destination(scratch.file("a")))
+        cold.cancel { teller.yield($0) }
+        #expect(await answers.next() == .some(nil))
+        let ended = session.download(service.url, to: destination(scratch.file("a")))
+        _ = try await ended.file()
+        ended.cancel { teller.yield($0) }
+        #expect(await answers.next() == .some(nil))
+        #expect(ended.resumeData == nil)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("plainly cancelling a resumed download removes what was there")
+    func plainCancelOfResumed() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change { $0.sendRate = 1 << 20 }
+        let request = session.download(resumingWith: data, to: destination(scratch.file("a")))
+        request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] _ in request?.cancel() }
+        await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(request.resumeData == nil)
+        #expect(scratch.names == [])
+    }
+
+    // MARK: Retrying
+
+    @Test("a retry policy goes on from where the connection broke, and checks the whole")
+    func retryPolicy() async throws {
+        let service = try FileService { $0.cuts = [300_000, 200_000, 1, 0] }
+        let scratch = try ScratchDirectory()
+        let policy = RetryPolicy(retryLimit: 10, exponentialBackoffScale: 0.001)
+        let request = session.download(service.url, interceptor: policy, to: destination(scratch.file("a")))
+            .checksum(.sha256, try Digest.sha256(of: service.contents))
+        let url = try await request.file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+        #expect(request.retryCount == 4)
+        let ranges = service.ranges
+        #expect(ranges.count == 5)
+        #expect(ranges[0] == nil)
+        #expect(ranges.dropFirst().allSatisfy { $0 != nil })
+    }
+
+    @Test("cancelled while it waits for the retry, it leaves nothing unless asked to", arguments: [true, false])
+    func cancelBetweenTries(keeps: Bool) async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let scratch = try ScratchDirectory()
+        let (waiting, teller) = AsyncStream.makeStream(of: Void.self)
+        let request = session.download(service.url, to: destination(scratch.file("a"))).retry(using: Retrier { _, _, _, completion in
+            teller.yield()
+            completion(.retryWithDelay(600))
+        })
+        async let response = request.response()
+        for await _ in waiting { break }
+        request.cancel(producingResumeData: keeps)
+        let ended = await response
+        #expect(ended.error?.code == .cancelled)
+        #expect((ended.resumeData != nil) == keeps)
+        #expect((request.resumeData != nil) == keeps)
+        #expect(scratch.names.count == (keeps ? 1 : 0))
+    }
+
+    @Test("another file under the same request starts over")
+    func otherURL() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        service.server.route("/other") { _ in .text("other") }
+        let scratch = try ScratchDirectory()
+        let urls = Lock([service.url, service.server.url("/other").absoluteString])
+        let request = session.download(Changing(urls: urls), to: destination(scratch.file("a"))).retry(using: Retrier {
+            $3($0.retryCount == 0 ? .retry : .doNotRetry)
+        })
+        let url = try await request.file()
+        #expect(url.text == "other")
+        #expect(service.ranges == [nil, nil])
+        #expect(scratch.names == ["a"])
+    }
+
+    struct Changing: URLRequestConvertible {
+        let urls: Lock<[String]>
+
+        func asURLRequest() throws -> URLRequest {
+            try URLRequest(url: urls.withLock { $0.removeFirst() }, method: .get)
+        }
+    }
+
+    @Test("what is no resume data is rejected", arguments: [Data(), Data("{}".utf8)])
+    func noResumeData(_ data: Data) async {
+        let request = session.download(resumingWith: data)
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .resumeRejected)
+    }
+
+    @Test("what another process could go on with is there all the time")
+    func currentResumeData() async throws {
+        let service = try FileService { $0.sendRate = 10 << 20 }
+        let scratch = try ScratchDirectory()
+        let snapshot = Lock<Data?>(nil)
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] progress in
+            if progress.completedUnitCount > 200_000, progress.completedUnitCount < 900_000 {
+                snapshot.withLock { $0 = $0 ?? request?.currentResumeData }
+            }
+        }
+        _ = try await request.file()
+        let part = try ResumeData(#require(snapshot.withLock { $0 }))
+        #expect(part.bytesWritten > 200_000)
+        #expect(request.currentResumeData == nil)
+    }
+}
