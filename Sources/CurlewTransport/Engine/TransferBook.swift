@@ -153,8 +153,10 @@ final class TransferBook: @unchecked Sendable {
         let wanted = transfer.pauses.wanted(isUploading: transfer.upload.map { !$0.hasEnded } ?? false)
         guard wanted != transfer.pauses.applied else { return }
         transfer.pauses.applied = wanted
-        // May deliver bytes, and so pause again, before it returns.
-        curl_easy_pause(easy.handle, wanted)
+        // May deliver bytes, and so pause again, before it returns. Where the sink refuses them libcurl tells
+        // that here, and does not go on by itself: on an idle connection nothing would end the transfer.
+        let result = curl_easy_pause(easy.handle, wanted)
+        if result != CURLE_OK { finish(transfer, easy, result) }
     }
 
     private func multi(for transfer: ActiveTransfer) -> CurlMulti? {

@@ -131,7 +131,7 @@ struct DownloadRequestTests {
 
     @Test("plain cancelling leaves nothing behind, at any point", arguments: [0, 1, 50_000, 500_000, 1_000_000])
     func cancel(_ after: Int64) async throws {
-        let service = try FileService { $0.sendRate = 20 << 20 }
+        let service = try FileService { $0.stall = Int(after) }
         let scratch = try ScratchDirectory()
         let request = session.download(service.url, to: destination(scratch.file("a")))
         request.downloadProgress(queue: DispatchQueue(label: "progress")) { [weak request] progress in

@@ -19,6 +19,8 @@ final class FileService: Sendable {
         var headers: HTTPHeaders = [:]
         /// Each answer takes one: where the connection is cut, counted from the answer's first body byte.
         var cuts: [Int] = []
+        /// Where every answer stops without an end.
+        var stall: Int?
         /// Each answer takes one before anything else: a status to send instead.
         var statuses: [Int] = []
         var sendRate: Int?
@@ -78,6 +80,7 @@ final class FileService: Sendable {
         response.headers["Last-Modified"] = state.modified
         for header in state.headers { response.headers.append(header) }
         response.sendRate = state.sendRate
+        if let stall = state.stall { return response.faulting(.stall(), at: .inBody(after: Int64(stall))) }
         guard !state.cuts.isEmpty else { return response }
         return response.faulting(.reset, at: .inBody(after: Int64(state.cuts.removeFirst())))
     }
