@@ -1,0 +1,80 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+/// Memory is the whole process's, so these run alone (see scripts/test). `CURLEW_LARGE_BYTES` sets the size.
+@Suite("Large bodies in little memory", .realServers, .serialized, .timeLimit(.minutes(3)))
+struct LargeBodyProcessWideTests {
+    private static let allowedGrowthKilobytes = 8 * 1024
+
+    private func streaming() -> TransferOptions {
+        var options = TransferOptions()
+        options.purpose = .stream
+        options.maximumBodySize = nil
+        return options
+    }
+
+    /// Runs `body` twice, the first time as a warm-up, and gives back by how many kB memory grew.
+    private func growth(of body: () async throws -> Void) async throws -> Int {
+        try await body()
+        let before = ProcessMemory.residentKilobytes
+        try await body()
+        return ProcessMemory.residentKilobytes - before
+    }
+
+    @Test(arguments: ["NGINX", "NGINX_TLS"])
+    func aDownloadThatIsNotKeptKeepsMemoryFlat(server: String) async throws {
+        let transport = try makeTrustingTransport()
+        let url = try IntegrationEnvironment.url(server, "/large.bin")
+        let expected = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
+        let grown = try await growth {
+            let sink = CollectingSink(keepsBody: false)
+            let outcome = try await transport.perform(makeRequest(url, options: streaming()), sink: sink)
+            #expect(outcome.head.status == 200)
+            #expect(sink.current.byteCount == expected)
+        }
+        if !IntegrationEnvironment.isSanitized { #expect(grown < Self.allowedGrowthKilobytes) }
+    }
+
+    // Not over HTTP/2: nginx answers before the body has come, and libcurl 7.88 waits for ever then.
+    @Test(arguments: ["NGINX", "NGINX_TLS_HTTP1"])
+    func anUploadFromAFileKeepsMemoryFlat(server: String) async throws {
+        let size = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
+        let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
+        #expect(FileManager.default.createFile(atPath: file.path, contents: nil))
+        defer { try? FileManager.default.removeItem(at: file) }
+        let handle = try FileHandle(forWritingTo: file)
+        try handle.truncate(atOffset: UInt64(size))
+        try handle.close()
+        let transport = try makeTrustingTransport()
+        let url = try IntegrationEnvironment.url(server, "/sink")
+        let grown = try await growth {
+            let sink = CollectingSink()
+            let request = makeRequest(url, method: .put, body: .file(file))
+            let outcome = try await transport.perform(request, sink: sink)
+            #expect(outcome.head.status == 200)
+            #expect(sink.current.bytesSent == Int64(size))
+        }
+        if !IntegrationEnvironment.isSanitized { #expect(grown < Self.allowedGrowthKilobytes) }
+    }
+
+    @Test func aPausedDownloadHoldsTheSenderBack() async throws {
+        let transport = makeTransport()
+        let url = try IntegrationEnvironment.url("NGINX", "/large.bin")
+        let expected = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
+        let sink = CollectingSink(keepsBody: false, pausesAtHead: true)
+        let before = ProcessMemory.residentKilobytes
+        async let outcome = transport.perform(makeRequest(url, options: streaming()), sink: sink)
+        while !sink.current.hasPaused { try await Task.sleep(for: .milliseconds(2)) }
+        // Long enough for a sender on loopback to have sent everything, had it been allowed to.
+        try await Task.sleep(for: .milliseconds(300))
+        #expect(sink.current.byteCount == 0)
+        if !IntegrationEnvironment.isSanitized {
+            #expect(ProcessMemory.residentKilobytes - before < Self.allowedGrowthKilobytes)
+        }
+        sink.current.control?.resumeReceiving()
+        #expect(try await outcome.head.status == 200)
+        #expect(sink.current.byteCount == expected)
+    }
+}

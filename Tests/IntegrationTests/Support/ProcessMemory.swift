@@ -1,0 +1,13 @@
+import Foundation
+
+/// What the kernel says this process has in memory.
+enum ProcessMemory {
+    /// kB, resident now.
+    static var residentKilobytes: Int {
+        guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
+        for line in text.split(separator: "\n") where line.hasPrefix("VmRSS:") {
+            return Int(line.filter(\.isNumber)) ?? 0
+        }
+        return 0
+    }
+}
