@@ -26,7 +26,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     let request: TransferRequest
     let plan: RequestPlan
-    let sink: any TransferSink
+    private(set) var sink: any TransferSink
     let headers: HeaderList?
     let upload: UploadSource?
     private let loop: LoopExecutor
@@ -112,6 +112,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         continuation?.resume()
     }
 
+    /// A sink may keep its control, which is this object: without letting go here both would stay for ever.
+    func letGoOfSink() { sink = NoSink.shared }
+
     func send(_ command: TransferCommand) { loop.send(.command(self, command)) }
 }
 
@@ -124,4 +127,11 @@ extension ActiveTransfer: TransferControl {
 
 extension ActiveTransfer: BodyWaker {
     func wake() { send(.wakeBody) }
+}
+
+/// Stands where a transfer's sink was.
+private final class NoSink: TransferSink {
+    static let shared = NoSink()
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }
 }

@@ -96,6 +96,7 @@ final class TransferBook: @unchecked Sendable {
             recycle(easy, transfer.plan)
         }
         transfer.stage = .ended
+        transfer.letGoOfSink()
         deadlines.remove(transfer)
         let last = live.removeLast()
         if last !== transfer {
