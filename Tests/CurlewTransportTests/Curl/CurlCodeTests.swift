@@ -44,7 +44,7 @@ struct CurlCodeTests {
     }
 
     @Test func theRunningLibraryTellsWhatItCan() {
-        let capabilities = Capabilities.current
+        let capabilities = Capabilities.ofLibcurl
         #expect(capabilities.isAtLeast(7, 80, 0))
         #expect(capabilities.protocols.isSuperset(of: ["http", "https"]))
         #expect(!capabilities.version.isEmpty)

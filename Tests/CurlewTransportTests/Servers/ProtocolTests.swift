@@ -55,7 +55,7 @@ struct ProtocolTests {
     }
 
     @Test func http3IsTypedUnsupportedWhereMissing() async throws {
-        guard !Capabilities.current.features.contains("HTTP3") else { return }
+        guard !Capabilities.ofLibcurl.features.contains("HTTP3") else { return }
         try await withSecureTransport({ $0.httpVersion = .http3 }) { transport in
             let error = await transport.failure(request(try RealServers.url("NGINX_TLS", "/small")))
             #expect(error.code == .unsupported)
