@@ -18,6 +18,19 @@ package enum Hostname {
         return name
     }
 
+    /// Whether a host, escapes undone, has none of the characters that would make it mean another host or
+    /// end the line it stands in (`http://a%0Ab/`, `http://a%2Fb/`).
+    package static func isUsable(_ host: String) -> Bool {
+        if case .v6 = IPAddress(host) { return true }
+        return !host.isEmpty
+            && host.utf8.allSatisfy { byte in
+                switch byte {
+                case 0...0x20, 0x7F: false
+                default: !"#%/:<>?@[\\]^|".utf8.contains(byte)
+                }
+            }
+    }
+
     /// RFC 6265, 5.1.3: `host` is `domain` or a name below it. An IP address has no names below.
     package static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }

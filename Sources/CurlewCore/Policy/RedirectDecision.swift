@@ -46,6 +46,9 @@ extension RedirectPolicy {
             .refuse(
                 CurlewError(code, phase: .redirect, reason: reason, url: origin.url, responseCode: head.status))
         }
+        guard Set(head.headers.values(for: "Location")).count == 1 else {
+            return refuse(.redirectRefused, "the response has several Location headers that differ")
+        }
         guard origin.hops < limit else {
             return refuse(.tooManyRedirects, "more than \(limit) redirects")
         }

@@ -8,7 +8,7 @@ package enum RedirectLocation {
         let trimmed = String(decoding: ASCII.trimmingBlanks(Array(location.utf8)[...]), as: UTF8.self)
         guard let url = URL(string: escaped(trimmed), relativeTo: base)?.absoluteURL,
             let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https",
-            let host = url.host(percentEncoded: true), !host.isEmpty,
+            let host = url.host(percentEncoded: false), Hostname.isUsable(host),
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return nil }
         if parts.percentEncodedFragment == nil {

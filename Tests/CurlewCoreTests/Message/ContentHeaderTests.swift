@@ -18,6 +18,26 @@ struct ContentHeaderTests {
         #expect(MediaType.effective(of: []) == nil && MediaType.effective(of: ["x", "*/*"]) == nil)
     }
 
+    @Test("media types are written with quotes where they need them")
+    func writing() throws {
+        let type = try #require(MediaType("a/b; x=\"p q\\\"\\\\\"; y=z"))
+        #expect(type.description == "a/b;x=\"p q\\\"\\\\\";y=z")
+        let combined = MediaType.effective(of: [
+            "text/html;charset=gbk", "text/html", "text/html;charset=x;a=\"b,c\\\"\"",
+        ])
+        #expect(combined?.description == "text/html;charset=x;a=\"b,c\\\"\"")
+        #expect(MediaType.effective(of: ["text/html;charset=gbk, text/html"])?.charset == "gbk")
+    }
+
+    @Test(
+        "what is written comes back",
+        arguments: [ContentDisposition.Fallback.automatic, .none, .text("plain name.txt")])
+    func fallbacks(fallback: ContentDisposition.Fallback) {
+        let written = ContentDisposition(filename: "ü 100%25.txt", fallback: fallback).headerValue
+        #expect(ContentDisposition(parsing: written).filename == "ü 100%25.txt")
+        #expect(written.utf8.allSatisfy { $0 < 0x80 })
+    }
+
     static let texts: [(String, [UInt8], String?)] = [
         ("utf-8", [0xEF, 0xBB, 0xBF, 0xC3, 0xA4], "ä"), ("utf-8", [0xFF], nil), ("latin1", [0x80, 0xE4], "€ä"),
         ("ascii", [0x41, 0x81, 0x80], "A\u{81}€"), ("utf-16", [0xFF, 0xFE, 0x41, 0], "A"),
@@ -56,7 +76,7 @@ struct ContentHeaderTests {
     }
 
     @Test("a file name cannot forge a header")
-    func writing() {
+    func forging() {
         let evil = ContentDisposition(type: "x\r\ny", filename: "a\r\nSet-Cookie: b\0\".txt")
         #expect(HTTPHeader(name: "Content-Disposition", value: evil.headerValue).isValid)
         #expect(

@@ -58,6 +58,26 @@ struct RedirectPolicyTests {
         #expect(!error.description.contains("passwd"))
     }
 
+    @Test(
+        "hosts with characters that no host has are refused", arguments: ["a%0Ab", "a%2Fb", "a%40b", "a%20b", "a%00"])
+    func hosts(host: String) throws {
+        guard case .refuse = try Self.decide("https://\(host)/") else {
+            Issue.record("\(host) is not refused")
+            return
+        }
+    }
+
+    @Test("Location headers that differ are refused, equal ones are one")
+    func duplicates() throws {
+        let url = try #require(URL(string: "http://a.test/".lowercased()))
+        let origin = RedirectOrigin(url: url, method: .get, body: .none, hops: 0)
+        for (second, isFollowed) in [("/x", true), ("/y", false)] {
+            let headers = HTTPHeaders(received: ["/x", second].map { HTTPHeader(name: "Location", value: $0) })
+            let action = RedirectPolicy().action(for: ResponseHead(status: 302, headers: headers), answering: origin)
+            if case .follow = action { #expect(isFollowed) } else { #expect(!isFollowed) }
+        }
+    }
+
     @Test("https to http is refused unless allowed")
     func insecure() throws {
         guard case .refuse(let error) = try Self.decide("http://a.test/") else {

@@ -1,0 +1,103 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Contract values", .timeLimit(.minutes(1)))
+struct ContractTests {
+    @Test("bodies say whether they can be sent again")
+    func bodies() {
+        #expect(BodySource.none.isReplayable && BodySource.data(Data()).isReplayable)
+        #expect(BodySource.file(URL(filePath: "/x")).isReplayable)
+    }
+
+    @Test("defaults are finite and safe")
+    func defaults() {
+        let timeouts = Timeouts()
+        #expect(timeouts.connect == .seconds(10) && timeouts.firstByte == .seconds(60) && timeouts.idle == .seconds(60))
+        #expect(timeouts.total == nil && timeouts.queue == .seconds(60))
+        let transport = TransportConfiguration()
+        #expect(transport.maximumConnectionsPerHost == 6 && transport.maximumConnections == 256)
+        #expect(transport.maximumHeaderSize == 256 * 1024 && transport.addressPolicy == .any)
+        let tls = TLSConfiguration()
+        #expect(tls.minimumVersion == .v1_2 && tls.certificateVerification == .full && tls.trustRoots == .system)
+        #expect(TLSVersion.v1_2 < .v1_3)
+        #expect(TransferOptions().decodesContent && TransferOptions(maximumBodySize: 5).maximumBodySize == 5)
+        #expect(DNSConfiguration(overrides: ["a": ["::1"]]).overrides.count == 1)
+        let credentials = TransferAuthentication(username: "u", password: "p")
+        #expect(credentials.scheme == .any && credentials.username == "u" && credentials.password == "p")
+        let trust = ServerTrust(host: "h", certificateChain: [Data([1])], verifyResult: 10)
+        #expect(trust.host == "h" && trust.certificateChain.count == 1 && trust.verifyResult == 10)
+        #expect(RedirectPolicy() == RedirectPolicy(limit: 20, sensitiveHeaders: [], allowsInsecure: false))
+    }
+
+    @Test("capabilities compare versions")
+    func capabilities() {
+        let capabilities = Capabilities(
+            version: "7.88.1", versionNumber: 0x075801, features: [], protocols: [], tlsBackend: "OpenSSL/3.0",
+            hasCustomResolver: false)
+        #expect(capabilities.isAtLeast(7, 88, 1) && capabilities.isAtLeast(7, 9, 9) && !capabilities.isAtLeast(8, 0, 0))
+        #expect(capabilities.usesOpenSSL)
+    }
+
+    @Test("checksums are read from hex and written to it")
+    func checksums() {
+        let hex = "D41D8CD98F00B204E9800998ECF8427E"
+        #expect(Checksum(.md5, hex: hex)?.description == "md5:" + hex.lowercased())
+        #expect(Checksum(.md5, hex: hex + "00") == nil && Checksum(.md5, hex: "x" + hex.dropFirst()) == nil)
+        #expect(ChecksumAlgorithm.allCases.map(\.byteCount) == [32, 64, 48, 20, 16])
+    }
+
+    @Test("a session closes once")
+    func sessionStates() {
+        var machine = SessionStateMachine()
+        #expect(machine.takesRequests)
+        machine.drainBegan()
+        #expect(machine.state == .draining && !machine.takesRequests)
+        let closings = [machine.closed(), machine.closed()]
+        #expect(closings == [true, false])
+        machine.drainBegan()
+        #expect(machine.state == .closed && !machine.takesRequests)
+    }
+
+    @Test("request states change one way")
+    func requestStates() {
+        let all: [RequestState] = [.initialized, .resumed, .suspended, .cancelled, .finished]
+        let allowed = all.map { state in all.filter(state.canTransition).count }
+        #expect(allowed == [4, 3, 3, 0, 0])
+    }
+
+    @Test("one driver runs a request, others join, and the end is the end")
+    func requestMachine() {
+        var machine = RequestStateMachine()
+        var drives = [machine.awaited(), machine.awaited()]
+        #expect(drives == [.drive(becameResumed: true), .join])
+        let isHeld = machine.suspended()
+        #expect(isHeld && machine.holdsDriver)
+        let resumes = [machine.resumed(), machine.resumed()]
+        #expect(resumes == [.proceed, .nothing])
+        machine.runEnded()
+        drives = [machine.awaited()]
+        #expect(drives == [.ended])
+        machine.finished()
+        #expect(machine.state == .finished)
+        machine.reopened()
+        machine.restarted()
+        #expect(machine.state == .resumed && machine.run == .driven)
+        let cancels = [machine.cancelled(), machine.cancelled()]
+        #expect(cancels == [.stopRun, .nothing] && machine.isCancelled)
+    }
+
+    @Test("a request that never ran is cancelled at once, and started by resuming")
+    func coldRequest() {
+        var cold = RequestStateMachine()
+        let cancelled = cold.cancelled()
+        #expect(cancelled == .end && cold.run == .ended)
+        var started = RequestStateMachine()
+        let resumed = started.resumed()
+        #expect(resumed == .start)
+        var held = RequestStateMachine()
+        let isHeld = held.suspended()
+        let drive = held.awaited()
+        #expect(isHeld && drive == .drive(becameResumed: false))
+    }
+}
