@@ -1,4 +1,4 @@
-public import CurlewCore
+internal import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
