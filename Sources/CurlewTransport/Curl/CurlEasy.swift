@@ -98,6 +98,7 @@ final class CurlEasy {
         curlew_set_pointer(handle, CURLOPT_PRIVATE, own)
         // TLS sessions belong to the engine: in a handle of libcurl 7 they would serve that handle only.
         if let share { curlew_set_pointer(handle, CURLOPT_SHARE, share) }
+        // SAFETY: the book outlives every handle that it made.
         Callbacks.install(on: handle, easy: own, book: Unmanaged.passUnretained(book).toOpaque())
         if material.needsContextCallback { Callbacks.installContext(on: handle, material: material) }
         for value in base.options {

@@ -58,6 +58,7 @@ final class LoopExecutor: SerialExecutor, Sendable {
     /// Starts the thread; it makes its client there, so that the client is never touched elsewhere.
     /// False where the system has no thread left.
     func start(_ client: any LoopClient & Sendable) -> Bool {
+        // SAFETY: the thread takes this reference over; where none starts it is released below.
         let box = Unmanaged.passRetained(Start(executor: self, client: client))
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
