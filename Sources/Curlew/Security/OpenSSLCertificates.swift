@@ -169,3 +169,55 @@ enum OpenSSLCertificates {
         return code == 1 ? Data(digest.prefix(Int(count))) : Data()
     }
 }
+
+/// What revocation lists say about a chain. See X509_CRL_get0_by_cert(3).
+enum OpenSSLRevocation {
+    enum Answer: Equatable {
+        case revoked
+        /// Every certificate that has an issuer in the path stands under a list that is in force.
+        case good
+        /// No list says anything about some certificate.
+        case unknown
+    }
+
+    /// `path` as `OpenSSLCertificates.path` gives it; `lists` in DER. A list counts if the issuer signed it.
+    static func answer(_ path: [Data], lists: [Data]) -> Answer {
+        let certificates = path.compactMap(OpenSSLCertificate.init(der:))
+        let parsed = lists.compactMap(List.init(der:))
+        var isKnown = certificates.count > 1
+        for (certificate, issuer) in zip(certificates, certificates.dropFirst()) {
+            let own = parsed.filter { $0.isSigned(by: issuer) }
+            if own.contains(where: { $0.revokes(certificate) }) { return .revoked }
+            if !own.contains(where: \.isInForce) { isKnown = false }
+        }
+        return isKnown ? .good : .unknown
+    }
+
+    private final class List {
+        let pointer: OpaquePointer
+
+        init?(der: Data) {
+            let parsed: OpaquePointer? = der.withUnsafeBytes { bytes in
+                var cursor = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self)
+                return d2i_X509_CRL(nil, &cursor, bytes.count)
+            }
+            guard let parsed else { return nil }
+            pointer = parsed
+        }
+
+        deinit { X509_CRL_free(pointer) }
+
+        var isInForce: Bool { X509_CRL_get0_nextUpdate(pointer).map { X509_cmp_current_time($0) > 0 } ?? true }
+
+        func isSigned(by issuer: OpenSSLCertificate) -> Bool {
+            X509_NAME_cmp(X509_CRL_get_issuer(pointer), X509_get_subject_name(issuer.pointer)) == 0
+                && X509_get0_pubkey(issuer.pointer).map { X509_CRL_verify(pointer, $0) == 1 } ?? false
+        }
+
+        func revokes(_ certificate: OpenSSLCertificate) -> Bool {
+            var entry: OpaquePointer?
+            // 2 is an entry that takes an earlier one back.
+            return X509_CRL_get0_by_cert(pointer, &entry, certificate.pointer) == 1
+        }
+    }
+}

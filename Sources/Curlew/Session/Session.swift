@@ -28,17 +28,23 @@ public actor Session {
     nonisolated let shelf = RequestShelf()
     private var registry = RequestRegistry()
 
-    /// A session over the transport that the configuration describes, or over one of your own.
+    /// Judges servers in place of libcurl.
+    public nonisolated let serverTrustManager: ServerTrustManager?
+
+    /// A session over the transport that the configuration describes, or over one of your own, which then has to
+    /// be given the server trust manager itself: `configuration.makeTransport(serverTrustManager:)`.
     public init(
         configuration: SessionConfiguration = .default,
         transport: (any Transport)? = nil,
         startRequestsImmediately: Bool = true,
         interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) {
         self.configuration = configuration
-        self.transport = transport ?? configuration.makeTransport()
+        self.serverTrustManager = serverTrustManager
+        self.transport = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
         self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
             configuration: configuration,

@@ -7,6 +7,7 @@ public func withSession<R>(
     transport: (any Transport)? = nil,
     startRequestsImmediately: Bool = true,
     interceptor: (any RequestInterceptor)? = nil,
+    serverTrustManager: ServerTrustManager? = nil,
     redirectHandler: (any RedirectHandler)? = nil,
     eventMonitors: [any EventMonitor] = [],
     isolation: isolated (any Actor)? = #isolation,
@@ -17,6 +18,7 @@ public func withSession<R>(
         transport: transport,
         startRequestsImmediately: startRequestsImmediately,
         interceptor: interceptor,
+        serverTrustManager: serverTrustManager,
         redirectHandler: redirectHandler,
         eventMonitors: eventMonitors
     )

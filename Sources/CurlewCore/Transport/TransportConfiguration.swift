@@ -25,6 +25,9 @@ public struct TransportConfiguration: Sendable {
     public var downloadRateLimit: Int?
     /// Asked before the first byte of a request goes over a TLS connection; nil is libcurl's verdict alone.
     public var trustEvaluation: (any TrustEvaluation)?
+    /// Whether `trustEvaluation` is asked instead of libcurl about servers, so that it may accept chains that no
+    /// root leads to; otherwise it is asked after libcurl. About HTTPS proxies libcurl decides in either case.
+    public var trustEvaluationReplacesVerification = false
 
     public init() {}
 }

@@ -28,13 +28,18 @@ struct ConnectionPlan: Equatable, Sendable {
         options += try localOptions(configuration, capabilities)
         options += netrcOptions(configuration.netrc)
         try planVersion(configuration.httpVersion, capabilities)
+        let replaces = configuration.trustEvaluation != nil && configuration.trustEvaluationReplacesVerification
+        var tls = configuration.tls
+        if replaces { tls.certificateVerification = .none }
         trust = TrustStrategy(
-            configuration.tls,
+            tls,
             capabilities: capabilities,
             systemBundle: surroundings.systemBundle,
             hasEvaluator: configuration.trustEvaluation != nil
         )
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
+        // Later options win. The proxy's are left as they are: nobody but libcurl looks at its chain.
+        if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
         if configuration.trustEvaluation != nil, !capabilities.usesOpenSSL || !capabilities.isAtLeast(7, 80, 0) {
             throw .unsupported(feature: "trust evaluation", needs: "libcurl 7.80 with OpenSSL")
         }

@@ -9,6 +9,9 @@ private struct Certificates {
     let root: Certificate
     let leaf: Certificate
     let stranger: Certificate
+    /// The root's lists: one that is empty, one that takes the leaf back.
+    let emptyList: Data
+    let revokingList: Data
 
     static let made: Result<Certificates, any Error> = Result { try Certificates() }
 
@@ -25,6 +28,12 @@ private struct Certificates {
             printf 'subjectAltName=DNS:example.com,DNS:*.example.org,IP:127.0.0.1,IP:::1\\n' > ext
             openssl x509 -req -in leaf.csr -CA root.pem -CAkey root.key -CAcreateserial -days 30 -extfile ext \
               -out leaf.pem 2>/dev/null
+            printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index\ndefault_md=sha256\ndefault_crl_days=9\n' > ca.cnf
+            : > index
+            list() { openssl ca -config ca.cnf -cert root.pem -keyfile root.key "$@" 2>/dev/null; }
+            list -gencrl | openssl crl -outform DER -out empty.der
+            list -revoke leaf.pem
+            list -gencrl | openssl crl -outform DER -out revoking.der
             """
         let process = Process()
         process.executableURL = URL(filePath: "/bin/sh")
@@ -35,6 +44,8 @@ private struct Certificates {
             let data = try Data(contentsOf: URL(filePath: "\(directory)/\(name).pem"))
             return try #require(Certificate.all(in: data).first)
         }
+        emptyList = try Data(contentsOf: URL(filePath: "\(directory)/empty.der"))
+        revokingList = try Data(contentsOf: URL(filePath: "\(directory)/revoking.der"))
         (root, leaf, stranger) = (try read("root"), try read("leaf"), try read("stranger"))
     }
 }
@@ -131,6 +142,22 @@ struct ServerTrustTests {
         #expect(code(PublicKeysTrustEvaluator(pins: ["nonsense"]), trust()) == .certificateUntrusted)
         let mismatch = trust(host: "other.com")
         #expect(code(PublicKeysTrustEvaluator(keys: [all.leaf.publicKey]), mismatch) == .certificateHostMismatch)
+    }
+
+    @Test func refusesRevokedCertificates() {
+        func verdict(_ lists: [Data], _ options: RevocationTrustEvaluator.Options = .any) -> CurlewError.Code? {
+            code(RevocationTrustEvaluator(options: options, revocationLists: lists), trust())
+        }
+        #expect(verdict([]) == nil)
+        #expect(verdict([all.emptyList], .requirePositiveResponse) == nil)
+        #expect(verdict([all.emptyList, all.revokingList]) == .certificateRevoked)
+        #expect(verdict([], .requirePositiveResponse) == .certificateRevoked)
+        #expect(verdict([Data("nonsense".utf8)], .requirePositiveResponse) == .certificateRevoked)
+        #expect(code(RevocationTrustEvaluator(), trust(host: "other.com")) == .certificateHostMismatch)
+        #expect(
+            code(RevocationTrustEvaluator(performDefaultValidation: false), trust(verifyResult: 23))
+                == .certificateRevoked
+        )
     }
 
     @Test func compositesNeedEveryOne() {

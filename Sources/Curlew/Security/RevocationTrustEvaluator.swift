@@ -1,0 +1,81 @@
+public import CurlewCore
+public import Foundation
+
+/// Refuses certificates that their issuers have taken back, by lists that you provide.
+///
+/// An evaluator does no I/O: it fetches neither lists nor OCSP answers. Stapled OCSP answers are demanded by
+/// `TLSConfiguration.requiresOCSPStapling`.
+public final class RevocationTrustEvaluator: ServerTrustEvaluating {
+    /// Alamofire's options. Those about the network and OCSP are accepted and have nothing to decide here.
+    public struct Options: OptionSet, Sendable {
+        public static let crl = Options(rawValue: 1 << 0)
+        public static let networkAccessDisabled = Options(rawValue: 1 << 1)
+        public static let ocsp = Options(rawValue: 1 << 2)
+        public static let preferCRL = Options(rawValue: 1 << 3)
+        /// Every certificate but the root must stand under a list that is in force.
+        public static let requirePositiveResponse = Options(rawValue: 1 << 4)
+        public static let any: Options = [.crl, .ocsp]
+
+        public let rawValue: Int
+
+        public init(rawValue: Int) { self.rawValue = rawValue }
+    }
+
+    private let performDefaultValidation: Bool
+    private let validateHost: Bool
+    private let options: Options
+    private let lists: [Data]
+
+    /// Revocation lists in DER. Without any, only what libcurl's own verification found counts.
+    public init(
+        performDefaultValidation: Bool = true,
+        validateHost: Bool = true,
+        options: Options = .any,
+        revocationLists: [Data] = []
+    ) {
+        self.performDefaultValidation = performDefaultValidation
+        self.validateHost = validateHost
+        self.options = options
+        lists = revocationLists
+    }
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        if performDefaultValidation { try trust.performDefaultValidation() }
+        if validateHost { try trust.performValidation(forHost: host) }
+        // X509_V_ERR_CERT_REVOKED and X509_V_ERR_UNABLE_TO_GET_CRL, see X509_STORE_CTX_get_error(3).
+        if trust.verifyResult == 23 { throw refusal(host, 23) }
+        switch OpenSSLRevocation.answer(OpenSSLCertificates.path(trust.certificateChain), lists: lists) {
+        case .revoked: throw refusal(host, 23)
+        case .unknown: if options.contains(.requirePositiveResponse) { throw refusal(host, 3) }
+        case .good: break
+        }
+    }
+
+    private func refusal(_ host: String, _ verifyResult: Int) -> CurlewError {
+        .serverTrustEvaluationFailed(
+            reason: .revocationCheckFailed(
+                host: host,
+                verifyResult: verifyResult,
+                explanation: OpenSSLCertificates.explanation(verifyResult)
+            )
+        )
+    }
+}
+
+extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
+    public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }
+
+    public static func revocationChecking(
+        performDefaultValidation: Bool = true,
+        validateHost: Bool = true,
+        options: RevocationTrustEvaluator.Options = .any,
+        revocationLists: [Data] = []
+    ) -> RevocationTrustEvaluator {
+        RevocationTrustEvaluator(
+            performDefaultValidation: performDefaultValidation,
+            validateHost: validateHost,
+            options: options,
+            revocationLists: revocationLists
+        )
+    }
+}
