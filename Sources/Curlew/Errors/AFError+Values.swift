@@ -77,7 +77,7 @@ extension CurlewError.MultipartEncodingFailureReason {
             error
         case .bodyPartURLInvalid, .bodyPartFilenameInvalid, .bodyPartFileNotReachable, .bodyPartFileIsDirectory,
             .bodyPartFileSizeNotAvailable, .bodyPartInputStreamCreationFailed, .bodyPartHeaderInvalid,
-            .boundaryInvalid, .outputStreamCreationFailed, .outputStreamFileAlreadyExists, .outputStreamURLInvalid:
+            .outputStreamCreationFailed, .outputStreamFileAlreadyExists, .outputStreamURLInvalid:
             nil
         }
     }

@@ -55,7 +55,6 @@ extension CurlewError.MultipartEncodingFailureReason {
             "The file's size is not available: \(url.path) (\(Explanation.of(error)))"
         case .bodyPartInputStreamCreationFailed(let url): "The file could not be opened: \(url.path)"
         case .bodyPartHeaderInvalid(let name): "A header of a part would break out of its line: \(name)"
-        case .boundaryInvalid: "The boundary breaks the rules of RFC 2046."
         case .outputStreamCreationFailed(let url): "The output file could not be created: \(url.path)"
         case .outputStreamFileAlreadyExists(let url): "The output file exists already: \(url.path)"
         case .outputStreamURLInvalid(let url): "The output URL is not a file URL: \(url.path)"

@@ -14,8 +14,6 @@ extension CurlewError {
         case bodyPartInputStreamCreationFailed(for: URL)
         /// A header of a part that would break out of its line.
         case bodyPartHeaderInvalid(name: String)
-        /// The boundary breaks the rules of RFC 2046, 5.1.1.
-        case boundaryInvalid(String)
         case outputStreamCreationFailed(for: URL)
         case outputStreamFileAlreadyExists(at: URL)
         case outputStreamURLInvalid(url: URL)

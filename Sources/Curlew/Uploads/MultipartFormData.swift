@@ -62,6 +62,7 @@ open class MultipartFormData {
     }
 
     func append(_ part: MultipartPart) {
+        if let bad = part.headers.first(where: { !$0.isValid }) { fail(.bodyPartHeaderInvalid(name: bad.name)) }
         if appendError == nil { parts.append(part) }
     }
 
