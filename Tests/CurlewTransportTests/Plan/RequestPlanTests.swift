@@ -51,9 +51,13 @@ struct RequestPlanTests {
         #expect(
             texts(try plan("https://h/", configuration: configured { $0.httpVersion = .http1_1 }))[0]
                 == "HTTP_VERSION=2")
+        let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
         #expect(
-            texts(try plan("http://h/", configuration: configured { $0.httpVersion = .http2PriorKnowledge }))[0...1]
-                == ["HTTP_VERSION=5", "PIPEWAIT=1"])
+            texts(try plan("https://h/", configuration: priorKnowledge))[0...1] == ["HTTP_VERSION=5", "PIPEWAIT=1"])
+        // Version 7.88 cannot re-use a plain HTTP/2 connection.
+        #expect(
+            texts(try plan("http://h/", configuration: priorKnowledge))[0...2]
+                == ["HTTP_VERSION=5", "FRESH_CONNECT=1", "FORBID_REUSE=1"])
     }
 
     @Test func aSmallPostGoesInOnePiece() throws {
