@@ -40,7 +40,7 @@ struct HeadCollector {
             return takeStatusLine(text, &texts)
         case .fields:
             if text.isEmpty { return complete() }
-            takeField(text, into: \.fields, &texts)
+            Self.takeField(text, into: &fields, &texts)
             return .none
         case .body:
             if text.count > 5, Self.isStatusLine(text) {
@@ -50,7 +50,7 @@ struct HeadCollector {
                 size = line.count
                 return takeStatusLine(text, &texts)
             }
-            if !text.isEmpty { takeField(text, into: \.trailers, &texts) }
+            if !text.isEmpty { Self.takeField(text, into: &trailers, &texts) }
             return .none
         }
     }
@@ -105,22 +105,22 @@ struct HeadCollector {
         return .none
     }
 
-    private mutating func takeField(
+    private static func takeField(
         _ text: UnsafeRawBufferPointer,
-        into list: WritableKeyPath<Self, [HTTPHeader]>,
+        into list: inout [HTTPHeader],
         _ texts: inout TextCache
     ) {
         if text[0] == UInt8(ascii: " ") || text[0] == UInt8(ascii: "\t") {
             // A folded line (RFC 9112, 5.2) continues the value before it.
-            guard let last = self[keyPath: list].popLast() else { return }
-            let more = String(decoding: Self.trimmed(text), as: UTF8.self)
-            self[keyPath: list].append(HTTPHeader(name: last.name, value: last.value + " " + more))
+            guard let last = list.popLast() else { return }
+            let more = String(decoding: trimmed(text), as: UTF8.self)
+            list.append(HTTPHeader(name: last.name, value: last.value + " " + more))
             return
         }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
-        let name = texts.string(Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
-        let value = texts.string(Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
-        self[keyPath: list].append(HTTPHeader(name: name, value: value))
+        let name = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
+        let value = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
+        list.append(HTTPHeader(name: name, value: value))
     }
 
     private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Strings of header names and values that come again and again.
 ///
 /// A response's `Date`, `Server` and `Content-Type` mostly equal the last one's: a hit costs a
@@ -25,6 +27,9 @@ struct TextCache {
 
     private static func equals(_ string: inout String, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard string.utf8.count == bytes.count else { return false }
-        return string.withUTF8 { UnsafeRawBufferPointer($0).elementsEqual(bytes) }
+        return string.withUTF8 { text in
+            guard let left = text.baseAddress, let right = bytes.baseAddress else { return text.isEmpty }
+            return memcmp(left, right, bytes.count) == 0
+        }
     }
 }
