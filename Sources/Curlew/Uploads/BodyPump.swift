@@ -14,6 +14,8 @@ final class BodyPump: BodyStream {
         var offset = 0
         var isFilling = false
         var readerWaits = false
+        /// The producer has been asked for something.
+        var hasBegun = false
         var hasBeenRead = false
         var end: BodyRead?
         var waker: (any BodyWaker)?
@@ -36,7 +38,14 @@ final class BodyPump: BodyStream {
         self.throttle = throttle
     }
 
-    func open(waker: any BodyWaker) { begin(waker) }
+    func open(waker: any BodyWaker) {
+        if isReplayable { return begin(waker) }
+        // What can be read once is left alone until the peer wants it: a connection that fails before costs nothing.
+        state.withLock { state in
+            state.waker = waker
+            if state.hasBegun { state.end = .failed(Self.spent) }
+        }
+    }
 
     func rewind() -> Bool {
         let (waker, isUntouched) = state.withLock { ($0.waker, !$0.hasBeenRead) }
@@ -61,6 +70,11 @@ final class BodyPump: BodyStream {
             guard let first = state.filled.first else {
                 if let end = state.end { return (end, nil) }
                 state.readerWaits = true
+                if !state.hasBegun {
+                    state.hasBegun = true
+                    state.isFilling = true
+                    return (.pending, state.round)
+                }
                 return (.pending, wantsFilling(&state))
             }
             let count = min(buffer.count, first.count - state.offset)
@@ -87,15 +101,7 @@ final class BodyPump: BodyStream {
 
     private func begin(_ waker: (any BodyWaker)?) {
         let round = state.withLock { state in
-            // A body that cannot be repeated may be opened again as long as nobody has read from it.
-            let spent = state.hasBeenRead && !isReplayable
-            let next = State(
-                round: state.round + 1,
-                isFilling: true,
-                hasBeenRead: spent,
-                end: spent ? .failed(Self.spent) : nil,
-                waker: waker
-            )
+            let next = State(round: state.round + 1, isFilling: true, hasBegun: true, waker: waker)
             state = next
             return next.round
         }

@@ -9,7 +9,9 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
         var offset = 0
         var end: BodyRead?
         var waker: (any BodyWaker)?
+        /// The sequence has been asked for something: not before the peer wants the body.
         var isStarted = false
+        var hasBeenRead = false
         var isClosed = false
         /// The reader has nothing left.
         var isDemanded = true
@@ -24,20 +26,17 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
     var isReplayable: Bool { false }
 
     func open(waker: any BodyWaker) {
-        let isFirst = state.withLock { state in
+        state.withLock { state in
             state.waker = waker
-            defer { state.isStarted = true }
             if state.isStarted { state.end = .failed(Self.spent) }
-            return !state.isStarted
         }
-        if isFirst { BodyTask.start { await self.pump() } }
     }
 
-    func rewind() -> Bool { state.withLock { $0.offset == 0 && $0.end == nil && $0.isDemanded } }
+    func rewind() -> Bool { state.withLock { !$0.hasBeenRead } }
 
     func close() {
         let pump = state.withLock { state in
-            state.isClosed = true
+            state.isClosed = state.isStarted
             state.waker = nil
             state.chunk = Data()
             defer { state.pump = nil }
@@ -47,8 +46,14 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
+        let isFirst = state.withLock { state in
+            defer { state.isStarted = true }
+            return !state.isStarted
+        }
+        if isFirst { BodyTask.start { await self.pump() } }
         let (answer, pump): (BodyRead, CheckedContinuation<Bool, Never>?) = state.withLock { state in
             guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil) }
+            state.hasBeenRead = true
             let count = min(buffer.count, state.chunk.count - state.offset)
             let start = state.chunk.startIndex + state.offset
             state.chunk.copyBytes(to: buffer, from: start..<start + count)

@@ -187,6 +187,25 @@ struct BodyStreamTests {
         body.close()
     }
 
+    @Test func whatNobodyHasReadFromCanBeOpenedAgain() async throws {
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Self.large)
+            continuation.finish()
+        }
+        for source in [BodySource.inputStream(InputStream(data: Self.large)), .sequence(chunks)] {
+            let (body, _) = try stream(source)
+            let reader = BodyReader()
+            for _ in 0..<3 {
+                body.open(waker: reader)
+                body.close()
+            }
+            body.open(waker: reader)
+            #expect(body.rewind())
+            #expect(try await reader.readAll(body) == Self.large)
+            body.close()
+        }
+    }
+
     @Test func aSequenceThatThrowsIsUnavailable() async throws {
         struct Reason: Error {}
         let failing = AsyncThrowingStream<Data, any Error> { continuation in
