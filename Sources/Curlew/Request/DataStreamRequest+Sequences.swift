@@ -44,7 +44,10 @@ extension DataStreamRequest {
         }
         if let head { return head }
         let result = await joined()
-        throw result.error ?? .explicitlyCancelled
+        if let error = result.error { throw error }
+        // A response without a body may be over before somebody's validation has accepted its head.
+        if let head = result.response?.head { return head }
+        throw .explicitlyCancelled
     }
 
     private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self) } }
