@@ -66,6 +66,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(name: "CurlewTool", dependencies: ["Curlew"], swiftSettings: strict),
+        .executableTarget(name: "CurlewDemo", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: strict),
 
         .testTarget(name: "CurlewLocksTests", dependencies: ["CurlewLocks"], swiftSettings: strict),
         .testTarget(name: "CurlewCoreTests", dependencies: ["CurlewCore"], swiftSettings: strict),
@@ -85,7 +86,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),
-        .testTarget(name: "CurlewToolTests", dependencies: ["CurlewTool"], swiftSettings: strict),
+        .testTarget(
+            name: "CurlewToolTests",
+            dependencies: ["CurlewTool", "CurlewCore", "CurlewTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "ConformanceTests",
             dependencies: ["Curlew", "CurlewCore", "CurlewTesting"],

@@ -91,7 +91,8 @@ enum OptionTable {
         ),
         OptionSpec(
             .checksum, "checksum", value: .text("sha256:HEX"), group: .download,
-            help: "Check the downloaded file: sha256, sha512, sha1 or md5. On a mismatch the file is not put in place."
+            help:
+                "Check the downloaded file: sha256, sha384, sha512, sha1 or md5. On a mismatch the file is not put in place."
         ),
         OptionSpec(
             .segments, "segments", value: .text("N"), group: .download,

@@ -1,5 +1,7 @@
 /// What a body file probably is, by its name.
 enum MediaTypes {
+    static let unknown = "application/octet-stream"
+
     static func guess(path: String) -> String? {
         guard let dot = path.lastIndex(of: "."), !path[dot...].contains("/") else { return nil }
         return known[path[path.index(after: dot)...].lowercased()]

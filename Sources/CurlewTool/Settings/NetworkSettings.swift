@@ -66,13 +66,14 @@ struct DownloadSettings: Equatable, Sendable {
 /// `sha256:…` as it was given.
 struct ChecksumSetting: Equatable, Sendable {
     enum Algorithm: String, CaseIterable, Sendable {
-        case md5, sha1, sha256, sha512
+        case md5, sha1, sha256, sha384, sha512
 
         var hexLength: Int {
             switch self {
             case .md5: 32
             case .sha1: 40
             case .sha256: 64
+            case .sha384: 96
             case .sha512: 128
             }
         }

@@ -82,9 +82,9 @@ enum Topics {
         lines: [
             "The file's name is what --output says, or what the server suggests, or the end of the URL. A file that "
                 + "exists is not overwritten unless --output names it.",
-            "While it grows the file is called NAME.part. Ctrl-C and broken connections leave it there, with what is "
-                + "needed to go on in NAME.part.resume; --continue picks it up, and begins again if the file has "
-                + "changed on the server.",
+            "While it grows the bytes are in a hidden file beside it. Ctrl-C and broken connections leave them there, "
+                + "with what is needed to go on in NAME.curlew-resume; --continue picks that up, and begins again if "
+                + "the file has changed on the server.",
             "Several URLs are fetched at the same time, one bar each. --segments fetches one file in several parts.",
         ]
     )

@@ -1,0 +1,21 @@
+/// What stands on standard error when a request fails: what, where, and what to try.
+struct ErrorReport: Equatable, Sendable {
+    let what: String
+    /// The phase, and the native error.
+    var detail: String?
+    var hints: [String] = []
+
+    func text(palette: Palette) -> String {
+        var lines = [palette(.error, "curlew: error:") + " " + TerminalText.escaped(what)]
+        if let detail { lines.append("  " + palette(.comment, TerminalText.escaped(detail))) }
+        for hint in hints { lines.append("  try: " + TerminalText.escaped(hint)) }
+        return lines.joined(separator: "\n") + "\n"
+    }
+
+    static func usage(_ error: UsageError, palette: Palette) -> String {
+        let lines = error.message.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        var out = [palette(.error, "curlew: error:") + " " + lines[0]] + lines.dropFirst().map { "  " + $0 }
+        if let hint = error.hint { out.append("  " + hint) }
+        return out.joined(separator: "\n") + "\n"
+    }
+}

@@ -1,0 +1,70 @@
+/// The sentences for each kind of failure, by the code's name. Codes without a row use the error's own text.
+enum FailureText {
+    struct Row: Sendable {
+        let code: String
+        /// `%h` is the host with its port.
+        let what: String
+        let hints: [String]
+
+        init(_ code: String, _ what: String, _ hints: String...) {
+            self.code = code
+            self.what = what
+            self.hints = hints
+        }
+    }
+
+    static func row(_ code: String) -> Row? { rows.first { $0.code == code } }
+
+    static let rows: [Row] = [
+        Row(
+            "resolveFailed", "the host name of %h cannot be resolved", "check the spelling, and that the network is up"),
+        Row(
+            "connectFailed", "no connection to %h",
+            "is the server running, and is this the right port?"
+        ),
+        Row("proxyFailed", "the proxy did not connect to %h", "check --proxy and http_proxy, or use '--proxy none'"),
+        Row("addressRefused", "the address of %h may not be connected to"),
+        Row(
+            "tlsFailed", "no secure connection to %h",
+            "does the server speak TLS on this port? Otherwise use http://"
+        ),
+        Row(
+            "certificateUntrusted", "the certificate of %h is not signed by anybody trusted here",
+            "--verify=FILE trusts another certificate authority; --verify=no trusts everybody"
+        ),
+        Row(
+            "certificateExpired", "the certificate of %h is not valid now",
+            "check the date here, and tell the server's owner"),
+        Row(
+            "certificateHostMismatch", "the certificate belongs to another host than %h",
+            "use the name that stands in the certificate"
+        ),
+        Row("certificateRevoked", "the certificate of %h was revoked"),
+        Row("clientCertificateRequired", "%h wants a client certificate", "--cert=FILE --cert-key=FILE"),
+        Row("sendFailed", "the connection to %h broke while the request was being sent"),
+        Row(
+            "receiveFailed", "the connection to %h broke before the answer was complete",
+            "the same again; --retry=3 does so by itself"
+        ),
+        Row("truncated", "the answer of %h is incomplete", "the same again; a download goes on with --continue"),
+        Row("protocolViolation", "the answer of %h is not HTTP", "is this the right port, and http or https?"),
+        Row(
+            "contentDecodingFailed", "the answer's Content-Encoding is wrong", "'Accept-Encoding: identity' as an item"),
+        Row("limitExceeded", "the answer is larger than allowed", "--download writes bodies of any size to a file"),
+        Row("queueTimedOut", "no free connection to %h in time", "a larger --timeout"),
+        Row("connectTimedOut", "no connection to %h in time", "a larger --connect-timeout; is a firewall in between?"),
+        Row("firstByteTimedOut", "%h did not answer in time", "a larger --timeout"),
+        Row("idleTimedOut", "%h stopped sending", "a larger --timeout, or --retry"),
+        Row("totalTimedOut", "the request took too long", "a larger --timeout"),
+        Row("tooManyRedirects", "too many redirects", "a larger --max-redirects, or -v --all to see where they lead"),
+        Row("redirectRefused", "the redirect leads from https to http and is not followed"),
+        Row("authenticationFailed", "%h did not accept the credentials", "check --auth and --auth-type"),
+        Row("destinationExists", "the file exists already", "--output=FILE replaces it, --continue goes on"),
+        Row("destinationMissing", "the folder for the file does not exist"),
+        Row("diskFull", "the disk is full"),
+        Row("moveFailed", "the file could not be put in place"),
+        Row("fileUnreadable", "a file cannot be read"),
+        Row("resumeRejected", "the download cannot be continued", "the same without --continue begins again"),
+        Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),
+    ]
+}

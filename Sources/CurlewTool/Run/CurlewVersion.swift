@@ -1,0 +1,4 @@
+/// The version of the tool.
+enum CurlewVersion {
+    static let current = "0.1.0"
+}

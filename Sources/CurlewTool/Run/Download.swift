@@ -1,0 +1,118 @@
+internal import Curlew
+internal import Foundation
+
+/// One download from its request to its file.
+struct Download: Sendable {
+    enum Result: Sendable {
+        case saved(path: String, size: Int64, checksum: String?)
+        /// `kept`: there is something to go on from.
+        case interrupted(path: String, kept: Bool)
+        case failed(CurlewError, path: String, kept: Bool)
+        case notBegun(UsageError)
+    }
+
+    let preparation: Preparation
+    let session: Session
+    let job: DownloadJob
+
+    private var settings: DownloadSettings { preparation.invocation.download ?? DownloadSettings() }
+
+    func run() async -> Result {
+        let request: DownloadRequest
+        do {
+            request = try await makeRequest()
+        } catch {
+            await job.end(.failed("\(error)"))
+            return .notBegun((error as? UsageError) ?? UsageError("\(error)"))
+        }
+        guard await job.begin(request) else { return .interrupted(path: await job.path, kept: false) }
+        do {
+            let file = try await request.file()
+            await job.named(file.path)
+            return await saved(file.path)
+        } catch {
+            return await failed(error, request: request)
+        }
+    }
+
+    private func makeRequest() async throws -> DownloadRequest {
+        let job = job
+        let wanted = preparation.invocation.output.file.map { InputFile.expanded($0) }
+        let folder = URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
+        let suggest = DownloadRequest.suggestedDownloadDestination(in: folder)
+        let destination: DownloadRequest.Destination = { temporary, response in
+            if let wanted { return (URL(filePath: wanted), [.removePreviousFile]) }
+            let suggested = suggest(temporary, response).destinationURL.lastPathComponent
+            let name = DownloadName.free(suggested) {
+                InputFile.exists($0) || InputFile.exists(DownloadName.resumeFile(for: $0))
+            }
+            Task { await job.named(name) }
+            return (folder.appending(path: name, directoryHint: .notDirectory), [])
+        }
+        let request: DownloadRequest
+        let resumePath = DownloadName.resumeFile(for: wanted ?? DownloadName.expected(for: preparation.plan.url))
+        if settings.continues, InputFile.exists(resumePath) {
+            let data = Data(try InputFile.read(resumePath))
+            let final = String(resumePath.dropLast(DownloadName.resumeFile(for: "").count))
+            await job.named(final)
+            request = session.download(resumingWith: data, interceptor: interceptor) { _, _ in
+                (URL(filePath: final), [.removePreviousFile])
+            }
+        } else {
+            request = session.download(try preparation.plan.urlRequest(), interceptor: interceptor, to: destination)
+        }
+        let retry = RetrySettings(limit: preparation.invocation.network.retries)
+        request.validate { [weak request] _, response, _ in retry.check(response, retryCount: request?.retryCount ?? 0)
+        }
+        request.validate(statusCode: 200..<300)
+        if let checksum = settings.checksum {
+            request.checksum(checksum.algorithm.forLibrary, checksum.hex)
+        }
+        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
+            request.authenticate(with: authentication)
+        }
+        return request
+    }
+
+    private var interceptor: (any RequestInterceptor)? {
+        RetrySettings(limit: preparation.invocation.network.retries).interceptor
+    }
+
+    private func saved(_ path: String) async -> Result {
+        try? FileManager.default.removeItem(atPath: DownloadName.resumeFile(for: path))
+        await job.end(.done)
+        let shown = DownloadName.relative(path, to: FileManager.default.currentDirectoryPath)
+        return .saved(path: shown, size: InputFile.length(path) ?? 0, checksum: settings.checksum?.algorithm.rawValue)
+    }
+
+    private func failed(_ error: CurlewError, request: DownloadRequest) async -> Result {
+        let path = await job.path
+        var kept = false
+        if let data = request.resumeData {
+            kept = FileManager.default.createFile(
+                atPath: DownloadName.resumeFile(for: path),
+                contents: data,
+                attributes: [.posixPermissions: 0o600]
+            )
+        }
+        if error.isCancellation {
+            await job.end(.failed("interrupted"))
+            return .interrupted(path: path, kept: kept)
+        }
+        let code = error.responseCode.flatMap { 200..<300 ~= $0 ? nil : $0 }
+        await job.end(.failed(code.map { "the server answered \($0)" } ?? ErrorReport(error).what))
+        return .failed(error, path: path, kept: kept)
+    }
+}
+
+extension ChecksumSetting.Algorithm {
+    var forLibrary: ChecksumAlgorithm {
+        switch self {
+        case .md5: .md5
+        case .sha1: .sha1
+        case .sha256: .sha256
+        case .sha384: .sha384
+        case .sha512: .sha512
+        }
+    }
+}

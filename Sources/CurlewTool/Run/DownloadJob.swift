@@ -1,0 +1,55 @@
+internal import Curlew
+internal import Foundation
+
+/// One file on its way: what the board shows and what an interruption needs.
+actor DownloadJob {
+    nonisolated let plan: RequestPlan
+    private(set) var path: String
+    private var request: DownloadRequest?
+    private var started: Date?
+    private var ended: Date?
+    private var state: TransferSnapshot.State = .waiting
+    private var meter = RateMeter()
+    private var isInterrupted = false
+
+    init(plan: RequestPlan, path: String) {
+        self.plan = plan
+        self.path = path
+    }
+
+    /// False where the run was interrupted before it began.
+    func begin(_ request: DownloadRequest) -> Bool {
+        guard !isInterrupted else { return false }
+        self.request = request
+        started = Date()
+        state = .running
+        return true
+    }
+
+    func named(_ path: String) { self.path = path }
+
+    func end(_ state: TransferSnapshot.State) {
+        self.state = state
+        ended = Date()
+    }
+
+    /// Stops the transfer and keeps what there is.
+    func interrupt() {
+        isInterrupted = true
+        request?.cancel(producingResumeData: true)
+    }
+
+    /// How far it is, with the rate of the last seconds.
+    func snapshot(at now: Date) -> TransferSnapshot {
+        let name = path.split(separator: "/").last.map(String.init) ?? path
+        var snapshot = TransferSnapshot(name: name, state: state)
+        guard let started, let request else { return snapshot }
+        let progress = request.downloadProgress
+        snapshot.completed = progress.completedUnitCount
+        snapshot.total = progress.totalUnitCount > 0 ? progress.totalUnitCount : nil
+        snapshot.elapsed = (ended ?? now).timeIntervalSince(started)
+        if state == .running { meter.record(snapshot.completed, at: snapshot.elapsed) }
+        snapshot.bytesPerSecond = meter.bytesPerSecond
+        return snapshot
+    }
+}

@@ -1,0 +1,99 @@
+internal import Curlew
+internal import Foundation
+
+/// `--download`: one or more files, at the same time, each with a bar.
+struct DownloadRun: Sendable {
+    let invocation: Invocation
+    let context: ToolContext
+
+    /// More than that at a time would only slow each other down.
+    private static let maximumAtOnce = 8
+
+    func run() async throws -> ExitStatus {
+        var context = context
+        context.quietness = invocation.output.quietness
+        let session = Session(
+            configuration: try SessionConfiguration(invocation),
+            redirectHandler: HopPrinter(follows: true, printer: nil)
+        )
+        var downloads: [Download] = []
+        for url in invocation.urls {
+            var preparation = try Preparation(invocation, url: url, context: context)
+            preparation.acceptOnlyPlainBytes()
+            let name =
+                invocation.output.file.map { InputFile.expanded($0) }
+                ?? DownloadName.expected(for: preparation.plan.url)
+            let job = DownloadJob(plan: preparation.plan, path: name)
+            downloads.append(Download(preparation: preparation, session: session, job: job))
+        }
+        let jobs = downloads.map(\.job)
+        let interruption = Interruption { Task { for job in jobs { await job.interrupt() } } }
+        defer { withExtendedLifetime(interruption) {} }
+        let display = Task { [context] in await DownloadDisplay(jobs: jobs, context: context).run() }
+        let results = await Self.perform(downloads)
+        display.cancel()
+        await display.value
+        return await report(results, context: context)
+    }
+
+    private static func perform(_ downloads: [Download]) async -> [Download.Result] {
+        await withTaskGroup(of: (Int, Download.Result).self) { group in
+            var results: [Int: Download.Result] = [:]
+            for (index, download) in downloads.enumerated() {
+                if index >= maximumAtOnce, let (done, result) = await group.next() { results[done] = result }
+                group.addTask { (index, await download.run()) }
+            }
+            for await (index, result) in group { results[index] = result }
+            return downloads.indices.compactMap { results[$0] }
+        }
+    }
+
+    /// Says what became of each; the exit status is that of the first that failed.
+    private func report(_ results: [Download.Result], context: ToolContext) async -> ExitStatus {
+        var status = ExitStatus.success
+        for result in results {
+            let one: ExitStatus
+            switch result {
+            case .saved(let path, let size, let checksum):
+                context.note("saved \(path) (\(Amount.bytes(size))\(checksum.map { ", \($0) matches" } ?? ""))")
+                one = .success
+            case .interrupted(let path, let kept):
+                context.note(resumeText(path, kept: kept, reason: "interrupted"))
+                one = .interrupted
+            case .failed(let error, let path, let kept):
+                if let code = error.responseCode, !(200..<300 ~= code) {
+                    context.report(UsageError("\(path): the server answered \(code)"))
+                    one =
+                        ExitStatus.checking(code, follows: false) == .success
+                        ? .failure : ExitStatus.checking(code, follows: false)
+                } else {
+                    context.report(error)
+                    if kept { context.note(resumeText(path, kept: true, reason: "cut short")) }
+                    one = ExitStatus(error)
+                }
+            case .notBegun(let error):
+                context.report(error)
+                one = .failure
+            }
+            if status == .success { status = one }
+        }
+        return status
+    }
+
+    private func resumeText(_ path: String, kept: Bool, reason: String) -> String {
+        guard kept else {
+            return "\(path): \(reason); the server does not say enough to go on later, so nothing was kept"
+        }
+        let url = invocation.urls.count == 1 ? invocation.urls[0] : "URL"
+        let command = ["curlew", "--download", "--continue", "--output", path, url].map(ShellQuote.quoted)
+        return "\(path): \(reason), and kept. To go on: \(command.joined(separator: " "))"
+    }
+}
+
+extension Preparation {
+    /// A file is wanted as it is on the server, and ranges of it must fit together.
+    mutating func acceptOnlyPlainBytes() {
+        guard plan.header("Accept-Encoding") == nil else { return }
+        plan.headers.append(HeaderField("Accept-Encoding", "identity"))
+    }
+}

@@ -1,0 +1,35 @@
+internal import Curlew
+internal import Foundation
+
+/// What `--print=m` shows.
+enum ExchangeFacts {
+    static func rows(_ metrics: TransferMetrics?, elapsed: Double) -> [(name: String, value: String)] {
+        var rows = [(name: "Elapsed time", value: Amount.time(elapsed))]
+        guard let metrics else { return rows }
+        if let version = metrics.httpVersion { rows.append(("Protocol", version.rawValue)) }
+        if let address = metrics.remoteAddress { rows.append(("Remote address", address)) }
+        if let version = metrics.tlsVersion {
+            rows.append(("TLS", version + (metrics.tlsCipher.map { ", \($0)" } ?? "")))
+        }
+        rows.append(("Sent", Amount.bytes(metrics.bytesSent)))
+        rows.append(("Received", Amount.bytes(metrics.bytesReceived)))
+        if !metrics.redirects.isEmpty { rows.append(("Redirects", String(metrics.redirects.count))) }
+        if metrics.attempt > 0 { rows.append(("Attempts", String(metrics.attempt + 1))) }
+        return rows
+    }
+}
+
+extension TimingPhases {
+    init(_ metrics: TransferMetrics) {
+        func seconds(_ date: Date?) -> Double? { date?.timeIntervalSince(metrics.queued) }
+        self.init(
+            lookupEnded: seconds(metrics.nameLookupEnded),
+            connected: seconds(metrics.connected),
+            secured: seconds(metrics.tlsEstablished),
+            sent: seconds(metrics.requestSent),
+            firstByte: seconds(metrics.firstByte),
+            ended: metrics.ended.timeIntervalSince(metrics.queued),
+            isReused: metrics.isConnectionReused
+        )
+    }
+}

@@ -1,0 +1,81 @@
+internal import Curlew
+internal import Foundation
+
+extension RequestPlan {
+    /// The request for the library, without a body that is not in memory.
+    func urlRequest() throws -> URLRequest {
+        guard let address = URL(string: url) else { throw UsageError("'\(url)' is not a URL") }
+        var request = URLRequest(url: address)
+        request.httpMethod = method
+        for field in headers { request.setValue(field.value, forHTTPHeaderField: field.name) }
+        if case .data(let bytes) = body { request.httpBody = Data(bytes) }
+        return request
+    }
+
+    /// The form for the library. A hollow one has empty files: what is left is the wrapping.
+    static func form(
+        _ parts: [MultipartPart],
+        boundary: String,
+        isHollow: Bool = false
+    ) throws -> MultipartFormData {
+        let form = MultipartFormData(boundary: boundary)
+        for part in parts {
+            switch part.content {
+            case .text(let text):
+                form.append(Data(text.utf8), withName: part.name)
+            case .file(let path, let mediaType):
+                let expanded = InputFile.expanded(path)
+                guard InputFile.exists(expanded) else { throw UsageError("cannot read \(path): no such file") }
+                let url = URL(filePath: expanded)
+                let (name, type) = (
+                    url.lastPathComponent, mediaType ?? MediaTypes.guess(path: path) ?? MediaTypes.unknown
+                )
+                if isHollow {
+                    form.append(Data(), withName: part.name, fileName: name, mimeType: type)
+                } else {
+                    form.append(url, withName: part.name, fileName: name, mimeType: type)
+                }
+            }
+        }
+        return form
+    }
+
+    /// How long the body will be, where that is known before it is sent.
+    func bodyLength() throws -> Int64? {
+        switch body {
+        case .none: 0
+        case .data(let bytes): Int64(bytes.count)
+        case .file(let path): InputFile.length(path)
+        case .standardInput: nil
+        case .multipart(let parts, let boundary):
+            try Self.length(of: parts, boundary: boundary)
+        }
+    }
+
+    /// The body for `--print=B`, where it is small enough to be looked at.
+    func bodyPreview() throws -> [UInt8]? {
+        let limit: Int64 = 1 << 20
+        switch body {
+        case .none: return nil
+        case .data(let bytes): return bytes
+        case .standardInput: return Array("(standard input, sent while it comes)".utf8)
+        case .file(let path):
+            guard let length = InputFile.length(path), length > limit else { return try InputFile.read(path) }
+            return Array("(\(Amount.bytes(length)) of \(path))".utf8)
+        case .multipart(let parts, let boundary):
+            let form = try Self.form(parts, boundary: boundary)
+            let length = try Self.length(of: parts, boundary: boundary)
+            guard length <= limit else { return Array("(\(Amount.bytes(length)) of multipart/form-data)".utf8) }
+            return Array(try form.encode())
+        }
+    }
+
+    /// The length of a form: its wrapping, and the files as long as they are now.
+    private static func length(of parts: [MultipartPart], boundary: String) throws -> Int64 {
+        var length = Int64(try form(parts, boundary: boundary, isHollow: true).encode().count)
+        for part in parts {
+            if case .file(let path, _) = part.content { length += InputFile.length(path) ?? 0 }
+        }
+        return length
+    }
+}

@@ -1,0 +1,98 @@
+internal import Foundation
+
+/// An invocation with everything looked up that the plan needs: session, credentials, standard input.
+struct Preparation: Sendable {
+    let invocation: Invocation
+    var plan: RequestPlan
+    /// The credentials; where they are in the plan's headers already, `isAuthInHeader`.
+    var auth: AuthSettings?
+    var isAuthInHeader = false
+    var sessionFile: SessionFile?
+    var stored = StoredSession()
+
+    init(_ invocation: Invocation, url: String? = nil, context: ToolContext) throws(UsageError) {
+        var invocation = invocation
+        var typed = url ?? invocation.urls.first ?? ""
+        let inURL = URLCredentials.take(from: &typed)
+        let target = try TargetURL.resolve(typed, defaultScheme: invocation.network.defaultScheme)
+        if let session = invocation.session {
+            let host = URLParts(target).authority
+            let path = try SessionPath.path(name: session.name, host: host, environment: context.environment)
+            let file = SessionFile(path: path)
+            stored = try file.load()
+            sessionFile = session.isReadOnly ? nil : file
+        }
+        auth = try Self.credentials(invocation.auth ?? inURL ?? stored.auth, host: URLParts(target).host)
+        if auth == nil { invocation.auth = nil }
+        let streams = invocation.body.isChunked
+        let isFed = !invocation.ignoresStandardInput && Self.wantsInput(invocation) && InputFile.isStandardInputFed
+        var input: [UInt8]?
+        if isFed, !streams {
+            do {
+                let bytes = try InputFile.readAll(FileHandle.standardInput.fileDescriptor)
+                input = bytes.isEmpty ? nil : bytes
+            } catch {
+                throw UsageError("cannot read standard input: \(error.text)")
+            }
+        }
+        let builder = PlanBuilder(
+            read: { (path) throws(UsageError) in try InputFile.read(path) },
+            standardInput: input,
+            streamsStandardInput: isFed && streams,
+            userAgent: "curlew/\(ToolContext.version)",
+            makeBoundary: { "curlew-" + UUID().uuidString.lowercased() },
+            storedHeaders: stored.headers
+        )
+        plan = try builder.plan(invocation, url: typed)
+        self.invocation = invocation
+        authorize()
+    }
+
+    private static func wantsInput(_ invocation: Invocation) -> Bool {
+        invocation.body.raw == nil && !invocation.items.contains { $0.kind.isBody } && invocation.urls.count == 1
+    }
+
+    private static func credentials(_ given: AuthSettings?, host: String) throws(UsageError) -> AuthSettings? {
+        guard var auth = given else { return nil }
+        if auth.scheme == .bearer, auth.secret == nil {
+            throw UsageError("--auth-type bearer needs a token", hint: "--auth-type bearer --auth TOKEN")
+        }
+        if auth.secret == nil {
+            guard !auth.username.isEmpty || auth.scheme == .negotiate else {
+                throw UsageError("--auth-type needs --auth", hint: "--auth USER:PASSWORD")
+            }
+            auth.secret = auth.scheme == .negotiate ? "" : try PasswordPrompt.ask(for: auth.username, host: host)
+        }
+        return auth
+    }
+
+    /// What needs no challenge goes into the head, so that `-v` and `--offline` show it.
+    private mutating func authorize() {
+        guard let auth, plan.header("Authorization") == nil else { return }
+        switch auth.scheme {
+        case .basic:
+            let pair = Data("\(auth.username):\(auth.secret ?? "")".utf8).base64EncodedString()
+            plan.headers.append(HeaderField("Authorization", "Basic \(pair)"))
+            isAuthInHeader = true
+        case .bearer:
+            plan.headers.append(HeaderField("Authorization", "Bearer \(auth.secret ?? "")"))
+            isAuthInHeader = true
+        case .digest, .ntlm, .negotiate, .any:
+            break
+        }
+    }
+}
+
+/// `user:password@` in a URL.
+enum URLCredentials {
+    /// Takes them out of the text, percent-decoded.
+    static func take(from url: inout String) -> AuthSettings? {
+        let start = url.range(of: "://")?.upperBound ?? url.startIndex
+        let end = url[start...].firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? url.endIndex
+        guard let at = url[start..<end].lastIndex(of: "@") else { return nil }
+        let parts = url[start..<at].split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        url.removeSubrange(start...at)
+        let decoded = parts.map { String($0).removingPercentEncoding ?? String($0) }
+        return AuthSettings(scheme: .basic, username: decoded[0], secret: decoded.count == 2 ? decoded[1] : "")
+    }
+}

@@ -1,0 +1,114 @@
+internal import Curlew
+internal import Foundation
+
+extension SessionConfiguration {
+    /// What the command line says about connections and limits.
+    init(_ invocation: Invocation, suppressing suppressed: Set<String> = []) throws(UsageError) {
+        self.init()
+        // Every field stands in the plan: the tool shows what it sends.
+        headers = [:]
+        if suppressed.contains("accept-encoding") { acceptedEncodings = [] }
+        apply(invocation.network, isLive: invocation.output.isStreaming)
+        if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
+        try apply(invocation.network.proxy)
+        try apply(invocation.tls)
+        if invocation.auth == nil, !invocation.network.ignoresNetrc { netrc = .optional }
+    }
+
+    private mutating func apply(_ network: NetworkSettings, isLive: Bool) {
+        switch network.timeout {
+        case .some(let time):
+            timeouts.firstByte = time
+            timeouts.idle = time
+            timeouts.queue = time
+        case nil:
+            // A live stream may be silent for as long as it likes.
+            if isLive { timeouts.idle = nil }
+        }
+        if case .some(let time) = network.connectTimeout { timeouts.connect = time }
+        redirects.limit = network.maximumRedirects
+        uploadRateLimit = network.rateLimit
+        downloadRateLimit = network.rateLimit
+        unixSocketPath = network.unixSocket
+        dns.overrides = network.overrides
+        switch network.httpVersion {
+        case nil: break
+        case .http1_1: httpVersion = .http1_1
+        case .http2: httpVersion = .http2
+        case .http2PriorKnowledge: httpVersion = .http2PriorKnowledge
+        case .http3: httpVersion = .http3
+        }
+        switch network.family {
+        case nil: break
+        case .v4: dns.ipVersion = .v4
+        case .v6: dns.ipVersion = .v6
+        }
+    }
+
+    private mutating func apply(_ setting: NetworkSettings.ProxySetting?) throws(UsageError) {
+        switch setting {
+        case nil: proxy = .environment
+        case .some(.none): proxy = .none
+        case .url(var text):
+            let credentials = URLCredentials.take(from: &text)
+            guard let url = URL(string: text), url.host?.isEmpty == false else {
+                throw UsageError("--proxy: '\(text)' is not a URL")
+            }
+            proxy = .url(url, username: credentials?.username, password: credentials?.secret)
+        }
+    }
+
+    private mutating func apply(_ settings: TLSSettings) throws(UsageError) {
+        switch settings.verification {
+        case .system: break
+        case .none: tls.certificateVerification = .none
+        case .path(let path):
+            var isDirectory: ObjCBool = false
+            let expanded = InputFile.expanded(path)
+            guard FileManager.default.fileExists(atPath: expanded, isDirectory: &isDirectory) else {
+                throw UsageError("--verify: there is no file \(path)", hint: "Or write yes or no.")
+            }
+            let url = URL(filePath: expanded)
+            tls.trustRoots = isDirectory.boolValue ? .directory(url) : .file(url)
+        }
+        if let version = settings.version {
+            let chosen: TLSVersion =
+                switch version {
+                case .v1_0: .v1_0
+                case .v1_1: .v1_1
+                case .v1_2: .v1_2
+                case .v1_3: .v1_3
+                }
+            tls.minimumVersion = chosen
+            tls.maximumVersion = chosen
+        }
+        tls.cipherList = settings.ciphers
+        tls.publicKeyPins = settings.pins
+        if let certificate = settings.certificate {
+            let key = settings.key ?? certificate
+            for path in [certificate, key] where !InputFile.exists(InputFile.expanded(path)) {
+                throw UsageError("there is no file \(path)")
+            }
+            tls.clientIdentity = .files(
+                certificate: URL(filePath: InputFile.expanded(certificate)),
+                key: URL(filePath: InputFile.expanded(key)),
+                passphrase: settings.passphrase
+            )
+        }
+    }
+}
+
+extension TransferAuthentication {
+    /// nil for schemes that are a header of the plan.
+    init?(_ auth: AuthSettings) {
+        let scheme: Scheme
+        switch auth.scheme {
+        case .basic, .bearer: return nil
+        case .digest: scheme = .digest
+        case .ntlm: scheme = .ntlm
+        case .negotiate: scheme = .negotiate
+        case .any: scheme = .any
+        }
+        self.init(scheme: scheme, username: auth.username, password: auth.secret ?? "")
+    }
+}

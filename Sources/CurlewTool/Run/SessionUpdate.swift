@@ -1,0 +1,33 @@
+internal import Curlew
+internal import Foundation
+
+/// What a stored session learns from an exchange.
+struct SessionUpdate: Sendable {
+    let preparation: Preparation
+
+    func store(_ outcome: Sending.Outcome) throws(UsageError) {
+        guard let file = preparation.sessionFile else { return }
+        var session = preparation.stored
+        session.learn(preparation.invocation.items)
+        if let auth = preparation.invocation.auth ?? preparation.stored.auth {
+            session.auth = preparation.auth?.scheme == auth.scheme ? preparation.auth : auth
+        }
+        try file.save(session)
+    }
+}
+
+extension StoredSession {
+    /// Keeps the header items that belong to a session; an unset one is forgotten.
+    mutating func learn(_ items: [RequestItem]) {
+        var fields = HeaderList()
+        for field in headers { fields.set(field.name, field.value) }
+        for item in items where Self.isKept(header: item.key) {
+            switch item.kind {
+            case .header where item.value.isEmpty: fields.remove(item.key)
+            case .header, .emptyHeader: fields.set(item.key, item.value)
+            case .headerFile, .query, .queryFile, .text, .textFile, .json, .jsonFile, .file: break
+            }
+        }
+        headers = fields.fields
+    }
+}

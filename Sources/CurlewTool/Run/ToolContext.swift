@@ -1,0 +1,41 @@
+internal import Curlew
+internal import Foundation
+
+/// What a run has from its surroundings.
+struct ToolContext: Sendable {
+    let environment: [String: String]
+    let terminal: Terminal
+    let output: OutputFile
+    let errors: OutputFile
+    /// 2 or more silences warnings.
+    var quietness = 0
+
+    static func current() -> ToolContext {
+        let environment = ProcessInfo.processInfo.environment
+        return ToolContext(
+            environment: environment,
+            terminal: Terminal.current(environment: environment),
+            output: .standardOutput,
+            errors: .standardError
+        )
+    }
+
+    var errorPalette: Palette { Palette(isColored: terminal.isError && !terminal.noColor) }
+
+    /// The tool's own version: one number for `--version`, the man page and the User-Agent.
+    static let version = CurlewVersion.current
+
+    func report(_ error: UsageError) { try? errors.write(ErrorReport.usage(error, palette: errorPalette)) }
+
+    func report(_ error: CurlewError) { try? errors.write(ErrorReport(error).text(palette: errorPalette)) }
+
+    func warn(_ text: String) {
+        guard quietness < 2 else { return }
+        try? errors.write("\(errorPalette(.warning, "curlew: warning:")) \(TerminalText.escaped(text))\n")
+    }
+
+    func note(_ text: String) {
+        guard quietness < 1 else { return }
+        try? errors.write("curlew: \(TerminalText.escaped(text))\n")
+    }
+}

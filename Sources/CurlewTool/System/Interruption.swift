@@ -1,0 +1,36 @@
+internal import Dispatch
+internal import Foundation
+
+/// Ctrl-C and SIGTERM: the first one is answered by the tool, the second one ends it at once.
+final class Interruption {
+    private let sources: [any DispatchSourceSignal]
+
+    /// `onFirst` is called once, on a queue of its own.
+    init(onFirst: @escaping @Sendable () -> Void) {
+        let queue = DispatchQueue(label: "curlew.interruption")
+        let once = Once()
+        sources = [SIGINT, SIGTERM].map { number in
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+            source.setEventHandler {
+                guard once.isFirst() else { _exit(ExitStatus.interrupted.rawValue) }
+                onFirst()
+            }
+            source.resume()
+            return source
+        }
+    }
+
+    deinit { for source in sources { source.cancel() } }
+
+    /// Touched on the interruption's queue only, hence one at a time.
+    private final class Once: @unchecked Sendable {
+        // SAFETY: `isSpent` is only touched by event handlers of one serial queue.
+        private var isSpent = false
+
+        func isFirst() -> Bool {
+            defer { isSpent = true }
+            return !isSpent
+        }
+    }
+}

@@ -1,0 +1,28 @@
+internal import Foundation
+
+/// Asks for a password on the terminal, without showing it.
+enum PasswordPrompt {
+    static func ask(for user: String, host: String) throws(UsageError) -> String {
+        let descriptor = open("/dev/tty", O_RDWR | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw UsageError("--auth: no password, and no terminal to ask for it", hint: "Write '\(user):PASSWORD'.")
+        }
+        defer { close(descriptor) }
+        let tty = OutputFile(descriptor: descriptor)
+        try? tty.write("curlew: password for \(user)@\(host): ")
+        var before = termios()
+        tcgetattr(descriptor, &before)
+        var silent = before
+        silent.c_lflag &= ~tcflag_t(ECHO)
+        tcsetattr(descriptor, TCSAFLUSH, &silent)
+        defer {
+            tcsetattr(descriptor, TCSAFLUSH, &before)
+            try? tty.write("\n")
+        }
+        var line: [UInt8] = []
+        while let piece = try? InputFile.readPiece(descriptor, limit: 1), let byte = piece.first, byte != 0x0A {
+            line.append(byte)
+        }
+        return String(decoding: line, as: UTF8.self)
+    }
+}

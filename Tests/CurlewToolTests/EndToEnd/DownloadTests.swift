@@ -1,0 +1,154 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Glibc
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew --download", .timeLimit(.minutes(1)))
+struct DownloadTests {
+    private let server: TestServer
+    private let base: String
+    private let folder: TemporaryFolder
+
+    init() throws {
+        server = try TestServer()
+        base = ":\(server.port)"
+        folder = try TemporaryFolder()
+    }
+
+    private func tool(_ arguments: String...) -> ToolProcess {
+        var tool = ToolProcess()
+        tool.arguments = arguments
+        tool.folder = folder.url
+        return tool
+    }
+
+    /// A file whose first answer stalls in the middle, until the client goes away.
+    private func serveStalling(size: Int64, after: Int64) {
+        server.script(
+            "/range/\(size)",
+            TestServer.Response.bytes(size).header("ETag", "\"range\(size)-0\"").header("Accept-Ranges", "bytes")
+                .faulting(.stall(), at: .inBody(after: after))
+        )
+    }
+
+    @Test func savesUnderTheServersName() async throws {
+        server.script("/x", .text("hello").header("Content-Disposition", "attachment; filename=\"../greeting.txt\""))
+        let outcome = try await tool("-d", base + "/x").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.text == "")
+        #expect(outcome.errors.contains("curlew: saved greeting.txt (5 B)"))
+        #expect(folder.names == ["greeting.txt"])
+        #expect(folder.read("greeting.txt") == Data("hello".utf8))
+    }
+
+    @Test func neverOverwritesUnasked() async throws {
+        _ = try folder.write("1000", "mine")
+        #expect(try await tool("-d", base + "/bytes/1000").run().status == 0)
+        #expect(folder.names == ["1000", "1000-1"])
+        #expect(folder.read("1000") == Data("mine".utf8))
+        #expect(try await tool("-d", "-o", "1000", base + "/bytes/1000").run().status == 0)
+        #expect(folder.read("1000")?.count == 1000)
+    }
+
+    @Test func fetchesSeveralAtOnce() async throws {
+        let outcome = try await tool("-d", base + "/range/1000", base + "/range/2000", base + "/range/3000").run()
+        #expect(outcome.status == 0)
+        #expect(folder.names == ["1000", "2000", "3000"])
+        for size in [1000, 2000, 3000] {
+            #expect(folder.read("\(size)") == TestServer.patternBytes(count: size))
+            #expect(outcome.errors.contains("\(size): done, "))
+        }
+    }
+
+    @Test func keepsNothingOfAnErrorPage() async throws {
+        let outcome = try await tool("-d", base + "/status/404", base + "/range/10").run()
+        #expect(outcome.status == 4)
+        #expect(outcome.errors.contains("curlew: error: 404: the server answered 404"))
+        #expect(folder.names == ["10"])
+    }
+
+    @Test func checksTheChecksum() async throws {
+        let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+        server.script("/hello", .text("hello"), .text("hello"))
+        let good = try await tool("--checksum", "sha256:\(right.uppercased())", base + "/hello").run()
+        #expect(good.status == 0)
+        #expect(good.errors.contains("sha256 matches"))
+        let bad = try await tool("-d", "-o", "x", "--checksum", "sha256:\(String(right.reversed()))", base + "/hello")
+            .run()
+        #expect(bad.status == 1)
+        #expect(folder.names == ["hello"])
+    }
+
+    @Test("An interruption keeps the beginning, says how to go on, and that works")
+    func resumes() async throws {
+        let size: Int64 = 300_000
+        serveStalling(size: size, after: 100_000)
+        let outcome = try await tool("-d", "-o", "file", base + "/range/\(size)").run { pid in
+            try await untilGrown(to: 100_000)
+            kill(pid, SIGINT)
+        }
+        #expect(outcome.status == 130)
+        let hint =
+            "curlew: file: interrupted, and kept. To go on: curlew --download --continue --output file \(base)/range/\(size)"
+        #expect(outcome.errors.contains(hint))
+        #expect(folder.names.contains("file.curlew-resume"))
+        #expect(!folder.names.contains("file"))
+        let resumed = try await tool("-d", "-c", "-o", "file", base + "/range/\(size)").run()
+        #expect(resumed.status == 0, "\(resumed.errors)")
+        #expect(folder.names == ["file"])
+        #expect(folder.read("file") == TestServer.patternBytes(count: Int(size)))
+        #expect(server.requests.last?.headers["Range"] == "bytes=100000-")
+    }
+
+    @Test func goesOnAfterABrokenConnection() async throws {
+        let size: Int64 = 200_000
+        server.script(
+            "/range/\(size)",
+            TestServer.Response.bytes(size).header("ETag", "\"range\(size)-0\"").faulting(
+                .reset, at: .inBody(after: 50_000)))
+        let outcome = try await tool("-d", base + "/range/\(size)").run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("200000: cut short, and kept. To go on: "))
+        #expect(try await tool("-d", "-c", base + "/range/\(size)").run().status == 0)
+        #expect(folder.names == ["200000"])
+        #expect(folder.read("200000") == TestServer.patternBytes(count: Int(size)))
+    }
+
+    @Test func retriesByItself() async throws {
+        server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .text("well"))
+        #expect(try await tool("-d", "--retry", "2", base + "/busy").run().status == 0)
+        #expect(folder.read("busy") == Data("well".utf8))
+    }
+
+    @Test("A bar follows the window's width, and Ctrl-C keeps the file")
+    func drawsABar() async throws {
+        let size: Int64 = 400_000
+        serveStalling(size: size, after: 200_000)
+        var tool = tool("-d", "-o", "file", base + "/range/\(size)")
+        tool.environment = ["NO_COLOR": "1"]
+        let terminal = try TerminalProcess(tool, columns: 100)
+        await terminal.wait(for: " 50% ━")
+        await terminal.wait(for: "195.3 KiB of 390.6 KiB")
+        terminal.resize(columns: 40, rows: 24)
+        // The figures have no room any more, the bar is all there is.
+        await terminal.wait(
+            for: "50% " + String(repeating: "━", count: 12) + String(repeating: "─", count: 12) + "\r\n")
+        terminal.type("\u{3}")
+        let (screen, status) = await terminal.finish()
+        #expect(status == 130)
+        #expect(screen.contains("To go on: curlew --download --continue --output file"))
+        #expect(folder.names.contains("file.curlew-resume"))
+    }
+
+    private func untilGrown(to size: Int) async throws {
+        for _ in 0..<400 {
+            let sizes = folder.names.compactMap { folder.read($0)?.count }
+            if sizes.contains(where: { $0 >= size }) { return }
+            try await Task.sleep(for: .milliseconds(25))
+        }
+        Issue.record("the file did not grow: \(folder.names)")
+    }
+}

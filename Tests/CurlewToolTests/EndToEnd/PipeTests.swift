@@ -1,0 +1,201 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew in pipes", .timeLimit(.minutes(1)))
+struct PipeTests {
+    private let server: TestServer
+    private let base: String
+
+    init() throws {
+        server = try TestServer()
+        base = ":\(server.port)"
+    }
+
+    @Test func writesTheBodyAsItIs() async throws {
+        let body = Data((0...255).map { UInt8($0) })
+        server.script("/raw", .data(body))
+        let outcome = try await ToolProcess(base + "/raw").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.output == body)
+        #expect(outcome.errors == "")
+    }
+
+    @Test func sendsJSON() async throws {
+        let outcome = try await ToolProcess("-b", base + "/post", "a=1", "b:=[1, 2.50]", "c[d]=x", "q==1 2", "X-Y:z")
+            .run()
+        #expect(outcome.status == 0)
+        let request = try #require(server.requests.first)
+        #expect(request.method == "POST")
+        #expect(request.target == "/post?q=1+2")
+        #expect(request.bodyText == #"{"a": "1", "b": [1, 2.50], "c": {"d": "x"}}"#)
+        #expect(request.headers["Content-Type"] == "application/json")
+        #expect(request.headers["Accept"] == "application/json, */*;q=0.5")
+        #expect(request.headers["X-Y"] == "z")
+        #expect(request.headers["User-Agent"] == "curlew/\(ToolContext.version)")
+    }
+
+    @Test func sendsForms() async throws {
+        #expect(try await ToolProcess("-f", base + "/post", "a=1 2", "a=é").run().status == 0)
+        #expect(server.requests.first?.bodyText == "a=1+2&a=%C3%A9")
+    }
+
+    @Test func sendsWhatIsPipedIn() async throws {
+        #expect(try await ToolProcess("PUT", base + "/put", input: "piped\u{1}").run().status == 0)
+        #expect(server.requests.first?.bodyText == "piped\u{1}")
+        #expect(try await ToolProcess("-I", base + "/get", input: "ignored").run().status == 0)
+        #expect(server.requests.last?.method == "GET")
+    }
+
+    @Test func showsTheWholeExchange() async throws {
+        server.script(
+            "/x",
+            TestServer.Response(
+                status: 201, headers: ["X-A": "b", "Content-Length": "2"], body: .data(Data("{}".utf8))))
+        let outcome = try await ToolProcess("-v", "POST", base + "/x", "a=1").run()
+        let agent = "curlew/\(ToolContext.version)"
+        let encodings = try #require(server.requests.first?.headers["Accept-Encoding"])
+        #expect(
+            outcome.text == """
+                POST /x HTTP/1.1
+                Host: localhost:\(server.port)
+                User-Agent: \(agent)
+                Accept: application/json, */*;q=0.5
+                Content-Type: application/json
+                Accept-Encoding: \(encodings)
+                Content-Length: 10
+
+                {"a": "1"}
+
+                HTTP/1.1 201 Created
+                X-A: b
+                Content-Length: 2
+
+                {}
+                """)
+        // What it shows is what it sends.
+        let sent = try #require(server.requests.first)
+        let shown = outcome.lines.dropFirst().prefix { !$0.isEmpty }.sorted()
+        #expect(sent.headers.map { "\($0.name): \($0.value)" }.sorted() == shown)
+    }
+
+    @Test func exitsByStatusAndFailure() async throws {
+        #expect(try await ToolProcess(base + "/status/404").run().status == 0)
+        #expect(try await ToolProcess("--check-status", base + "/status/404").run().status == 4)
+        #expect(try await ToolProcess("--check-status", base + "/status/503").run().status == 5)
+        #expect(try await ToolProcess("--check-status", base + "/redirect/1").run().status == 3)
+        #expect(try await ToolProcess("--check-status", "-F", base + "/redirect/1").run().status == 0)
+        #expect(try await ToolProcess("-F", "--max-redirects", "2", base + "/redirect/5").run().status == 6)
+        #expect(try await ToolProcess("--timeout", "200ms", base + "/hang").run().status == 2)
+        #expect(try await ToolProcess("--nonsense").run().status == 1)
+    }
+
+    @Test func saysWhatFailedWhereAndWhatToTry() async throws {
+        let port = server.port
+        server.stop()
+        let outcome = try await ToolProcess(":\(port)/").run()
+        #expect(outcome.status == 1)
+        #expect(outcome.text == "")
+        #expect(
+            outcome.errors.hasPrefix(
+                "curlew: error: no connection to localhost:\(port)\n  phase: connect; 7 CURLE_COULDNT_CONNECT"))
+        #expect(outcome.errors.contains("\n  try: is the server running"))
+    }
+
+    @Test func followsAndShowsTheWay() async throws {
+        let outcome = try await ToolProcess("-F", "--all", "-h", base + "/redirect/2").run()
+        #expect(outcome.lines.filter { $0.hasPrefix("HTTP") } == ["HTTP 302", "HTTP 302", "HTTP/1.1 200 OK"])
+    }
+
+    @Test func sendsNothingOffline() async throws {
+        let outcome = try await ToolProcess("--offline", base + "/post", "a=1").run()
+        #expect(outcome.text.hasPrefix("POST /post HTTP/1.1\nHost: localhost:\(server.port)\n"))
+        #expect(outcome.text.hasSuffix("\nContent-Length: 10\n\n{\"a\": \"1\"}"))
+        #expect(server.requestCount == 0)
+    }
+
+    @Test("The curl command sends the same request")
+    func curlCommandSendsTheSame() async throws {
+        let items = ["PUT", base + "/put", "a=it's", "X-Y:$HOME `x`", "q==1&2"]
+        var tool = ToolProcess()
+        tool.arguments = ["--curl"] + items
+        let command = try await tool.run().text
+        tool.arguments = items
+        #expect(try await tool.run().status == 0)
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        shell.arguments = ["-c", command]
+        shell.standardOutput = FileHandle.nullDevice
+        shell.standardError = FileHandle.nullDevice
+        let ended = ToolProcess.Ended(shell)
+        try shell.run()
+        try #require(await ended.status() == 0, "\(command)")
+        let (ours, theirs) = (server.requests[0], server.requests[1])
+        #expect(ours.method == theirs.method)
+        #expect(ours.target == theirs.target)
+        #expect(ours.bodyText == theirs.bodyText)
+        for name in ["X-Y", "Content-Type", "Accept", "User-Agent", "Accept-Encoding"] {
+            #expect(ours.headers[name] == theirs.headers[name])
+        }
+    }
+
+    @Test func authenticates() async throws {
+        #expect(try await ToolProcess("--check-status", "-a", "u:p", base + "/basic-auth/u/p").run().status == 0)
+        #expect(
+            try await ToolProcess("--check-status", "u:p@localhost:\(server.port)/basic-auth/u/p").run().status == 0)
+        #expect(try await ToolProcess("--check-status", "-a", "u:x", base + "/basic-auth/u/p").run().status == 4)
+        #expect(try await ToolProcess("--check-status", "-A", "bearer", "-a", "t", base + "/bearer").run().status == 0)
+        #expect(
+            try await ToolProcess("--check-status", "-A", "digest", "-a", "u:p", base + "/digest-auth/auth/u/p").run()
+                .status == 0)
+    }
+
+    @Test func formatsWhenAsked() async throws {
+        server.script("/j", .text(#"{"b":1.10,"a":[true]}"#, type: "application/json"))
+        let outcome = try await ToolProcess("--pretty=format", base + "/j").run()
+        #expect(outcome.text == "{\n    \"b\": 1.10,\n    \"a\": [\n        true\n    ]\n}")
+    }
+
+    @Test func endsQuietlyWhenTheReaderGoes() async throws {
+        var tool = ToolProcess()
+        let shell = Process()
+        shell.executableURL = URL(filePath: "/bin/sh")
+        tool.arguments = []
+        shell.arguments = ["-c", "\(ToolProcess.executable.path) \(base)/bytes/50000000 2>&1 >/dev/full; echo $?"]
+        let pipe = Pipe()
+        shell.standardOutput = pipe
+        let ended = ToolProcess.Ended(shell)
+        try shell.run()
+        _ = await ended.status()
+        let text = String(decoding: try pipe.fileHandleForReading.readToEnd() ?? Data(), as: UTF8.self)
+        #expect(text == "curlew: error: cannot write the output: No space left on device\n1\n")
+    }
+
+    @Test func showsMetadataAndTiming() async throws {
+        let outcome = try await ToolProcess("-m", "--timing", base + "/delay/0.05").run()
+        #expect(
+            outcome.lines.map { $0.prefix { $0 != ":" } }.prefix(3) == ["Elapsed time", "Protocol", "Remote address"])
+        for phase in ["lookup", "connect", "send", "wait", "receive", "total"] {
+            #expect(outcome.errors.contains("  \(phase)"))
+        }
+    }
+
+    @Test func writesAnArchive() async throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appending(path: "x.har").path
+        server.script("/har", .text("fine"))
+        #expect(try await ToolProcess("--har", file, "-a", "u:secret", base + "/har", "a=1").run().status == 0)
+        let data = try #require(folder.read("x.har"))
+        let json = try JSONParser.parse(Array(data))
+        let entry = try #require(json["log"]?["entries"]?.elements?.first)
+        #expect(json["log"]?["version"] == .string("1.2"))
+        #expect(entry["request"]?["method"] == .string("POST"))
+        #expect(entry["request"]?["postData"]?["text"] == .string(#"{"a": "1"}"#))
+        #expect(entry["response"]?["status"] == .number("200"))
+        let text = String(decoding: data, as: UTF8.self)
+        #expect(!text.contains("dTpzZWNyZXQ"))
+    }
+}

@@ -1,0 +1,120 @@
+import Dispatch
+import Foundation
+import Glibc
+
+@testable import CurlewTool
+
+/// The built `curlew` under a pseudo-terminal that is its controlling terminal: Ctrl-C is a byte typed there.
+final class TerminalProcess: Sendable {
+    struct Failure: Error {
+        let step: String
+    }
+
+    private let master: Int32
+    private let ended: ToolProcess.Ended
+    let pid: pid_t
+    private let screen: Screen
+
+    /// What has been written to the terminal so far.
+    private actor Screen {
+        private(set) var bytes: [UInt8] = []
+        private var waiters: [(text: String, continuation: CheckedContinuation<Void, Never>)] = []
+        private var hasEnded = false
+
+        func add(_ piece: [UInt8]) {
+            bytes += piece
+            let text = String(decoding: bytes, as: UTF8.self)
+            waiters.removeAll { waiter in
+                guard text.contains(waiter.text) else { return false }
+                waiter.continuation.resume()
+                return true
+            }
+        }
+
+        func end() {
+            hasEnded = true
+            for waiter in waiters { waiter.continuation.resume() }
+            waiters = []
+        }
+
+        /// Returns when the text has come, or when nothing will come any more.
+        func wait(for text: String) async {
+            await withCheckedContinuation { continuation in
+                if hasEnded || String(decoding: bytes, as: UTF8.self).contains(text) { return continuation.resume() }
+                waiters.append((text, continuation))
+            }
+        }
+
+        func all() async -> String {
+            // A text that never comes: waits for the end.
+            await wait(for: "\u{0}never")
+            return String(decoding: bytes, as: UTF8.self)
+        }
+    }
+
+    init(_ tool: ToolProcess, columns: Int = 80, rows: Int = 24) throws {
+        // posix_openpt(3) and its relatives are not in Swift's Glibc: these are what they do, see pty(7).
+        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
+        var (locked, number): (Int32, Int32) = (0, 0)
+        guard master >= 0, ioctl(master, unlock, &locked) == 0, ioctl(master, getNumber, &number) == 0 else {
+            throw Failure(step: "open /dev/ptmx")
+        }
+        Self.resize(master, columns: columns, rows: rows)
+        let path = "/dev/pts/\(number)"
+        let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard slave >= 0 else { throw Failure(step: "open \(path)") }
+        let process = Process()
+        // setsid(1) makes the pseudo-terminal the controlling one, which posix_spawn cannot.
+        process.executableURL = URL(filePath: "/usr/bin/setsid")
+        process.arguments = ["--ctty", "--wait", ToolProcess.executable.path] + tool.arguments
+        process.environment = tool.fullEnvironment
+        if let folder = tool.folder { process.currentDirectoryURL = folder }
+        let handle = FileHandle(fileDescriptor: slave, closeOnDealloc: true)
+        process.standardInput = handle
+        process.standardOutput = handle
+        process.standardError = handle
+        ended = ToolProcess.Ended(process)
+        let screen = Screen()
+        self.screen = screen
+        try process.run()
+        pid = process.processIdentifier
+        try handle.close()
+        let descriptor = master
+        let (pieces, feed) = AsyncStream<[UInt8]>.makeStream()
+        DispatchQueue.global().async {
+            // The read fails when the last descriptor of the other side is closed.
+            while let piece = try? InputFile.readPiece(descriptor) { feed.yield(piece) }
+            feed.finish()
+        }
+        Task {
+            for await piece in pieces { await screen.add(piece) }
+            await screen.end()
+        }
+    }
+
+    deinit { close(master) }
+
+    func type(_ text: String) { try? OutputFile(descriptor: master).write(text) }
+
+    func resize(columns: Int, rows: Int) { Self.resize(master, columns: columns, rows: rows) }
+
+    func wait(for text: String) async { await screen.wait(for: text) }
+
+    /// Everything on the screen, and the exit status. Kills what does not end by itself.
+    func finish(limit: Duration = .seconds(30)) async -> (screen: String, status: Int32) {
+        let pid = pid
+        let watchdog = Task {
+            try await Task.sleep(for: limit)
+            kill(pid, SIGKILL)
+        }
+        defer { watchdog.cancel() }
+        let status = await ended.status()
+        return (await screen.all(), status)
+    }
+
+    private static func resize(_ descriptor: Int32, columns: Int, rows: Int) {
+        var size = winsize(ws_row: UInt16(rows), ws_col: UInt16(columns), ws_xpixel: 0, ws_ypixel: 0)
+        _ = ioctl(descriptor, UInt(TIOCSWINSZ), &size)
+    }
+}

@@ -1,0 +1,128 @@
+import Dispatch
+import Foundation
+import Glibc
+
+/// The built `curlew`, run as a shell would run it.
+struct ToolProcess {
+    struct Outcome: Sendable {
+        let status: Int32
+        let output: Data
+        let errors: String
+
+        var text: String { String(decoding: output, as: UTF8.self) }
+        var lines: [String] { text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init) }
+    }
+
+    struct NotFound: Error {}
+
+    /// The tool lies beside the test bundle.
+    static let executable: URL = {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(filePath: bundle).deletingLastPathComponent().appending(path: "curlew")
+    }()
+
+    var arguments: [String]
+    var input: Data?
+    var environment: [String: String] = [:]
+    var folder: URL?
+
+    init(_ arguments: String..., input: String? = nil) {
+        self.arguments = arguments
+        self.input = input.map { Data($0.utf8) }
+    }
+
+    /// A fixed environment: what the machine has set must not matter.
+    var fullEnvironment: [String: String] {
+        var all = ["PATH": "/usr/bin:/bin", "HOME": folder?.path ?? "/nonexistent", "LANG": "C.UTF-8", "TERM": "xterm"]
+        all.merge(environment) { $1 }
+        return all
+    }
+
+    /// Runs it with pipes; whatever happens it is over after `limit`.
+    func run(limit: Duration = .seconds(30), while running: ((pid_t) async throws -> Void)? = nil) async throws
+        -> Outcome
+    {
+        let process = Process()
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.environment = fullEnvironment
+        if let folder { process.currentDirectoryURL = folder }
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        if let input {
+            let pipe = Pipe()
+            process.standardInput = pipe
+            DispatchQueue.global().async {
+                try? pipe.fileHandleForWriting.write(contentsOf: input)
+                try? pipe.fileHandleForWriting.close()
+            }
+        } else {
+            process.standardInput = FileHandle.nullDevice
+        }
+        let ended = Ended(process)
+        try process.run()
+        async let outputData = Self.read(output)
+        async let errorData = Self.read(errors)
+        let pid = process.processIdentifier
+        let watchdog = Task {
+            try await Task.sleep(for: limit)
+            kill(pid, SIGKILL)
+        }
+        if let running { try await running(pid) }
+        let status = await ended.status()
+        watchdog.cancel()
+        return Outcome(
+            status: status, output: await outputData, errors: String(decoding: await errorData, as: UTF8.self))
+    }
+
+    private static func read(_ pipe: Pipe) async -> Data {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                continuation.resume(returning: (try? pipe.fileHandleForReading.readToEnd()) ?? Data())
+            }
+        }
+    }
+
+    /// The end of a process as something to wait for.
+    final class Ended: Sendable {
+        private let stream: AsyncStream<Int32>
+
+        init(_ process: Process) {
+            let (stream, continuation) = AsyncStream<Int32>.makeStream()
+            self.stream = stream
+            process.terminationHandler = { process in
+                let isSignal = process.terminationReason == .uncaughtSignal
+                continuation.yield(process.terminationStatus + (isSignal ? 128 : 0))
+                continuation.finish()
+            }
+        }
+
+        func status() async -> Int32 {
+            for await status in stream { return status }
+            return -1
+        }
+    }
+}
+
+/// A folder of its own for a test; gone with the value's last user.
+final class TemporaryFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "curlew-tool-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    func write(_ name: String, _ text: String) throws -> String {
+        let file = url.appending(path: name)
+        try Data(text.utf8).write(to: file)
+        return file.path
+    }
+
+    func read(_ name: String) -> Data? { try? Data(contentsOf: url.appending(path: name)) }
+
+    var names: [String] { ((try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []).sorted() }
+}
