@@ -293,10 +293,11 @@ struct ResumeTests {
         let service = try FileService { $0.cuts = [300_000] }
         let scratch = try ScratchDirectory()
         let (waiting, teller) = AsyncStream.makeStream(of: Void.self)
-        let request = session.download(service.url, to: destination(scratch.file("a"))).retry(using: Retrier { _, _, _, completion in
-            teller.yield()
-            completion(.retryWithDelay(600))
-        })
+        let request = session.download(service.url, to: destination(scratch.file("a"))).retry(
+            using: Retrier { _, _, _, completion in
+                teller.yield()
+                completion(.retryWithDelay(600))
+            })
         async let response = request.response()
         for await _ in waiting { break }
         request.cancel(producingResumeData: keeps)
@@ -313,9 +314,10 @@ struct ResumeTests {
         service.server.route("/other") { _ in .text("other") }
         let scratch = try ScratchDirectory()
         let urls = Lock([service.url, service.server.url("/other").absoluteString])
-        let request = session.download(Changing(urls: urls), to: destination(scratch.file("a"))).retry(using: Retrier {
-            $3($0.retryCount == 0 ? .retry : .doNotRetry)
-        })
+        let request = session.download(Changing(urls: urls), to: destination(scratch.file("a"))).retry(
+            using: Retrier {
+                $3($0.retryCount == 0 ? .retry : .doNotRetry)
+            })
         let url = try await request.file()
         #expect(url.text == "other")
         #expect(service.ranges == [nil, nil])
