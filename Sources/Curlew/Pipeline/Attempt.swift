@@ -106,13 +106,16 @@ struct Attempt {
         var hops: [RedirectHop] = []
         var lowered = try lower(prepared)
         while true {
+            // Before cookies are chosen: https has others than http.
+            if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
             await request.untilLetGo()
             try checkCancellation()
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             request.begins(task)
             emitStart(lowered)
             let started = Date()
-            var outcome = await perform(lowered, delegate)
+            var outcome = await perform(withCookies(lowered, urlRequest), delegate)
+            if case .success(let response) = outcome { remember(response.head, from: lowered.url, urlRequest) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
             if case .success(let response) = outcome {
                 let follow = Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops)
@@ -125,6 +128,7 @@ struct Attempt {
                     }
                 case .refuse(let error): outcome = .failure(error)
                 case .follow(let next, let nextRequest, let hop):
+                    emitStep(metrics, response.head, from: lowered.url, to: nextRequest)
                     hops.append(hop)
                     urlRequest = nextRequest
                     task = await session.nextTask(of: request, after: task)
@@ -137,6 +141,34 @@ struct Attempt {
             let end = Conclusion(attempt: self, delegate: delegate, sent: urlRequest, metrics: metrics)
             return await end.result(of: outcome)
         }
+    }
+
+    /// A redirect is about to be followed.
+    private func emitStep(_ metrics: TransferMetrics, _ head: ResponseHead, from url: URL, to next: URLRequest) {
+        guard let events else { return }
+        let (task, reference) = (task, request.sessionReference)
+        let response = LazyResponse(url: url, head: head)
+        events.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+        events.emitExchange { monitor in
+            guard let lifted = response.value else { return }
+            monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: next)
+        }
+    }
+
+    /// A `Cookie` field of the user's own is sent as it is.
+    private func withCookies(_ lowered: TransferRequest, _ urlRequest: URLRequest) -> TransferRequest {
+        guard let jar = request.context.configuration.cookies, urlRequest.httpShouldHandleCookies,
+            !lowered.headers.contains(name: "Cookie"), let cookies = jar.header(for: lowered.url)
+        else { return lowered }
+        var wire = lowered
+        wire.headers.append(name: "Cookie", value: cookies)
+        return wire
+    }
+
+    private func remember(_ head: ResponseHead, from url: URL, _ urlRequest: URLRequest) {
+        let configuration = request.context.configuration
+        configuration.hsts?.receive(head.headers, from: url)
+        if urlRequest.httpShouldHandleCookies { configuration.cookies?.receive(head.headers, from: url) }
     }
 
     private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {

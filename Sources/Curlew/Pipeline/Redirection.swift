@@ -79,7 +79,6 @@ struct Redirection {
             case .failure(let interruption): return .refuse(interruption)
             }
         }
-        emit(proposal, response)
         attempt.request.record.withLock { $0.requests.append(proposal) }
         let hop = RedirectHop(url: lowered.url, status: head.status, location: next.url)
         return .follow(next, proposal, hop)
@@ -132,15 +131,6 @@ struct Redirection {
             return .success(answer)
         } catch {
             return .failure((error as? CurlewError) ?? attempt.request.cancellation)
-        }
-    }
-
-    private func emit(_ proposal: URLRequest, _ response: LazyResponse) {
-        guard let events = attempt.events else { return }
-        let (task, reference) = (attempt.task, attempt.request.sessionReference)
-        events.emitExchange { monitor in
-            guard let lifted = response.value else { return }
-            monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: proposal)
         }
     }
 }

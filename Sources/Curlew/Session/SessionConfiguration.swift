@@ -24,6 +24,10 @@ public struct SessionConfiguration: Sendable {
     public var maximumBodySize = 128 * 1024 * 1024
     /// How far redirects are followed, and what goes along.
     public var redirects = RedirectPolicy()
+    /// Cookies that are sent and kept. None by default: a server must not share cookies between its users by accident.
+    public var cookies: CookieJar?
+    /// Which hosts have asked for https only; nil forgets what they ask.
+    public var hsts: HSTSStore? = HSTSStore()
     /// Credentials by host, for requests that have none of their own.
     public var credentials: [String: TransferAuthentication] = [:]
     /// Where credentials may be read from beside that.

@@ -1,0 +1,85 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Foundation
+
+/// The cookies of one user, shared by the sessions that are given the same jar.
+///
+///     let session = Session(configuration: SessionConfiguration { $0.cookies = CookieJar() })
+///
+/// A jar with a file reads it when it is made, in Netscape's format as curl writes it, and writes it some time
+/// after a change; `save()` writes it now. Cookies without an expiry date are not kept in the file.
+public final class CookieJar: Sendable {
+    private let store: Lock<CookieStore>
+    private let file: StoredText?
+
+    /// A jar in memory.
+    public init(publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()) {
+        store = Lock(CookieStore(publicSuffixes: publicSuffixes))
+        file = nil
+    }
+
+    /// A jar that is kept in a file. A file that does not exist yet is an empty jar.
+    public init(file url: URL, publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()) {
+        var store = CookieStore(publicSuffixes: publicSuffixes)
+        let now = Date()
+        if let text = try? String(contentsOf: url, encoding: .utf8) {
+            for cookie in NetscapeCookieFile.cookies(in: text, now: now) { _ = store.set(cookie, at: now) }
+        }
+        self.store = Lock(store)
+        file = StoredText(url)
+    }
+
+    /// Every cookie that has not expired.
+    public var cookies: [Cookie] { store.withLock { $0.all(at: Date()) } }
+
+    /// The cookies that a request to `url` would carry.
+    public func cookies(for url: URL) -> [Cookie] { store.withLock { $0.cookies(for: url, at: Date()) } }
+
+    /// Puts a cookie in. False where it could not be sent.
+    @discardableResult
+    public func set(_ cookie: Cookie) -> Bool {
+        let isSet = store.withLock { $0.set(cookie, at: Date()) }
+        if isSet { changed() }
+        return isSet
+    }
+
+    /// Removes the cookies that fit.
+    public func remove(where condition: (Cookie) -> Bool) {
+        let kept = store.withLock { $0 }
+        var changed = kept
+        changed.remove(where: condition)
+        let replacement = changed
+        store.withLock { $0 = replacement }
+        self.changed()
+    }
+
+    /// Empties the jar.
+    public func removeAll() {
+        store.withLock { $0.removeAll() }
+        changed()
+    }
+
+    /// Writes the file now; nothing for a jar in memory.
+    public func save() async throws(CurlewError) {
+        guard let file else { return }
+        try await file.writeNow { self.text }
+    }
+
+    // MARK: The pipeline
+
+    /// The `Cookie` field for `url`.
+    func header(for url: URL) -> String? {
+        store.withLock { store in store.count == 0 ? nil : store.header(for: url, at: Date()) }
+    }
+
+    /// Takes in what a response sets.
+    func receive(_ headers: HTTPHeaders, from url: URL) {
+        guard headers.contains(name: "Set-Cookie") else { return }
+        store.withLock { $0.receive(headers, from: url, at: Date()) }
+        changed()
+    }
+
+    private func changed() { file?.writeSoon { self.text } }
+
+    private var text: String { NetscapeCookieFile.text(of: cookies.filter { $0.expires != nil }) }
+}

@@ -1,0 +1,55 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Foundation
+
+/// Hosts that have asked to be reached by https only (RFC 6797). Requests to them by http go out by https.
+///
+/// In memory unless made with a file, which is read then and written some time after a change.
+public final class HSTSStore: Sendable {
+    private let list: Lock<HSTSList>
+    private let file: StoredText?
+
+    /// A store in memory.
+    public init() {
+        list = Lock(HSTSList())
+        file = nil
+    }
+
+    /// A store that is kept in a file. One that does not exist yet, or is damaged, is an empty store.
+    public init(file url: URL) {
+        let stored = (try? Data(contentsOf: url)).flatMap { try? JSONDecoder().decode(HSTSList.self, from: $0) }
+        list = Lock(stored ?? HSTSList())
+        file = StoredText(url)
+    }
+
+    /// Whether `host` is reached by https only.
+    public func contains(_ host: String) -> Bool { list.withLock { $0.contains(host, at: Date()) } }
+
+    /// Forgets every host.
+    public func removeAll() {
+        list.withLock { $0.removeAll() }
+        changed()
+    }
+
+    /// Writes the file now; nothing for a store in memory.
+    public func save() async throws(CurlewError) { try await file?.writeNow { self.text } }
+
+    // MARK: The pipeline
+
+    func upgraded(_ url: URL) -> URL {
+        list.withLock { $0.entries.isEmpty ? url : $0.upgraded(url, at: Date()) }
+    }
+
+    func receive(_ headers: HTTPHeaders, from url: URL) {
+        guard headers.contains(name: "Strict-Transport-Security") else { return }
+        list.withLock { $0.receive(headers, from: url, at: Date()) }
+        changed()
+    }
+
+    private func changed() { file?.writeSoon { self.text } }
+
+    private var text: String {
+        let list = list.withLock { $0 }
+        return (try? JSONEncoder().encode(list)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+}

@@ -1,0 +1,192 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// One exchange as it is being recorded.
+struct HARExchange: Sendable {
+    let request: ObjectIdentifier
+    let sent: URLRequest
+    let started: Date
+    var answer: Answer?
+    var body = Data()
+    var bodySize = 0
+    var metrics: TransferMetrics?
+    var redirectURL = ""
+    var failure: String?
+
+    struct Answer: Sendable {
+        let status: Int
+        let headers: [HTTPHeader]
+        let mimeType: String
+
+        init(_ response: HTTPURLResponse) {
+            status = response.statusCode
+            headers = Array(response.headers).sorted { $0.name < $1.name }
+            mimeType = response.value(forHTTPHeaderField: "Content-Type") ?? "application/octet-stream"
+        }
+    }
+}
+
+/// HAR 1.2, as far as an HTTP client knows about it. A time of -1 means that it does not apply.
+struct HARArchive: Encodable {
+    let log: Log
+
+    struct Log: Encodable {
+        let version = "1.2"
+        let creator = Creator()
+        let entries: [Entry]
+    }
+
+    struct Creator: Encodable {
+        let name = "Curlew"
+        let version = "1"
+    }
+
+    struct Entry: Encodable {
+        let startedDateTime: String
+        let time: Double
+        let request: Sent
+        let response: Received
+        let cache = [String: String]()
+        let timings: Timings
+        let serverIPAddress: String?
+        let comment: String?
+    }
+
+    struct Pair: Encodable {
+        let name: String
+        let value: String
+    }
+
+    struct Sent: Encodable {
+        let method: String
+        let url: String
+        let httpVersion: String
+        let cookies: [Pair] = []
+        let headers: [Pair]
+        let queryString: [Pair]
+        let postData: Posted?
+        let headersSize = -1
+        let bodySize: Int
+    }
+
+    struct Posted: Encodable {
+        let mimeType: String
+        let text: String
+    }
+
+    struct Received: Encodable {
+        let status: Int
+        let statusText: String
+        let httpVersion: String
+        let cookies: [Pair] = []
+        let headers: [Pair]
+        let content: Content
+        let redirectURL: String
+        let headersSize = -1
+        let bodySize: Int
+    }
+
+    struct Content: Encodable {
+        let size: Int
+        let mimeType: String
+        let text: String?
+        let encoding: String?
+    }
+
+    struct Timings: Encodable {
+        let blocked: Double = -1
+        let dns: Double
+        let connect: Double
+        let ssl: Double
+        let send: Double
+        let wait: Double
+        let receive: Double
+    }
+}
+
+extension HARArchive {
+    init(_ exchanges: [HARExchange], showsCredentials: Bool) {
+        log = Log(entries: exchanges.map { Entry($0, showsCredentials: showsCredentials) })
+    }
+}
+
+extension HARArchive.Entry {
+    private static let secretNames: Set<String> = ["authorization", "cookie", "set-cookie", "proxy-authorization"]
+
+    init(_ exchange: HARExchange, showsCredentials: Bool) {
+        let metrics = exchange.metrics
+        startedDateTime = (metrics?.queued ?? exchange.started).formatted(
+            .iso8601.year().month().day().time(includingFractionalSeconds: true).timeZone(separator: .omitted)
+        )
+        time = max(0, metrics?.duration ?? 0) * 1000
+        timings = HARArchive.Timings(metrics)
+        serverIPAddress = metrics?.remoteAddress.map(Self.host)
+        comment = exchange.failure
+        let version = metrics?.httpVersion?.rawValue ?? "HTTP/1.1"
+
+        func pairs(_ headers: [HTTPHeader]) -> [HARArchive.Pair] {
+            headers.filter { showsCredentials || !Self.secretNames.contains($0.name.lowercased()) }
+                .map { HARArchive.Pair(name: $0.name, value: $0.value) }
+        }
+
+        let url = exchange.sent.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
+        var shown = url
+        if !showsCredentials {
+            shown?.user = nil
+            shown?.password = nil
+        }
+        let body = exchange.sent.httpBody
+        request = HARArchive.Sent(
+            method: exchange.sent.httpMethod ?? "GET",
+            url: shown?.string ?? "",
+            httpVersion: version,
+            headers: pairs(Array(exchange.sent.headers).sorted { $0.name < $1.name }),
+            queryString: (url?.queryItems ?? []).map { HARArchive.Pair(name: $0.name, value: $0.value ?? "") },
+            postData: body.map {
+                HARArchive.Posted(
+                    mimeType: exchange.sent.value(forHTTPHeaderField: "Content-Type") ?? "",
+                    text: String(decoding: $0, as: UTF8.self)
+                )
+            },
+            bodySize: body?.count ?? 0
+        )
+        let text = exchange.body.isEmpty ? nil : String(data: exchange.body, encoding: .utf8)
+        response = HARArchive.Received(
+            status: exchange.answer?.status ?? 0,
+            statusText: exchange.answer.map { HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? "",
+            httpVersion: version,
+            headers: pairs(exchange.answer?.headers ?? []),
+            content: HARArchive.Content(
+                size: exchange.bodySize,
+                mimeType: exchange.answer?.mimeType ?? "x-unknown",
+                text: exchange.body.isEmpty ? nil : text ?? exchange.body.base64EncodedString(),
+                encoding: exchange.body.isEmpty || text != nil ? nil : "base64"
+            ),
+            redirectURL: exchange.redirectURL,
+            bodySize: exchange.metrics.map { Int($0.bytesReceived) } ?? -1
+        )
+    }
+
+    /// `address:port` without the port, and IPv6 without its brackets.
+    private static func host(_ address: String) -> String {
+        let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
+        return host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+    }
+}
+
+extension HARArchive.Timings {
+    init(_ metrics: TransferMetrics?) {
+        func span(_ start: Date?, _ end: Date?) -> Double {
+            guard let start, let end, end >= start else { return -1 }
+            return end.timeIntervalSince(start) * 1000
+        }
+        dns = span(metrics?.queued, metrics?.nameLookupEnded)
+        connect = span(metrics?.nameLookupEnded, metrics?.tlsEstablished ?? metrics?.connected)
+        ssl = span(metrics?.connected, metrics?.tlsEstablished)
+        let ready = metrics?.tlsEstablished ?? metrics?.connected ?? metrics?.queued
+        send = max(0, span(ready, metrics?.requestSent))
+        wait = max(0, span(metrics?.requestSent ?? ready, metrics?.firstByte))
+        receive = max(0, span(metrics?.firstByte, metrics?.ended))
+    }
+}

@@ -1,0 +1,122 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Dispatch
+public import Foundation
+public import FoundationNetworking
+
+/// Records a session's exchanges as an HTTP Archive (HAR 1.2), which browsers' developer tools open.
+///
+///     let recorder = HARRecorder()
+///     let session = Session(eventMonitors: [recorder])
+///     …
+///     try await recorder.write(to: URL(filePath: "session.har"))
+///
+/// Every exchange is an entry, redirects and retries too. Authorization and cookies are left out unless asked for.
+/// Bodies are kept up to a limit, in memory.
+public final class HARRecorder: EventMonitor {
+    /// Where events are taken in.
+    public let queue = DispatchQueue(label: "curlew.har")
+
+    private struct State: Sendable {
+        /// What the next exchange of a request sends.
+        var next: [ObjectIdentifier: URLRequest] = [:]
+        var open: [TaskIdentifier: HARExchange] = [:]
+        var done: [HARExchange] = []
+    }
+
+    private let state = Lock(State())
+    private let includesCredentials: Bool
+    private let maximumBodySize: Int
+
+    /// Keeps at most `maximumBodySize` bytes of each body.
+    public init(includingCredentials: Bool = false, maximumBodySize: Int = 256 * 1024) {
+        includesCredentials = includingCredentials
+        self.maximumBodySize = maximumBodySize
+    }
+
+    /// The archive of all exchanges that have ended.
+    public func archive() async throws -> Data {
+        // Behind the events that are on their way.
+        await withCheckedContinuation { continuation in Handoff()(to: queue) { continuation.resume() } }
+        let archive = HARArchive(state.withLock { $0.done }, showsCredentials: includesCredentials)
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return try encoder.encode(archive)
+    }
+
+    /// Writes the archive of all exchanges that have ended.
+    public func write(to url: URL) async throws { try await archive().write(to: url, options: .atomic) }
+
+    // MARK: Events
+
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+        state.withLock { $0.next[ObjectIdentifier(request)] = urlRequest }
+    }
+
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        let key = ObjectIdentifier(request)
+        state.withLock { state in
+            guard let sent = state.next[key] else { return }
+            state.open[task] = HARExchange(request: key, sent: sent, started: Date())
+        }
+    }
+
+    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
+    {
+        change(dataTask) { $0.answer = HARExchange.Answer(response) }
+    }
+
+    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
+        let limit = maximumBodySize
+        change(dataTask) { exchange in
+            exchange.bodySize += data.count
+            exchange.body.append(data.prefix(max(0, limit - exchange.body.count)))
+        }
+    }
+
+    public func urlSession(
+        _ session: SessionReference,
+        task: TaskIdentifier,
+        didFinishCollecting metrics: TransferMetrics
+    ) {
+        change(task) { $0.metrics = metrics }
+    }
+
+    public func urlSession(
+        _ session: SessionReference,
+        task: TaskIdentifier,
+        willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) {
+        change(task) { exchange in
+            exchange.answer = HARExchange.Answer(response)
+            exchange.redirectURL = request.url?.absoluteString ?? ""
+        }
+        let key = state.withLock { $0.open[task]?.request }
+        end(task)
+        if let key { state.withLock { $0.next[key] = request } }
+    }
+
+    public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
+    {
+        if let error { change(task) { $0.failure = "\(error)" } }
+        end(task)
+    }
+
+    public func requestDidFinish(_ request: Request) {
+        _ = state.withLock { $0.next.removeValue(forKey: ObjectIdentifier(request)) }
+    }
+
+    private func change(_ task: TaskIdentifier, _ body: (inout HARExchange) -> Void) {
+        guard var exchange = state.withLock({ $0.open[task] }) else { return }
+        body(&exchange)
+        let changed = exchange
+        state.withLock { $0.open[task] = changed }
+    }
+
+    private func end(_ task: TaskIdentifier) {
+        state.withLock { state in
+            if let exchange = state.open.removeValue(forKey: task) { state.done.append(exchange) }
+        }
+    }
+}

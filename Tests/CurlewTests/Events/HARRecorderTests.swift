@@ -1,0 +1,26 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct HARRecorderTests {
+    @Test func everyExchangeIsAnEntryWithoutSecrets() async throws {
+        let recorder = HARRecorder()
+        let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next") : .text("hello") }
+        let session = Session(transport: transport, eventMonitors: [recorder])
+        _ = try await session.request("https://example.org/?q=1", headers: ["Authorization": "Bearer secret"]).data()
+        let archive = try await recorder.archive()
+        #expect(!String(decoding: archive, as: UTF8.self).contains("secret"))
+        let json = try #require(try JSONSerialization.jsonObject(with: archive) as? [String: Any])
+        let log = try #require(json["log"] as? [String: Any])
+        #expect(log["version"] as? String == "1.2")
+        let entries = try #require(log["entries"] as? [[String: Any]])
+        #expect(entries.count == 2)
+        let first = try #require(entries.first?["response"] as? [String: Any])
+        #expect(first["status"] as? Int == 302)
+        #expect(first["redirectURL"] as? String == "https://example.org/next")
+        let last = try #require(entries.last?["response"] as? [String: Any])
+        #expect((last["content"] as? [String: Any])?["text"] as? String == "hello")
+    }
+}
