@@ -49,7 +49,7 @@ struct WireTests {
 
     @Test func formsAreStreamedWithTheirLength() async throws {
         let server = try TestServer()
-        server.route("/form", method: .post) { request in
+        server.route("/form", methods: [.post]) { request in
             .text("\(request.headers["Content-Length"] ?? "-") \(request.headers["Transfer-Encoding"] ?? "-")")
         }
         let request = Session().upload(
