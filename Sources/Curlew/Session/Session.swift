@@ -23,9 +23,6 @@ public actor Session {
     /// Decides about redirects where a request has no handler of its own.
     public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
 
-    /// Judges servers; a transport of your own asks it only if you made it so.
-    public nonisolated let serverTrustManager: ServerTrustManager?
-
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nobody else may hold them.
     nonisolated let shelf = RequestShelf()
