@@ -7,6 +7,8 @@ enum DownloadStep: Sendable {
     case wholeFile
     /// It belongs behind what an earlier exchange has left.
     case rest(of: ResumeData, at: Int64)
+    /// It is a segment of the file; of a new one where there is no part.
+    case segment(Int, SegmentProgress, of: ResumeData?)
     /// It is an error page: the file has been complete all along.
     case nothing(complete: ResumeData)
     /// It is an error page: what is there is kept for another try.
@@ -37,6 +39,8 @@ struct OpenedDownload: Sendable {
 
     func write(_ bytes: UnsafeRawBufferPointer, at offset: Int64) throws(CurlewError) {
         try file.write(bytes, at: offset)
+        // Segments come in no order: their sum is made of the complete file.
+        if case .segment = step { return }
         for (_, digest) in digests { digest.update(bytes) }
     }
 
@@ -48,6 +52,11 @@ struct OpenedDownload: Sendable {
 
     /// What comes before the move. Ends the digests.
     func verify() throws(CurlewError) {
+        if case .segment(_, let progress, _) = step, !digests.isEmpty {
+            try file.forEachPiece(in: 0..<progress.current.total) { bytes, _ throws(CurlewError) in
+                for (_, digest) in digests { digest.update(bytes) }
+            }
+        }
         for (expected, digest) in digests {
             let found = digest.finish()
             guard found != expected.bytes else { continue }
@@ -96,12 +105,13 @@ struct DownloadOpening: Sendable {
 
     func open() throws -> OpenedDownload {
         switch step {
-        case .wholeFile, .aside:
+        case .wholeFile, .aside, .segment(_, _, of: nil):
             let target = target(proposing: URL(filePath: TemporaryName.make(in: DestinationDirectory.temporary)))
             let made = try prepare(target)
             do throws(CurlewError) {
                 let directory = DestinationDirectory.forTemporaryFile(beside: target?.url)
                 let file = try DownloadFile.create(in: directory)
+                if case .segment(_, let progress, _) = step { try file.reserve(progress.current.total) }
                 return OpenedDownload(
                     file: file,
                     target: target,
@@ -114,14 +124,15 @@ struct DownloadOpening: Sendable {
                 throw error
             }
         case .rest(let part, let offset): return try reopen(part, hashing: offset)
+        case .segment(_, _, of: let part?): return try reopen(part, hashing: 0)
         case .nothing(let part): return try reopen(part, hashing: part.bytesWritten)
         }
     }
 
     private func reopen(_ part: ResumeData, hashing count: Int64) throws -> OpenedDownload {
-        guard part.segments == nil, let file = DownloadFile.reopen(part.file, keeping: part.bytesWritten) else {
-            throw PartIsGone()
-        }
+        // A file of segments has its length from the start.
+        let size = part.segments == nil ? part.bytesWritten : part.expectedTotal ?? part.bytesWritten
+        guard let file = DownloadFile.reopen(part.file, keeping: size) else { throw PartIsGone() }
         do {
             let target = target(proposing: file.url)
             let made = try prepare(target)

@@ -6,8 +6,12 @@ internal import FoundationNetworking
 struct DownloadRecord: Sendable {
     /// What the next try goes on with, and what `resumeData` is made of when there is none.
     var part: ResumeData?
+    /// What the exchange in flight asks for.
+    var asking = DownloadAsking.wholeFile
     /// The exchange in flight, as far as it could be continued.
     var growing: ResumeData?
+    /// Its segments, where it has some.
+    var growingSegments: SegmentProgress?
     /// The request as described, without what resuming adds.
     var described: DescribedDownload?
     /// The server gave nothing that could be used: the next try asks for the whole file, at once.
@@ -47,6 +51,47 @@ struct DescribedDownload: Sendable {
     func isFile(of part: ResumeData) -> Bool {
         isPlain && url.scheme == part.url.scheme && url.host() == part.url.host() && url.port == part.url.port
             && url.path() == part.url.path()
+    }
+}
+
+/// What an exchange asks for.
+enum DownloadAsking: Sendable {
+    case wholeFile
+    /// What an earlier exchange has left over.
+    case rest(of: ResumeData)
+    /// The beginning, to find out whether the file can be divided.
+    case probe
+    /// The first unfinished one of an earlier exchange's segments.
+    case segment(Int, of: ResumeData, SegmentPlan)
+
+    init(_ record: DownloadRecord, for described: DescribedDownload?) {
+        guard let described, described.isPlain else {
+            self = .wholeFile
+            return
+        }
+        guard let part = record.part, described.isFile(of: part) else {
+            self = record.segments > 1 ? .probe : .wholeFile
+            return
+        }
+        guard let segments = part.segments, let total = part.expectedTotal else {
+            self = .rest(of: part)
+            return
+        }
+        var plan = SegmentPlan(validator: part.validator, total: total, segments: segments)
+        let index = segments.firstIndex { !$0.isComplete }
+        // Of a complete file one byte is asked for again: the answer is a part like any other.
+        let chosen = index ?? max(0, segments.count - 1)
+        if index == nil { plan.forgetLastByte() }
+        self = .segment(chosen, of: part, plan)
+    }
+
+    var headers: [HTTPHeader] {
+        switch self {
+        case .wholeFile: []
+        case .rest(let part): ResumePlan(part).headers
+        case .probe: SegmentPlan.probeHeaders()
+        case .segment(let index, _, let plan): plan.headers(forSegment: index) ?? []
+        }
     }
 }
 

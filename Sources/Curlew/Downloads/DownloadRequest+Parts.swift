@@ -8,32 +8,32 @@ extension DownloadRequest {
     /// The request of the next try: for the rest, where an earlier one has left a beginning of this file.
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
         let download = DescribedDownload(described)
-        let part = try self.download.withLock { record throws(CurlewError) -> ResumeData? in
+        let fields = try self.download.withLock { record throws(CurlewError) -> [HTTPHeader] in
             if let flaw = record.flaw { throw flaw }
             record.described = download
             record.growing = nil
-            guard let part = record.part, download?.isFile(of: part) == true else { return nil }
-            return part
+            record.growingSegments = nil
+            record.asking = DownloadAsking(record, for: download)
+            return record.asking.headers
         }
-        guard let part else { return described }
         var request = described
-        for field in ResumePlan(part).headers { request.setValue(field.value, forHTTPHeaderField: field.name) }
+        for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
         return request
     }
 
-    /// What the exchange for that request asks for the rest of.
-    func asked(by request: URLRequest?) -> ResumeData? {
-        let part = download.withLock { $0.part }
-        guard let part, request?.value(forHTTPHeaderField: "Range") == ResumePlan(part).headers.first?.value else {
-            return nil
-        }
-        return part
+    /// What the exchange for that request asks for: an adapter may have had other plans.
+    func asked(by request: URLRequest?) -> DownloadAsking {
+        let asking = download.withLock { $0.asking }
+        let range = asking.headers.first { $0.name == "Range" }?.value
+        return range == request?.value(forHTTPHeaderField: "Range") ? asking : .wholeFile
     }
 
     /// Neither what is there nor this response is of use. The error ends the exchange, never the request.
     func askAgain() -> CurlewError {
         let gone = download.withLock { record in
             record.asksAgain = true
+            // A server that has no proper ranges is asked for none.
+            if case .probe = record.asking { record.segments = 1 }
             return exchange(&record.part, with: nil)
         }
         if let gone { FileLane.next().enqueue { DownloadFile.reopen(gone.file, keeping: 0)?.discard() } }
@@ -49,17 +49,19 @@ extension DownloadRequest {
                 record.growing = part
                 record.growing?.expectedTotal = total >= 0 ? total : nil
                 return nil
+            case .segment(_, let progress, of: let part?):
+                record.growing = part
+                record.growingSegments = progress
+                return nil
+            case .segment(_, let progress, of: nil):
+                let plan = progress.current
+                record.growing = record.described?.resumeData(plan.validator, total: plan.total, in: file)
+                record.growingSegments = progress
+                return exchange(&record.part, with: nil)
             case .wholeFile:
                 record.growing = record.described.flatMap { described in
                     ResumePlan.validator(of: head, method: described.method, hasBody: !described.isPlain).map {
-                        ResumeData(
-                            url: described.url,
-                            headers: described.headers,
-                            validator: $0,
-                            bytesWritten: 0,
-                            expectedTotal: total >= 0 ? total : nil,
-                            file: file.path(percentEncoded: false)
-                        )
+                        described.resumeData($0, total: total >= 0 ? total : nil, in: file)
                     }
                 }
                 return exchange(&record.part, with: nil)
@@ -74,10 +76,13 @@ extension DownloadRequest {
         if case .aside = opened.step { return opened.discard() }
         let isKept = download.withLock { record in
             record.part = nil
-            guard var part = exchange(&record.growing, with: nil), received > 0,
+            let segments = exchange(&record.growingSegments, with: nil)?.current
+            guard var part = exchange(&record.growing, with: nil), !record.asksAgain,
                 error.code == .cancelled ? record.keepsPartOnCancel : error.leavesGoodBytes
             else { return false }
-            part.bytesWritten = received
+            part.bytesWritten = segments?.bytesWritten ?? received
+            part.segments = segments?.segments
+            guard part.bytesWritten > 0 else { return false }
             record.part = part
             return true
         }
@@ -96,14 +101,29 @@ extension DownloadRequest {
         download.withLock { record in
             record.part = nil
             record.growing = nil
+            record.growingSegments = nil
         }
+    }
+}
+
+extension DescribedDownload {
+    fileprivate func resumeData(_ validator: EntityValidator, total: Int64?, in file: URL) -> ResumeData {
+        ResumeData(
+            url: url,
+            headers: headers,
+            validator: validator,
+            bytesWritten: 0,
+            expectedTotal: total,
+            file: file.path(percentEncoded: false)
+        )
     }
 }
 
 extension CurlewError {
     /// Whether the bytes that came before it are worth keeping.
     fileprivate var leavesGoodBytes: Bool {
-        isConnectivity || isTimeout || isTLS || code == .protocolViolation || code == .truncated
+        if code == .unacceptableStatus, phase == .validation { return true }
+        return isConnectivity || isTimeout || isTLS || code == .protocolViolation || code == .truncated
     }
 
     static func downloadFailed(_ error: any Error) -> CurlewError {

@@ -187,6 +187,7 @@ struct Attempt {
         _ lowered: TransferRequest,
         _ delegate: TaskDelegate
     ) async -> Result<TransferOutcome, CurlewError> {
+        delegate.willPerform(lowered, over: session.transport)
         do throws(CurlewError) {
             return .success(try await session.transport.perform(lowered, sink: delegate))
         } catch {

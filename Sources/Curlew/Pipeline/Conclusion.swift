@@ -29,7 +29,7 @@ struct Conclusion {
         if let verdict = delegate.verdict, !request.isCancelled {
             // A rejected body is not read to its end: that is no error beside the rejection.
             if let rejection = verdict.0 { (error, isErrorOfTerminal) = (rejection, verdict.1) }
-        } else if error == nil, let response, !delegate.isAcceptedUnasked {
+        } else if error == nil, let response {
             (error, isErrorOfTerminal) = validate(response, body)
         }
         do throws(CurlewError) {

@@ -59,6 +59,7 @@ struct RequestRunner: Sendable {
         let retriers = request.retriers
         guard !retriers.isEmpty, !request.isCancelled, error.code != .totalTimedOut else { return .end }
         request.failed(with: error)
+        guard request.mayBeTriedAgain else { return .end }
         for retrier in retriers {
             let answer: RetryResult
             do {

@@ -14,6 +14,7 @@ extension DataStreamRequest {
 
     /// The server-sent events.
     public var events: StreamEvents {
+        wantsEvents.withLock { $0 = true }
         let session = record.withLock { $0.session.session }
         return StreamEvents(
             open: { reconnection in
@@ -63,7 +64,12 @@ extension DataStreamRequest {
             options: record.withLock { $0.options },
             shouldAutomaticallyResume: nil,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
-        )
+        ).expectingEvents()
+    }
+
+    private func expectingEvents() -> DataStreamRequest {
+        wantsEvents.withLock { $0 = true }
+        return self
     }
 }
 

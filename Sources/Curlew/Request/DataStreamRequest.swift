@@ -19,6 +19,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     let channel: BodyChannel
     let consumers = Lock<[StreamConsumer]>([])
+    /// Whether the request says that it expects an event stream.
+    let wantsEvents = Lock(false)
 
     init(
         _ convertible: any URLRequestConvertible,
@@ -44,7 +46,22 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     override var purpose: TransferPurpose { .stream }
 
-    override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
+    override func makeURLRequest() throws -> URLRequest {
+        var request = try convertible.asURLRequest()
+        guard wantsEvents.withLock({ $0 }) else { return request }
+        if request.value(forHTTPHeaderField: "Accept") == nil {
+            request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
+        }
+        if request.value(forHTTPHeaderField: "Cache-Control") == nil {
+            request.setValue("no-store", forHTTPHeaderField: "Cache-Control")
+        }
+        return request
+    }
+
+    /// The reader of a sequence would get the beginning a second time. Handlers are told about each try.
+    override var mayBeTriedAgain: Bool {
+        record.withLock { !($0.isBeingRead && $0.acceptedHead != nil && $0.download.completed > 0) }
+    }
 
     override func makeDelegate(
         task: TaskIdentifier,

@@ -55,9 +55,10 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     /// Save it from time to time to survive a crash. The file that it refers to stays behind then.
     public var currentResumeData: Data? {
         let written = record.withLock { $0.download.completed }
-        let growing = download.withLock { $0.growing }
+        let (growing, segments) = download.withLock { ($0.growing, $0.growingSegments?.current) }
         guard var growing else { return resumeData }
-        if growing.segments == nil { growing.bytesWritten = max(growing.bytesWritten, written) }
+        growing.bytesWritten = segments?.bytesWritten ?? max(growing.bytesWritten, written)
+        growing.segments = segments?.segments
         return growing.bytesWritten > 0 ? growing.encoded : nil
     }
 

@@ -27,11 +27,12 @@ extension Request {
 
     /// Whether the body has to wait for somebody's answer.
     func headArrived(_ response: LazyResponse, total: Int64, mayHold: Bool) -> Bool {
-        let (hook, streams, control) = record.withLock { record in
+        let (hook, streams, control, reporter) = record.withLock { record in
             record.response = response
             record.download = TransferCount(completed: 0, total: total)
-            return (record.hooks.onHead, record.hooks.streams, record.control)
+            return (record.hooks.onHead, record.hooks.streams, record.control, record.hooks.downloadProgress)
         }
+        reporter?.started(TransferCount(completed: 0, total: total))
         for stream in streams { stream.send(response) }
         switch hook {
         case nil: return false
@@ -66,7 +67,13 @@ extension Request {
     }
 
     /// The body belongs behind what is there already.
-    func continues(_ count: TransferCount) { record.withLock { $0.download = count } }
+    func continues(_ count: TransferCount) {
+        let reporter = record.withLock { record in
+            record.download = count
+            return record.hooks.downloadProgress
+        }
+        reporter?.started(count)
+    }
 
     func received(_ count: TransferCount) {
         let reporter = record.withLock { record in

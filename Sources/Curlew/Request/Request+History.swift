@@ -45,8 +45,16 @@ extension Request {
     /// What went wrong, if something did.
     public var error: CurlewError? { record.withLock { $0.error } }
 
-    /// How much of the body has gone out. A snapshot.
-    public var uploadProgress: Progress { record.withLock { $0.upload }.progress }
-    /// How much of the body has come. A snapshot.
-    public var downloadProgress: Progress { record.withLock { $0.download }.progress }
+    /// How much of the body has gone out. A snapshot; cancelling, pausing and resuming it does so with the request.
+    public var uploadProgress: Progress { snapshot { ($0.upload, $0.hooks.uploadProgress) } }
+    /// How much of the body has come. A snapshot; cancelling, pausing and resuming it does so with the request.
+    public var downloadProgress: Progress { snapshot { ($0.download, $0.hooks.downloadProgress) } }
+
+    private func snapshot(_ state: (RequestRecord) -> (TransferCount, ProgressReporter?)) -> Progress {
+        let (count, reporter) = record.withLock { state($0) }
+        let progress = count.progress
+        reporter?.speed.write(to: progress)
+        handControl(to: progress)
+        return progress
+    }
 }

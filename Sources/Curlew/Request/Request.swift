@@ -65,6 +65,9 @@ public class Request: @unchecked Sendable {
     /// After the last attempt: what the kind of request has to put away.
     func cleanUp() async {}
 
+    /// Whether another try would do no harm: what was handed on cannot be taken back.
+    var mayBeTriedAgain: Bool { true }
+
     /// Whether a failed exchange is followed by another at once: not a retry, but one that asks differently.
     func triesAgainAtOnce() -> Bool { false }
 

@@ -10,8 +10,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     // SAFETY: as for `TaskDelegate`: one owner at a time. What the file lane makes goes through `state`.
 
     private let download: DownloadRequest
-    /// What this exchange asks for the rest of.
-    private let asked: ResumeData?
+    private let asked: DownloadAsking
+    private var exchange: (lowered: TransferRequest, transport: any Transport)?
     private let lane = FileLane.next()
     private let state = Lock<FileState>(.waiting)
     /// What becomes of the file is decided.
@@ -23,35 +23,71 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         case failed(CurlewError)
     }
 
-    init(request: DownloadRequest, task: TaskIdentifier, url: URL, events: EventSink?, asked: ResumeData?) {
+    init(request: DownloadRequest, task: TaskIdentifier, url: URL, events: EventSink?, asked: DownloadAsking) {
         download = request
         self.asked = asked
         super.init(request: request, task: task, url: url, events: events)
     }
 
+    override func willPerform(_ lowered: TransferRequest, over transport: any Transport) {
+        exchange = (lowered, transport)
+    }
+
     // MARK: The head
 
     override func begin(_ head: ResponseHead) -> Disposition {
-        var step = DownloadStep.wholeFile
-        if let asked {
-            let plan = ResumePlan(asked)
-            switch plan.decision(for: head) {
-            case .append(let total):
-                step = .rest(of: asked, at: plan.offset)
-                continues(at: plan.offset, of: total ?? -1)
-                emitResume(at: plan.offset)
-            case .startOver: break
-            case .alreadyComplete:
-                step = .nothing(complete: asked)
-                // For the user it is what the rest of the file would have been.
-                request.showsResponse(as: 206)
-                continues(at: asked.bytesWritten, of: asked.bytesWritten)
-            case .askAgain: return .abort(download.askAgain())
-            case .unrelated: step = .aside
-            }
-        }
+        guard let step = step(after: head) else { return .abort(download.askAgain()) }
         open(step, head)
         return .pause
+    }
+
+    /// nil where neither this response nor what is there is of use.
+    private func step(after head: ResponseHead) -> DownloadStep? {
+        switch asked {
+        case .wholeFile: return .wholeFile
+        case .rest(let part): return step(after: head, continuing: part)
+        case .probe:
+            switch SegmentPlan.decision(forProbe: head) {
+            case .divide(let validator, let have, let total):
+                let count = download.download.withLock { $0.segments }
+                return segment(0, SegmentPlan(validator: validator, total: total, have: have, count: count), nil)
+            case .wholeFile: return .wholeFile
+            case .askAgain: return nil
+            case .unrelated: return .aside
+            }
+        case .segment(let index, let part, let plan):
+            switch plan.decision(for: head, segment: index) {
+            case .write: return segment(index, plan, part)
+            case .startOver: return nil
+            case .unrelated: return .aside
+            }
+        }
+    }
+
+    private func step(after head: ResponseHead, continuing part: ResumeData) -> DownloadStep? {
+        let plan = ResumePlan(part)
+        switch plan.decision(for: head) {
+        case .append(let total):
+            continues(at: plan.offset, of: total ?? -1)
+            emitResume(at: plan.offset)
+            return .rest(of: part, at: plan.offset)
+        case .startOver: return .wholeFile
+        case .alreadyComplete:
+            // For the user it is what the rest of the file would have been.
+            request.showsResponse(as: 206)
+            continues(at: part.bytesWritten, of: part.bytesWritten)
+            return .nothing(complete: part)
+        case .askAgain: return nil
+        case .unrelated: return .aside
+        }
+    }
+
+    private func segment(_ index: Int, _ plan: SegmentPlan, _ part: ResumeData?) -> DownloadStep {
+        // `received` counts from here where this segment's next byte belongs.
+        continues(at: plan.segments.isEmpty ? 0 : plan.segments[index].position, of: plan.total)
+        request.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
+        if part != nil { emitResume(at: plan.bytesWritten) }
+        return .segment(index, SegmentProgress(plan), of: part)
     }
 
     private func open(_ step: DownloadStep, _ head: ResponseHead) {
@@ -100,15 +136,21 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
 
     // An error page must not count as progress of a file that is complete.
     override func count(_ bytes: UnsafeRawBufferPointer) {
-        if case .open(let opened) = state.withLock({ $0 }), case .nothing = opened.step { return }
-        super.count(bytes)
+        guard case .open(let opened) = state.withLock({ $0 }) else { return }
+        switch opened.step {
+        case .nothing: return
+        case .segment(let index, let progress, _):
+            countSegment(bytes, progress.wrote(bytes.count, inSegment: index))
+        case .wholeFile, .rest, .aside: super.count(bytes)
+        }
     }
 
     // MARK: The end
 
-    override var isAcceptedUnasked: Bool {
-        if case .open(let opened) = state.withLock({ $0 }), case .nothing = opened.step { return true }
-        return false
+    // The error page of a file that is complete is accepted unasked.
+    override var verdict: (CurlewError?, Bool)? {
+        if case .open(let opened) = state.withLock({ $0 }), case .nothing = opened.step { return (nil, false) }
+        return nil
     }
 
     override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
@@ -118,12 +160,28 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         case .waiting: return error.map { .failure($0) } ?? .success(.none)
         case .failed(let failure): return .failure(error ?? failure)
         case .open(let opened):
-            guard let failure = error ?? shortage(opened) else { return .success(.file(opened.file.url)) }
+            var ending = error ?? shortage(opened)
+            if ending == nil { ending = await fetchOtherSegments(opened) }
+            guard let ending else { return .success(.file(opened.file.url)) }
+            let failure = request.isCancelled ? request.cancellation : ending
             isDecided = true
             let (download, received) = (download, received)
             await lane.carryOut { download.broke(opened, after: received, failure) }
             return .failure(failure)
         }
+    }
+
+    private func fetchOtherSegments(_ opened: OpenedDownload) async -> CurlewError? {
+        guard case .segment(_, let progress, _) = opened.step, let exchange, !progress.current.isComplete else {
+            return nil
+        }
+        return await SegmentedTransfer(
+            request: download,
+            transport: exchange.transport,
+            lowered: exchange.lowered,
+            opened: opened,
+            progress: progress
+        ).run()
     }
 
     /// A server may send less than the rest, and say so.

@@ -40,6 +40,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     // MARK: What the kinds differ in
 
+    /// This is what goes out, and over what.
+    func willPerform(_ lowered: TransferRequest, over transport: any Transport) {}
+
     /// The answer's head has come; its body follows.
     func begin(_ head: ResponseHead) -> Disposition { .proceed }
 
@@ -53,9 +56,6 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     /// Returns when what `begin` paused for is there.
     func untilReady() async {}
-
-    /// Whether the response is accepted without validation.
-    var isAcceptedUnasked: Bool { false }
 
     /// What was found about the head where that was judged before the body: an error and whether it is only the
     /// terminal's.
@@ -167,8 +167,13 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     }
 
     func count(_ bytes: UnsafeRawBufferPointer) {
+        countSegment(bytes, TransferCount(completed: received + Int64(bytes.count), total: expected))
+    }
+
+    /// Counts bytes of which `whole` are there by now, in this exchange and in others.
+    func countSegment(_ bytes: UnsafeRawBufferPointer, _ whole: TransferCount) {
         received += Int64(bytes.count)
-        request.received(TransferCount(completed: received, total: expected))
+        request.received(whole)
         if let events { emit(bytes, to: events) }
     }
 

@@ -45,6 +45,12 @@ package struct SegmentPlan: Sendable, Hashable {
         segments[index].written = min(segments[index].length, segments[index].written + count)
     }
 
+    /// Has the last byte fetched again.
+    package mutating func forgetLastByte() {
+        guard let last = segments.indices.last, segments[last].written > 0 else { return }
+        segments[last].written -= 1
+    }
+
     package var bytesWritten: Int64 { segments.reduce(0) { $0 + $1.written } }
     package var isComplete: Bool { segments.allSatisfy(\.isComplete) }
 

@@ -17,8 +17,8 @@ final class FileService: Sendable {
         var obeysIfRange = true
         /// What is added to every answer.
         var headers: HTTPHeaders = [:]
-        /// Each answer takes one: where the connection is cut, counted from the answer's first body byte.
-        var cuts: [Int] = []
+        /// Each answer takes one: where the connection is cut, counted from the answer's first body byte; nil is nowhere.
+        var cuts: [Int?] = []
         /// Where every answer stops without an end.
         var stall: Int?
         /// Each answer takes one before anything else: a status to send instead.
@@ -81,8 +81,8 @@ final class FileService: Sendable {
         for header in state.headers { response.headers.append(header) }
         response.sendRate = state.sendRate
         if let stall = state.stall { return response.faulting(.stall(), at: .inBody(after: Int64(stall))) }
-        guard !state.cuts.isEmpty else { return response }
-        return response.faulting(.reset, at: .inBody(after: Int64(state.cuts.removeFirst())))
+        let cut = state.cuts.isEmpty ? nil : state.cuts.removeFirst()
+        return cut.map { response.faulting(.reset, at: .inBody(after: Int64($0))) } ?? response
     }
 
     /// nil for what is no range; empty for one beyond the end.

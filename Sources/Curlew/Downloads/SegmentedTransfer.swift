@@ -1,0 +1,104 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// Fetches what the first exchange has left of a segmented file, all segments at a time.
+///
+/// It sends nothing again: when one segment fails the others are stopped, and what has come is a part for
+/// the next try to go on with, whoever wants that.
+struct SegmentedTransfer: Sendable {
+    let request: DownloadRequest
+    let transport: any Transport
+    /// The first exchange's, after its redirects: with the adapters' fields.
+    let lowered: TransferRequest
+    let opened: OpenedDownload
+    let progress: SegmentProgress
+
+    /// nil when the file is complete.
+    func run() async -> CurlewError? {
+        let controls = SegmentControls()
+        request.transferStarted(controls)
+        let indices = progress.current.segments.indices
+        return await withTaskGroup(of: CurlewError?.self) { group in
+            for index in indices {
+                group.addTask { await fetch(segment: index, controls) }
+            }
+            var first: CurlewError?
+            for await failure in group {
+                guard let failure, first == nil else { continue }
+                first = failure
+                controls.cancel(with: failure)
+            }
+            return first
+        }
+    }
+
+    private func fetch(segment index: Int, _ controls: SegmentControls) async -> CurlewError? {
+        // A server may send less than it was asked for, as long as it sends something.
+        while let fields = progress.current.headers(forSegment: index) {
+            var exchange = lowered
+            for field in fields { exchange.headers.update(field) }
+            exchange.options.decodesContent = false
+            let before = progress.current.segments[index].written
+            let sink = SegmentSink(self, index: index, controls)
+            do throws(CurlewError) {
+                _ = try await transport.perform(exchange, sink: sink)
+            } catch {
+                return error
+            }
+            guard progress.current.segments[index].written > before else {
+                return CurlewError(.truncated, phase: .receive, reason: "a part of the file came without bytes")
+            }
+        }
+        return nil
+    }
+}
+
+/// Writes one segment's bytes to their place.
+final class SegmentSink: TransferSink, @unchecked Sendable {
+    // SAFETY: every stored property is a `let` of a Sendable type but `position` and `end`, which the
+    // transport's thread alone touches, from `perform`'s start to its return.
+
+    private let transfer: SegmentedTransfer
+    private let index: Int
+    private let controls: SegmentControls
+    private var position: Int64
+    private let end: Int64
+
+    init(_ transfer: SegmentedTransfer, index: Int, _ controls: SegmentControls) {
+        self.transfer = transfer
+        self.index = index
+        self.controls = controls
+        let segment = transfer.progress.current.segments[index]
+        position = segment.position
+        end = segment.end
+    }
+
+    func willStart(_ control: any TransferControl) { controls.add(control) }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        switch transfer.progress.current.decision(for: head, segment: index) {
+        case .write: .proceed
+        case .startOver: .abort(transfer.request.askAgain())
+        case .unrelated:
+            .abort(
+                CurlewError(
+                    .unacceptableStatus,
+                    phase: .validation,
+                    reason: "a part of the file was answered with status \(head.status)",
+                    responseCode: head.status
+                )
+            )
+        }
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
+        guard Int64(body.count) <= end - position else {
+            return .abort(CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said"))
+        }
+        do throws(CurlewError) { try transfer.opened.file.write(body, at: position) } catch { return .abort(error) }
+        position += Int64(body.count)
+        transfer.request.received(transfer.progress.wrote(body.count, inSegment: index))
+        return .proceed
+    }
+}

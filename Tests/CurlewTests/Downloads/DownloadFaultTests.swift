@@ -1,0 +1,138 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Download faults", .timeLimit(.minutes(5)))
+struct DownloadFaultTests {
+    let session = Session()
+
+    @Test("64 MiB over a hundred broken connections are the right 64 MiB")
+    func hundredCuts() async throws {
+        let length = 64 << 20
+        let service = try FileService {
+            $0.length = length
+            let offsets = (0..<100).map { _ in Int.random(in: 0..<length) }.sorted()
+            $0.cuts = zip(offsets, [0] + offsets).map { $0 - $1 }
+        }
+        let scratch = try ScratchDirectory()
+        let policy = RetryPolicy(retryLimit: 200, exponentialBackoffScale: 0.000_1, maximumDelay: 0.001)
+        let request = session.download(service.url, interceptor: policy, to: destination(scratch.file("a")))
+        let url = try await request.file()
+        #expect(try Digest.sha256(of: url) == Digest.sha256(of: service.contents))
+        #expect(scratch.names == ["a"])
+        #expect(request.retryCount == 100)
+        // What had come did not come again, but for what the resets threw away on its way.
+        #expect(service.server.bytesSent < Int64(length) * 10)
+    }
+
+    @Test("a download cut at any offset goes on from its resume data")
+    func everyOffset() async throws {
+        let length = 256 << 10
+        let service = try FileService { $0.length = length }
+        let scratch = try ScratchDirectory()
+        let sum = try Digest.sha256(of: service.contents)
+        for cut in [0, 1, 2, length - 2, length - 1] + (0..<30).map({ _ in Int.random(in: 0..<length) }) {
+            service.change { $0.cuts = [cut] }
+            let request = session.download(service.url, to: destination(scratch.file("a"), .removePreviousFile))
+            await #expect(throws: CurlewError.self) { try await request.file() }
+            let url: URL
+            if let data = request.resumeData {
+                url = try await session.download(
+                    resumingWith: data, to: destination(scratch.file("a"), .removePreviousFile)
+                ).checksum(.sha256, sum).file()
+            } else {
+                url = try await session.download(
+                    service.url, to: destination(scratch.file("a"), .removePreviousFile)
+                ).file()
+            }
+            #expect(try Digest.sha256(of: url) == sum, "cut at \(cut)")
+            #expect(scratch.names == ["a"])
+        }
+    }
+
+    @Test("a process that died left a longer file than it had told of: it is resumed from what was told")
+    func killedProcess() async throws {
+        let service = try FileService { $0.stall = 800_000 }
+        let scratch = try ScratchDirectory()
+        let (snapshots, teller) = AsyncStream.makeStream(of: Data.self)
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] progress in
+            if let data = request?.currentResumeData { teller.yield(data) }
+            if progress.completedUnitCount == 800_000 { teller.finish() }
+        }
+        async let ended = request.response()
+        var kept: [Data] = []
+        for await data in snapshots { kept.append(data) }
+        var part = try ResumeData(try #require(kept.first))
+        // What the dead process would have left: the file as it is now, under its temporary name.
+        let left = scratch.file("left")
+        try FileManager.default.copyItem(atPath: part.file, toPath: left.plainPath)
+        request.cancel()
+        _ = await ended
+        #expect(scratch.names == ["left"])
+        part.file = left.plainPath
+
+        service.change { $0.stall = nil }
+        let url = try await session.download(resumingWith: part.encoded, to: destination(scratch.file("a")))
+            .checksum(.sha256, try Digest.sha256(of: service.contents)).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("a disk that fills up in the middle of many downloads harms no other")
+    func fullDiskBesideOthers() async throws {
+        let small = try ScratchDirectory()
+        guard mountSmallDisk(at: small.path) else { return }
+        defer { unmount(small.path) }
+        let scratch = try ScratchDirectory()
+        let service = try FileService { $0.length = 700_000 }
+        try await withThrowingTaskGroup(of: Bool.self) { group in
+            for index in 0..<8 {
+                let place = index % 2 == 0 ? small : scratch
+                group.addTask {
+                    let request = session.download(service.url, to: destination(place.file("f\(index)")))
+                    do throws(CurlewError) {
+                        let url = try await request.file()
+                        return try! Data(contentsOf: url) == service.contents  // SAFETY: a test
+                    } catch {
+                        #expect(error.code == .diskFull)
+                        #expect(place === small)
+                        return true
+                    }
+                }
+            }
+            for try await isRight in group { #expect(isRight) }
+        }
+        #expect(scratch.names == ["f1", "f3", "f5", "f7"])
+        #expect(small.names.allSatisfy { !$0.hasPrefix(".") })
+    }
+
+    @Test("nothing of many downloads is left open")
+    func noLeaks() async throws {
+        let service = try FileService { $0.length = 100_000 }
+        let scratch = try ScratchDirectory()
+        for round in 0..<3 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for index in 0..<20 {
+                    group.addTask {
+                        let request = session.download(
+                            service.url, to: destination(scratch.file("\(round)-\(index)")))
+                        if index % 3 == 0 { request.cancel() }
+                        _ = await request.response()
+                    }
+                }
+                try await group.waitForAll()
+            }
+        }
+        let open = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap {
+            try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0)
+        }
+        #expect(!open.contains { $0.hasPrefix(scratch.path) })
+        #expect(scratch.names.allSatisfy { !$0.hasPrefix(".") })
+        #expect(await session.activeRequests.isEmpty)
+    }
+}

@@ -1,0 +1,124 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Progress", .timeLimit(.minutes(1)))
+struct ProgressTests {
+    let session = Session()
+
+    @Test("counts grow, the last one is the whole, and speed comes with them")
+    func closure() async throws {
+        let service = try FileService { $0.sendRate = 5 << 20 }
+        let seen = Lock<[(Int64, Int64, Int?, TimeInterval?)]>([])
+        let queue = DispatchQueue(label: "progress")
+        let request = session.download(service.url).downloadProgress(queue: queue) { progress in
+            seen.withLock {
+                $0.append(
+                    (
+                        progress.completedUnitCount, progress.totalUnitCount, progress.throughput,
+                        progress.estimatedTimeRemaining
+                    ))
+            }
+        }
+        let url = try await request.file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        queue.sync {}
+        let all = seen.withLock { $0 }
+        #expect(all.map(\.0) == all.map(\.0).sorted())
+        #expect(all.allSatisfy { $0.1 == 1 << 20 })
+        #expect(all.last?.0 == 1 << 20)
+        let speeds = all.compactMap(\.2)
+        #expect(!speeds.isEmpty)
+        // The server sends five megabytes a second; the first buffers come at once.
+        #expect(speeds.last.map { $0 > 1 << 20 && $0 < 40 << 20 } == true)
+        #expect(all.compactMap(\.3).allSatisfy { $0 >= 0 && $0 < 10 })
+    }
+
+    @Test("a stream of progress ends with the request, the last value is the whole")
+    func stream() async throws {
+        let service = try FileService()
+        let request = session.download(service.url)
+        let progress = request.downloadProgress()
+        async let file = request.file()
+        var last: Progress?
+        for await value in progress { last = value }
+        try FileManager.default.removeItem(at: await file)
+        #expect(last?.fractionCompleted == 1)
+    }
+
+    @Test("a slow queue gets the latest value, not all of them")
+    func merged() async throws {
+        let service = try FileService { $0.length = 8 << 20 }
+        let queue = DispatchQueue(label: "slow")
+        queue.suspend()
+        let seen = Lock<[Int64]>([])
+        let request = session.download(service.url).downloadProgress(queue: queue) { progress in
+            seen.withLock { $0.append(progress.completedUnitCount) }
+        }
+        let url = try await request.file()
+        try FileManager.default.removeItem(at: url)
+        queue.resume()
+        queue.sync {}
+        #expect(seen.withLock { $0 } == [8 << 20])
+    }
+
+    @Test("a Progress of the user's is part of a tree and steers the request")
+    func live() async throws {
+        let service = try FileService()
+        let queue = DispatchQueue(label: "live")
+        let parent = Progress(totalUnitCount: 2)
+        let child = Progress(totalUnitCount: 1, parent: parent, pendingUnitCount: 1)
+        let url = try await session.download(service.url).downloadProgress(updating: child, on: queue).file()
+        try FileManager.default.removeItem(at: url)
+        queue.sync {
+            #expect(child.totalUnitCount == 1 << 20)
+            #expect(child.completedUnitCount == 1 << 20)
+            #expect(parent.fractionCompleted == 0.5)
+        }
+    }
+
+    @Test("cancelling the Progress cancels the request")
+    func cancelling() async throws {
+        let service = try FileService { $0.stall = 100_000 }
+        let progress = Progress(totalUnitCount: -1)
+        let request = session.download(service.url).downloadProgress(updating: progress, on: .global())
+        request.downloadProgress(queue: .global()) { _ in progress.cancel() }
+        let response = await request.response()
+        #expect(response.error?.code == .cancelled)
+        #expect(request.isCancelled)
+    }
+
+    @Test("pausing and resuming a snapshot does so with the request")
+    func pausing() async throws {
+        let service = try FileService()
+        let request = session.download(service.url)
+        // Foundation calls the handlers on a queue of its own.
+        request.downloadProgress.pause()
+        while !request.isSuspended { await Task.yield() }
+        let paused = request.downloadProgress
+        paused.pause()
+        paused.resume()
+        while !request.isResumed { await Task.yield() }
+        let response = await request.response()
+        if let url = response.fileURL { try FileManager.default.removeItem(at: url) }
+        #expect(response.error == nil)
+        #expect(request.downloadProgress.fractionCompleted == 1)
+    }
+
+    @Test("a body of unknown length has no total")
+    func unknownLength() async throws {
+        let server = try TestServer()
+        server.route("/endless") { _ in
+            TestServer.Response(body: .chunks(Array(repeating: Data(repeating: 1, count: 1000), count: 20)))
+        }
+        let request = session.download(server.url("/endless"))
+        let url = try await request.file()
+        try FileManager.default.removeItem(at: url)
+        #expect(request.downloadProgress.totalUnitCount == -1)
+        #expect(request.downloadProgress.completedUnitCount == 20_000)
+    }
+}

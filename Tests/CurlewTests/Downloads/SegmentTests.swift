@@ -1,0 +1,170 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Segmented downloads", .timeLimit(.minutes(1)))
+struct SegmentTests {
+    let session = Session()
+    static let length = 9 << 20
+
+    @Test("several requests bring one file, each byte once")
+    func divided() async throws {
+        let service = try FileService { $0.length = Self.length }
+        let scratch = try ScratchDirectory()
+        let counts = Lock<[Int64]>([])
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
+            .checksum(.sha256, try Digest.sha256(of: service.contents))
+            .downloadProgress(queue: DispatchQueue(label: "p")) { progress in
+                counts.withLock { $0.append(progress.completedUnitCount) }
+            }
+        let url = try await request.file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+        let ranges = service.ranges.compactMap(\.self).sorted()
+        #expect(
+            ranges == [
+                "bytes=0-1048575", "bytes=1048576-3145727", "bytes=3145728-5242879", "bytes=5242880-7340031",
+                "bytes=7340032-9437183",
+            ])
+        #expect(service.server.requests.dropFirst().allSatisfy { $0.headers["If-Range"] == "\"v1\"" })
+        #expect(request.downloadProgress.completedUnitCount == Int64(Self.length))
+        #expect(request.downloadProgress.totalUnitCount == Int64(Self.length))
+        #expect(counts.withLock { $0 == $0.sorted() })
+    }
+
+    @Test("a small file comes with the first request")
+    func small() async throws {
+        for length in [1, 1000, 1 << 20] {
+            let service = try FileService { $0.length = length }
+            let scratch = try ScratchDirectory()
+            let url = try await session.download(service.url, to: destination(scratch.file("a"))).segments(8).file()
+            #expect(try Data(contentsOf: url) == service.contents)
+            #expect(service.server.requestCount == 1)
+        }
+    }
+
+    @Test("without ranges, versions or bytes one stream brings it all")
+    func fallback() async throws {
+        let cases: [(requests: Int, @Sendable (inout FileService.Behaviour) -> Void)] = [
+            (1, { $0.hasRanges = false }), (2, { $0.tag = nil }), (2, { $0.tag = "W/\"v1\"" }), (2, { $0.length = 0 }),
+        ]
+        for (requests, change) in cases {
+            let service = try FileService {
+                $0.length = 3 << 20
+                change(&$0)
+            }
+            let scratch = try ScratchDirectory()
+            let url = try await session.download(service.url, to: destination(scratch.file("a"))).segments(4).file()
+            #expect(try Data(contentsOf: url) == service.contents)
+            #expect(service.server.requestCount == requests)
+            #expect(scratch.names == ["a"])
+        }
+    }
+
+    @Test("a file that changes in between is fetched anew in one piece", arguments: [true, false])
+    func changing(obeysIfRange: Bool) async throws {
+        let service = try FileService {
+            $0.length = Self.length
+            $0.obeysIfRange = obeysIfRange
+        }
+        let scratch = try ScratchDirectory()
+        let changed = Lock(false)
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
+        // After the head of the first part, before the requests for the others.
+        let target: DownloadRequest.Destination = { _, _ in
+            if changed.withLock({ exchange(&$0, with: true) }) == false {
+                service.change {
+                    $0.seed = 2
+                    $0.tag = "\"v2\""
+                }
+            }
+            return (scratch.file("b"), [])
+        }
+        let second = session.download(service.url, to: target).segments(4)
+        let url = try await second.file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["b"])
+        _ = try await request.file()
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+    }
+
+    @Test("an error page is an error, not a part of the file")
+    func errorPages() async throws {
+        let service = try FileService {
+            $0.length = Self.length
+            $0.statuses = [503]
+        }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.responseCode == 503)
+        #expect(scratch.names == [])
+    }
+
+    @Test("a broken part leaves resume data for all, and only what is missing comes again")
+    func resume() async throws {
+        let service = try FileService { $0.length = Self.length }
+        let scratch = try ScratchDirectory()
+        // The first request gets through; of the others each is cut somewhere.
+        service.change { $0.cuts = [nil, 100_000, 200_000, 300_000, 400_000] }
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
+        await #expect(throws: CurlewError.self) { try await request.file() }
+        let data = try #require(request.resumeData)
+        let part = try ResumeData(data)
+        #expect(part.segments?.count == 5)
+        #expect(part.bytesWritten >= 1 << 20)
+        #expect(scratch.names.count == 1)
+
+        service.server.clearRequests()
+        service.change { $0.cuts = [] }
+        let resumed = session.download(resumingWith: data, to: destination(scratch.file("a")))
+            .checksum(.sha256, try Digest.sha256(of: service.contents))
+        let url = try await resumed.file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+        let again = service.ranges.compactMap(\.self).map {
+            $0.dropFirst(6).split(separator: "-").compactMap { Int($0) }
+        }
+        #expect(again.reduce(0) { $0 + $1[1] - $1[0] + 1 } == Self.length - Int(part.bytesWritten))
+        #expect(resumed.downloadProgress.completedUnitCount == Int64(Self.length))
+    }
+
+    @Test("a retry policy goes on with what is missing")
+    func retry() async throws {
+        let service = try FileService { $0.length = Self.length }
+        service.change { $0.cuts = [nil, 100_000, 200_000, 300_000, 400_000, 50_000, 60_000] }
+        let scratch = try ScratchDirectory()
+        let policy = RetryPolicy(retryLimit: 20, exponentialBackoffScale: 0.001)
+        let url = try await session.download(service.url, interceptor: policy, to: destination(scratch.file("a")))
+            .segments(4).checksum(.sha256, try Digest.sha256(of: service.contents)).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("cancelling stops all parts and leaves nothing, or resume data", arguments: [true, false])
+    func cancel(keeps: Bool) async throws {
+        let service = try FileService {
+            $0.length = Self.length
+            $0.sendRate = 4 << 20
+        }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(4)
+        request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] progress in
+            if progress.completedUnitCount > 3 << 20 { request?.cancel(producingResumeData: keeps) }
+        }
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .cancelled)
+        #expect((request.resumeData != nil) == keeps)
+        #expect(scratch.names.count == (keeps ? 1 : 0))
+        try await service.server.waitForOpenConnections(atMost: 0)
+        if let data = request.resumeData {
+            service.change { $0.sendRate = nil }
+            let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+            #expect(try Data(contentsOf: url) == service.contents)
+        }
+    }
+}

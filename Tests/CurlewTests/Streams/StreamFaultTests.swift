@@ -1,0 +1,175 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Streams against a real server", .timeLimit(.minutes(2)))
+struct StreamFaultTests {
+    let session = Session()
+
+    /// A body without an end.
+    static func endless(_ server: TestServer) {
+        server.route("/endless") { _ in
+            TestServer.Response(
+                body: .generated(length: nil) { offset, most in TestServer.patternBytes(from: offset, count: most) })
+        }
+    }
+
+    /// Looks until a value has not changed for a while.
+    func settled(_ value: () -> Int64) async throws -> Int64 {
+        var last = value()
+        var steady = 0
+        while steady < 20 {
+            try await Task.sleep(for: .milliseconds(10))
+            let now = value()
+            steady = now == last ? steady + 1 : 0
+            last = now
+        }
+        return last
+    }
+
+    @Test("a reader that stops stops the sender")
+    func backPressure() async throws {
+        var configuration = TestServer.Configuration()
+        configuration.sendBufferSize = 64 << 10
+        let server = try TestServer(configuration)
+        Self.endless(server)
+        let request = session.streamRequest(server.url("/endless"))
+        var chunks = request.chunks.makeAsyncIterator()
+        var read = try await chunks.next()?.count ?? 0
+        let sent = try await settled { server.bytesSent }
+        // Our marks and the kernel's buffers, whatever the server would like to send.
+        #expect(sent < 16 << 20)
+        while read < 40 << 20 { read += try await chunks.next()?.count ?? 0 }
+        #expect(server.bytesSent > sent)
+        request.cancel()
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
+    @Test("a reader may leave or be cancelled after any number of chunks", arguments: 0..<12)
+    func leavesAnywhere(_ count: Int) async throws {
+        let server = try TestServer()
+        Self.endless(server)
+        for isCancelled in [true, false] {
+            let request = session.streamRequest(server.url("/endless"))
+            let reader = Task { () -> CurlewError.Code? in
+                do throws(CurlewError) {
+                    var left = count
+                    if left == 0, isCancelled { withUnsafeCurrentTask { $0?.cancel() } }
+                    for try await _ in request.chunks {
+                        left -= 1
+                        guard left <= 0 else { continue }
+                        if isCancelled { withUnsafeCurrentTask { $0?.cancel() } } else { break }
+                    }
+                    return nil
+                } catch {
+                    return error.code
+                }
+            }
+            #expect(await reader.value == (isCancelled ? .cancelled : nil))
+            #expect(request.isCancelled)
+        }
+        try await server.waitForOpenConnections(atMost: 0)
+        await session.drain()
+        #expect(await session.activeRequests.isEmpty)
+    }
+
+    @Test("the bytes before a cut come, then the error, and nothing twice", arguments: [0, 1, 1000, 300_000])
+    func cut(_ offset: Int64) async throws {
+        let server = try TestServer()
+        server.route("/cut") { _ in .bytes(1 << 20).faulting(.close, at: .inBody(after: offset)) }
+        let policy = RetryPolicy(retryLimit: 2, exponentialBackoffScale: 0.001)
+        var received = Data()
+        do throws(CurlewError) {
+            for try await chunk in session.streamRequest(server.url("/cut"), interceptor: policy).chunks {
+                received += chunk
+            }
+            Issue.record("no error")
+        } catch {
+            #expect(error.isConnectivity, "\(error)")
+        }
+        #expect(received == TestServer.patternBytes(count: Int(offset)))
+        // What nobody has seen may be tried again; what was handed on may not.
+        #expect(server.requestCount == (offset == 0 ? 3 : 1))
+    }
+
+    @Test("a failed try that handed nothing on is tried again unseen")
+    func retriedStatus() async throws {
+        let server = try TestServer()
+        server.script("/flaky", .text("busy", status: 503), .text("a\nb"))
+        let policy = RetryPolicy(retryLimit: 2, exponentialBackoffScale: 0.001)
+        var lines: [String] = []
+        for try await line in session.streamRequest(server.url("/flaky"), interceptor: policy).lines {
+            lines.append(line)
+        }
+        #expect(lines == ["a", "b"])
+    }
+
+    @Test("a line above the limit ends the stream")
+    func longLine() async throws {
+        let server = try TestServer()
+        server.route("/line") { _ in .text("short\n" + String(repeating: "x", count: 10_000) + "\n") }
+        var lines: [String] = []
+        do throws(CurlewError) {
+            for try await line in session.streamRequest(server.url("/line")).maximumBodySize(1000).lines {
+                lines.append(line)
+            }
+            Issue.record("no error")
+        } catch {
+            #expect(error.code == .limitExceeded)
+        }
+        #expect(lines == ["short"])
+    }
+
+    @Test("events reconnect with the last id, and say what they expect")
+    func reconnectingEvents() async throws {
+        let server = try TestServer()
+        server.script(
+            "/events", .text("retry: 1\nid: 1\ndata: a\n\n", type: "text/event-stream"),
+            .text("id: 2\ndata: b\n\ndata: cut", type: "text/event-stream").faulting(.reset, at: .inBody(after: 20)),
+            .text("busy", status: 503), .text("data: c\n\n", type: "text/event-stream"), .status(204))
+        var seen: [String] = []
+        for try await event in session.streamRequest(server.url("/events")).events.reconnecting() {
+            seen.append(event.data)
+        }
+        #expect(seen == ["a", "b", "c"])
+        let requests = server.requests
+        #expect(requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "2", "2", "2"])
+        #expect(requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+    }
+
+    struct Item: Codable, Sendable, Equatable { var id: Int }
+
+    @Test("a hundred thousand lines are a hundred thousand values, in order")
+    func manyValues() async throws {
+        let server = try TestServer()
+        let body = Data((0..<100_000).map { "{\"id\":\($0)}\n" }.joined().utf8)
+        server.route("/items") { _ in .data(body) }
+        var next = 0
+        for try await item in session.streamRequest(server.url("/items")).decode(Item.self) {
+            #expect(item.id == next)
+            next += 1
+        }
+        #expect(next == 100_000)
+    }
+
+    @Test("handlers are held back too, and hold the sender back")
+    func slowHandlers() async throws {
+        var configuration = TestServer.Configuration()
+        configuration.sendBufferSize = 64 << 10
+        let server = try TestServer(configuration)
+        Self.endless(server)
+        let queue = DispatchQueue(label: "handlers")
+        queue.suspend()
+        let request = session.streamRequest(server.url("/endless")).responseStream(on: queue) { _ in }
+        try await server.waitForConnections(count: 1)
+        let sent = try await settled { server.bytesSent }
+        #expect(sent < 16 << 20)
+        request.cancel()
+        queue.resume()
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+}
