@@ -8,6 +8,7 @@ let url = URL(string: "https://api.example.com/users/1")!
 let fileURL = URL(filePath: "/tmp/file")
 let destinationURL = URL(filePath: "/tmp/destination")
 let token = "token"
+let destination: DownloadRequest.Destination = { _, _ in (destinationURL, []) }
 
 struct User: Codable, Sendable {
     var name: String
