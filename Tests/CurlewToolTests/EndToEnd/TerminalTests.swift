@@ -20,7 +20,7 @@ struct TerminalTests {
         var tool = ToolProcess()
         tool.arguments = arguments
         tool.environment = environment
-        let result = await try TerminalProcess(tool).finish()
+        let result = try await TerminalProcess(tool).finish()
         return (result.screen.replacing("\r\n", with: "\n"), result.status)
     }
 
