@@ -27,9 +27,6 @@ enum RealServers {
     static func file(_ name: String) throws -> URL {
         URL(filePath: try #require(addresses[name], "\(name) is not there"))
     }
-
-    /// Widens bounds of time under sanitizers.
-    static let timeFactor = Double(ProcessInfo.processInfo.environment["CURLEW_TIME_FACTOR"] ?? "") ?? 1
 }
 
 /// A transport that trusts the test CA, for one test.

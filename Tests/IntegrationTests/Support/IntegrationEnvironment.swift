@@ -53,9 +53,6 @@ struct IntegrationEnvironment: Sendable {
     static func text(_ name: String) throws -> String { try current().text(name) }
     static func file(_ name: String) throws -> URL { try current().file(name) }
 
-    /// Bounds of time are this many times wider: 1, or 5 under a sanitizer.
-    static let timeFactor = Double(ProcessInfo.processInfo.environment["CURLEW_TIME_FACTOR"] ?? "") ?? 1
-
     /// Whether memory figures mean something: a sanitizer keeps its own books in the same process.
     static let isSanitized = (ProcessInfo.processInfo.environment["CURLEW_SANITIZER"] ?? "plain") != "plain"
 

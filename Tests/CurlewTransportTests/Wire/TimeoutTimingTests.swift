@@ -6,8 +6,8 @@ import Foundation
 import Testing
 
 @Suite("Timeouts", .timeLimit(.minutes(1)), .serialized)
-struct TimeoutTests {
-    private static let short = Duration.milliseconds(80)
+struct TimeoutTimingTests {
+    private static let short = Duration.milliseconds(80).asTestBound
 
     private func timeouts(_ change: (inout Timeouts) -> Void) -> Timeouts {
         var timeouts = Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil)
@@ -42,7 +42,9 @@ struct TimeoutTests {
         try await withTransport { transport, server in
             server.script("/x", .bytes(8).faulting(.dribble(bytes: 1, every: .milliseconds(40)), at: .inBody(after: 0)))
             let answer = try await transport.fetch(
-                request(server.url("/x")) { $0.options.timeouts = timeouts { $0.idle = .milliseconds(150) } })
+                request(server.url("/x")) {
+                    $0.options.timeouts = timeouts { $0.idle = Duration.milliseconds(150).asTestBound }
+                })
             #expect(answer.sink.body.count == 8)
         }
     }
@@ -55,7 +57,7 @@ struct TimeoutTests {
                 request(server.url("/x")) {
                     $0.options.timeouts = timeouts {
                         $0.total = Self.short
-                        $0.idle = .seconds(5)
+                        $0.idle = Duration.seconds(5).asTestBound
                     }
                 })
             #expect(error.code == .totalTimedOut)
@@ -73,7 +75,7 @@ struct TimeoutTests {
                 request(server.url("/get")) {
                     $0.options.timeouts = timeouts {
                         $0.queue = Self.short
-                        $0.connect = .seconds(5)
+                        $0.connect = Duration.seconds(5).asTestBound
                     }
                 })
             #expect(error.code == .queueTimedOut)
@@ -92,7 +94,7 @@ struct TimeoutTests {
             defer { deaf.close() }
             let error = await transport.failure(
                 request(URL(string: "http://127.0.0.1:\(deaf.port)/")!, method: .post) {
-                    $0.options.timeouts = timeouts { $0.connect = .milliseconds(150) }
+                    $0.options.timeouts = timeouts { $0.connect = Duration.milliseconds(150).asTestBound }
                 })
             #expect(error.code == .connectTimedOut)
             #expect(error.phase == .connect)
@@ -109,12 +111,14 @@ struct TimeoutTests {
                 guard event == .body, sink.state.withLock({ $0.chunks }) == 0 else { return }
                 let control = sink.control
                 Task {
-                    try await Task.sleep(for: .milliseconds(250))
+                    try await Task.sleep(for: Duration.milliseconds(250).asTestBound)
                     control?.resumeReceiving()
                 }
             }
             let answer = try await transport.fetch(
-                request(server.url("/x")) { $0.options.timeouts = timeouts { $0.idle = .milliseconds(100) } }, sink)
+                request(server.url("/x")) {
+                    $0.options.timeouts = timeouts { $0.idle = Duration.milliseconds(100).asTestBound }
+                }, sink)
             #expect(answer.sink.body == TestServer.patternBytes(count: 100_000))
         }
     }
@@ -124,13 +128,13 @@ struct TimeoutTests {
             let body = ScriptedBody([.bytes("ab"), .pending, .bytes("cd"), .end])
             body.onPending { waker in
                 Task {
-                    try await Task.sleep(for: .milliseconds(250))
+                    try await Task.sleep(for: Duration.milliseconds(250).asTestBound)
                     waker.wake()
                 }
             }
             let answer = try await transport.fetch(
                 request(server.url("/post"), method: .post, body: .stream(body)) {
-                    $0.options.timeouts = timeouts { $0.idle = .milliseconds(100) }
+                    $0.options.timeouts = timeouts { $0.idle = Duration.milliseconds(100).asTestBound }
                     $0.options.expectContinue = .never
                 })
             #expect(answer.status == 200)

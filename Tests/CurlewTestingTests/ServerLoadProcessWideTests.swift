@@ -3,9 +3,9 @@ import Foundation
 import Glibc
 import Testing
 
-/// Counts what belongs to the whole process, and so runs alone among the suites of this file's kind.
+/// Counts what belongs to the whole process.
 @Suite("TestServer: load and leaks", .serialized, .timeLimit(.minutes(2)))
-struct ServerLoadTests {
+struct ServerLoadProcessWideTests {
     @Test func holdsHundredsOfConnectionsOnOneThread() async throws {
         var limit = rlimit()
         getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
@@ -13,12 +13,12 @@ struct ServerLoadTests {
         let server = try TestServer()
         let clients = try (0..<count).map { _ in try WireClient(port: server.port) }
         for client in clients { client.send("GET /hang HTTP/1.1\r\n\r\n") }
-        try await server.waitForRequests(count: count, timeout: .seconds(30))
+        try await server.waitForRequests(count: count, timeout: Duration.seconds(30).asTestBound)
         #expect(server.openConnectionCount == count)
         // The others are answered meanwhile.
         #expect(try WireClient(port: server.port).request("GET", "/get").status == 200)
         for client in clients { client.close() }
-        try await server.waitForOpenConnections(atMost: 0, timeout: .seconds(30))
+        try await server.waitForOpenConnections(atMost: 0, timeout: Duration.seconds(30).asTestBound)
     }
 
     @Test func answersManyAtOnce() async throws {
@@ -39,8 +39,9 @@ struct ServerLoadTests {
     }
 
     @Test func leavesNothingBehind() async throws {
-        // Other suites run meanwhile: what they hold comes and goes, so the check has time to see it gone.
-        try await expectNoLeaks(of: [.fileDescriptors, .threads(allowing: 4)], timeout: .seconds(60)) {
+        try await expectNoLeaks(
+            of: [.fileDescriptors, .threads(allowing: 4)], timeout: Duration.seconds(5).asTestBound
+        ) {
             for index in 0..<50 {
                 let server = try TestServer()
                 let client = try WireClient(port: server.port)

@@ -1,4 +1,5 @@
 import Curlew
+import CurlewTesting
 import Foundation
 import Testing
 
@@ -7,7 +8,7 @@ import Testing
 
 /// Real links that go down and up, in a network namespace of the test's own.
 @Suite("Reachability in a network namespace", .serialized, .timeLimit(.minutes(1)), .enabled(if: Namespace.isAvailable))
-struct NamespaceTests {
+struct NamespaceTimingTests {
     @Test func `a link that loses and regains its carrier is reported within 100 ms`() async throws {
         let namespace = try Namespace()
         defer { namespace.remove() }
@@ -19,11 +20,11 @@ struct NamespaceTests {
         for _ in 0..<3 {
             #expect(
                 try await Self.delay(of: .notReachable, in: &statuses) { try namespace.ip("link", "set", "v1", "down") }
-                    < .milliseconds(100))
+                    < Duration.milliseconds(100).asTestBound)
             #expect(
                 try await Self.delay(of: .reachable(.ethernetOrWiFi), in: &statuses) {
                     try namespace.ip("link", "set", "v1", "up")
-                } < .milliseconds(100))
+                } < Duration.milliseconds(100).asTestBound)
         }
         #expect(manager.isReachableOnEthernetOrWiFi)
     }
