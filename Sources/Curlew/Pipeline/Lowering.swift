@@ -37,7 +37,7 @@ struct Lowering {
         lowered.options.authentication =
             options.authentication ?? authority ?? context.configuration.credentials[target.host() ?? ""]
         if lowered.headers["Accept-Encoding"]?.lowercased() == "identity" { lowered.options.decodesContent = false }
-        if let routing = context.configuration.proxyRouting { lowered.options.proxy = routing(target) }
+        if let routing = context.configuration.proxyRouting { lowered.options.proxy = routing(target) ?? Proxy.none }
         return lowered
     }
 

@@ -61,7 +61,7 @@ struct Redirection {
         let leavesOrigin = !RedirectLocation.isSameOrigin(lowered.url, redirect.url)
         if leavesOrigin { next.options.authentication = nil }
         if let routing = attempt.request.context.configuration.proxyRouting {
-            next.options.proxy = routing(redirect.url)
+            next.options.proxy = routing(redirect.url) ?? Proxy.none
         }
         var proposal = proposal(redirect, next)
         let response = LazyResponse(url: lowered.url, head: head)

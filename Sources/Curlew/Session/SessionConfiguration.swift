@@ -49,7 +49,8 @@ public struct SessionConfiguration: Sendable {
     public var maximumHeaderSize = 256 * 1024
     /// How requests reach the outside.
     public var proxy: Proxy = .environment
-    /// The proxy of a URL, where that differs; nil is `proxy`.
+    /// Decides the proxy of each URL instead of `proxy`. nil and `.none` both mean a direct connection: in a
+    /// closure that returns an optional, `.none` is nil, and must not mean anything else than it says.
     public var proxyRouting: (@Sendable (URL) -> Proxy?)?
     /// How connections are secured.
     public var tls = TLSConfiguration()
