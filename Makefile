@@ -5,7 +5,8 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
+	Image/Package.swift Image/Sources Image/Tests
 
 .PHONY: help
 help: ## Shows the targets
@@ -66,4 +67,4 @@ ci: ## Everything that continuous integration runs
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf .build Benchmarks/.build .servers
+	rm -rf .build Benchmarks/.build Image/.build .servers

@@ -113,6 +113,7 @@ enum Callbacks {
 
     static func installContext(on handle: UnsafeMutableRawPointer, material: TrustMaterial) {
         curlew_set_ssl_ctx(handle, context)
-        curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(material).toOpaque())  // SAFETY: above
+        // SAFETY: the book keeps the material longer than the handle.
+        curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(material).toOpaque())
     }
 }
