@@ -51,9 +51,10 @@ struct OpenedDownload: Sendable {
     }
 
     /// What comes before the move. Ends the digests.
-    func verify() throws(CurlewError) {
+    func verify(unless isCancelled: () -> Bool) throws(CurlewError) {
         if case .segment(_, let progress, _) = step, !digests.isEmpty {
             try file.forEachPiece(in: 0..<progress.current.total) { bytes, _ throws(CurlewError) in
+                if isCancelled() { throw .explicitlyCancelled }
                 for (_, digest) in digests { digest.update(bytes) }
             }
         }
@@ -99,6 +100,8 @@ struct DownloadOpening: Sendable {
     let response: LazyResponse
     let destination: DownloadRequest.Destination?
     let checksums: [Checksum]
+    /// Hashing what is there already can take long.
+    let isCancelled: @Sendable () -> Bool
 
     /// The file of an earlier exchange is not what it was.
     struct PartIsGone: Error {}
@@ -184,6 +187,7 @@ struct DownloadOpening: Sendable {
         for checksum in checksums { digests.append((checksum, try Digest(checksum.algorithm))) }
         if !digests.isEmpty, count > 0 {
             try file.forEachPiece(in: 0..<count) { bytes, _ throws(CurlewError) in
+                if isCancelled() { throw .explicitlyCancelled }
                 for (_, digest) in digests { digest.update(bytes) }
             }
         }

@@ -68,8 +68,6 @@ final class DownloadFile: Sendable {
     /// Sets room aside, so that a full disk shows before the first byte, and parts can be written anywhere.
     func reserve(_ size: Int64) throws(CurlewError) { try file.reserve(size) }
 
-    func truncate(to size: Int64) throws(CurlewError) { try file.truncate(to: size) }
-
     var size: Int64 { (try? file.status()).map { Int64($0.st_size) } ?? 0 }
 
     // MARK: Ending, once

@@ -54,7 +54,9 @@ struct Lowering {
         switch purpose {
         case .memory:
             lowered.maximumBodySize = options.maximumBodySize ?? context.configuration.maximumBodySize
-        case .file, .stream: lowered.maximumBodySize = nil
+        // On disk there is no limit but the user's own; in a stream it is that of a line.
+        case .file: lowered.maximumBodySize = options.maximumBodySize
+        case .stream: lowered.maximumBodySize = nil
         }
         return lowered
     }

@@ -97,7 +97,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             step: step,
             response: response,
             destination: download.destination,
-            checksums: download.download.withLock { $0.checksums }
+            checksums: download.download.withLock { $0.checksums },
+            isCancelled: { [download] in download.isCancelled }
         )
         let total = expected
         lane.enqueue { [self] in
@@ -199,7 +200,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         }
         do throws(CurlewError) {
             let url = try await lane.run { () throws(CurlewError) -> URL in
-                do throws(CurlewError) { try opened.verify() } catch {
+                do throws(CurlewError) { try opened.verify(unless: { download.isCancelled }) } catch {
                     download.rejected(opened)
                     throw error
                 }

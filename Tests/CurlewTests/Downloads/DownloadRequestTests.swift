@@ -185,6 +185,16 @@ struct DownloadRequestTests {
         #expect(error?.code == .unacceptableStatus)
     }
 
+    @Test("a limit of the request's own holds on disk too")
+    func limit() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a"))).maximumBodySize(100_000)
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .limitExceeded)
+        #expect(scratch.names == [])
+    }
+
     @Test("a full disk is told as one, and nothing is left")
     func fullDisk() async throws {
         let scratch = try ScratchDirectory()
