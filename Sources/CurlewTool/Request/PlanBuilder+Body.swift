@@ -8,7 +8,10 @@ extension PlanBuilder {
         if let item = data.first(where: { $0.kind == .file && $0.key.isEmpty }) {
             guard data.count == 1 else { throw UsageError("'\(item.original)' is the whole body: no other data items") }
             let file = ItemFile(parsing: item.value)
-            return (.file(path: file.path), file.mediaType ?? MediaTypes.guess(path: file.path) ?? Self.jsonType)
+            let type = file.mediaType ?? MediaTypes.guess(path: file.path) ?? Self.jsonType
+            // What is compressed must be in memory.
+            if invocation.body.compression != .off { return (.data(try read(file.path)), type) }
+            return (.file(path: file.path), type)
         }
         if let raw = invocation.body.raw {
             return (.data(Array(raw.utf8)), contentTypeOfRawBody(invocation))
@@ -105,6 +108,9 @@ extension PlanBuilder {
             }
         }
         guard !parts.isEmpty else { throw UsageError("--multipart needs at least one data item") }
+        guard invocation.body.compression == .off else {
+            throw UsageError("--compress does not go with files of a form")
+        }
         let boundary = invocation.body.boundary ?? makeBoundary()
         return (.multipart(parts, boundary: boundary), "multipart/form-data; boundary=\(boundary)")
     }

@@ -61,6 +61,22 @@ extension RequestPlan {
     }
 }
 
+extension RequestHead {
+    /// Shows what the library makes of the plan: the version that it was told to speak, and compression, which
+    /// leaves the length to be seen later.
+    mutating func show(_ invocation: Invocation, body: PlannedBody) {
+        switch invocation.network.httpVersion {
+        case .http2PriorKnowledge: version = "HTTP/2"
+        case .http3: version = "HTTP/3"
+        case .http1_1, .http2, nil: break
+        }
+        if case .data(let bytes) = body, invocation.body.compression.applies(to: bytes.count) {
+            headers.removeAll { $0.name == "Content-Length" }
+            headers.append(HeaderField("Content-Encoding", "deflate"))
+        }
+    }
+}
+
 /// A URL taken apart as far as a request line needs.
 struct URLParts: Equatable, Sendable {
     let scheme: String

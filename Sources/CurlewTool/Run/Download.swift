@@ -14,6 +14,7 @@ struct Download: Sendable {
     let preparation: Preparation
     let session: Session
     let job: DownloadJob
+    let context: ToolContext
 
     private var settings: DownloadSettings { preparation.invocation.download ?? DownloadSettings() }
 
@@ -28,6 +29,7 @@ struct Download: Sendable {
         guard await job.begin(request) else { return .interrupted(path: await job.path, kept: false) }
         do {
             let file = try await request.file()
+            if let head = request.head { show(head) }
             await job.named(file.path)
             return await saved(file.path)
         } catch {
@@ -49,6 +51,7 @@ struct Download: Sendable {
             Task { await job.named(name) }
             return (folder.appending(path: name, directoryHint: .notDirectory), [])
         }
+        showRequest()
         let request: DownloadRequest
         let resumePath = DownloadName.resumeFile(for: wanted ?? DownloadName.expected(for: preparation.plan.url))
         if settings.continues, InputFile.exists(resumePath) {
@@ -59,6 +62,7 @@ struct Download: Sendable {
                 (URL(filePath: final), [.removePreviousFile])
             }
         } else {
+            if settings.continues { context.warn("there is no \(resumePath): the download begins at the beginning") }
             request = session.download(try preparation.plan.urlRequest(), interceptor: interceptor, to: destination)
         }
         let retry = RetrySettings(limit: preparation.invocation.network.retries)
@@ -72,6 +76,30 @@ struct Download: Sendable {
             request.authenticate(with: authentication)
         }
         return request
+    }
+
+    // MARK: What -v shows
+
+    /// On standard error: standard output may be wanted for something else.
+    private var heads: HeadPrinter {
+        HeadPrinter(palette: context.errorPalette, isTerminal: context.terminal.isError)
+    }
+
+    private func showRequest() {
+        guard preparation.invocation.output.parts?.contains(.requestHead) == true else { return }
+        try? context.errors.write(heads.request(preparation.plan.head(bodyLength: nil, acceptEncoding: nil)) + "\n")
+    }
+
+    private func show(_ head: ResponseHead) {
+        guard preparation.invocation.output.parts?.contains(.responseHead) == true else { return }
+        let fields = head.headers.map { HeaderField($0.name, $0.value) }
+        let text = heads.response(
+            version: head.version.rawValue,
+            status: head.status,
+            reason: head.reason,
+            headers: fields
+        )
+        try? context.errors.write(text + "\n")
     }
 
     private var interceptor: (any RequestInterceptor)? {

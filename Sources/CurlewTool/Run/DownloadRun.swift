@@ -24,7 +24,7 @@ struct DownloadRun: Sendable {
                 invocation.output.file.map { InputFile.expanded($0) }
                 ?? DownloadName.expected(for: preparation.plan.url)
             let job = DownloadJob(plan: preparation.plan, path: name)
-            downloads.append(Download(preparation: preparation, session: session, job: job))
+            downloads.append(Download(preparation: preparation, session: session, job: job, context: context))
         }
         let jobs = downloads.map(\.job)
         let interruption = Interruption { Task { for job in jobs { await job.interrupt() } } }

@@ -55,7 +55,8 @@ struct ExchangeRun: Sendable {
     private func printRequest(_ printer: inout ExchangePrinter) throws {
         guard !printer.parts.isDisjoint(with: [.requestHead, .requestBody]) else { return }
         let encodings = plan.suppressedHeaders.contains("accept-encoding") ? nil : AcceptedEncodings.value
-        let head = plan.head(bodyLength: try plan.bodyLength(), acceptEncoding: encodings)
+        var head = plan.head(bodyLength: try plan.bodyLength(), acceptEncoding: encodings)
+        head.show(invocation, body: plan.body)
         let wantsBody = printer.parts.contains(.requestBody)
         try printer.request(
             head,

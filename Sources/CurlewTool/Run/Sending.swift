@@ -92,12 +92,8 @@ struct Sending: Sendable {
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
         if let policy = retry.interceptor { parts.append(policy) }
-        switch preparation.invocation.body.compression {
-        case .off: break
-        // Shorter bodies do not become smaller.
-        case .ifSmaller: parts.append(DeflateRequestCompressor { $0.count > 200 })
-        case .always: parts.append(DeflateRequestCompressor())
-        }
+        let compression = preparation.invocation.body.compression
+        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 }

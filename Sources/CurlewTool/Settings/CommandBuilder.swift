@@ -1,6 +1,8 @@
 /// Makes a command of a parsed command line.
 enum CommandBuilder {
     static func command(for words: [String]) throws(UsageError) -> Command {
+        // The topic may be written as the option that it is about: `curlew help --follow`.
+        if words.first == "help", words.count <= 2 { return .help(topic: words.dropFirst().first) }
         let parsed = try OptionParser.parse(words)
         let given = Set(parsed.options.map(\.option))
         if given.contains(.version) { return .version }
@@ -16,12 +18,10 @@ enum CommandBuilder {
         return .request(invocation)
     }
 
-    /// `help`, `man` and `completions` as first word. A host of that name is reached with `http://`.
+    /// `man` and `completions` as first word. A host of that name is reached with `http://`.
     private static func builtIn(_ parsed: ParsedArguments) throws(UsageError) -> Command? {
         let words = parsed.positionals
         switch words.first {
-        case "help" where words.count <= 2:
-            return .help(topic: words.count == 2 ? words[1] : nil)
         case "man" where words.count == 1:
             return .man
         case "completions":

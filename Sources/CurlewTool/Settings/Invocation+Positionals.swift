@@ -59,6 +59,9 @@ extension Invocation {
             if download.continues, download.segments > 1 {
                 throw UsageError("--continue and --segments cannot be combined")
             }
+            if output.harFile != nil || output.drawsTiming {
+                throw UsageError("--har and --timing show one exchange, and a download may take several")
+            }
             if output.mode != .send, urls.count > 1 {
                 throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")
             }

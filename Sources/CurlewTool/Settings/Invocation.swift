@@ -24,7 +24,20 @@ struct BodySettings: Equatable, Sendable {
     var compression: Compression = .off
     var isChunked = false
 
-    enum Compression: Equatable, Sendable { case off, ifSmaller, always }
+    enum Compression: Equatable, Sendable {
+        case off, ifSmaller, always
+
+        /// Shorter bodies do not become smaller.
+        static let worthwhile = 200
+
+        func applies(to count: Int) -> Bool {
+            switch self {
+            case .off: false
+            case .ifSmaller: count > Self.worthwhile
+            case .always: true
+            }
+        }
+    }
 }
 
 /// How data items are encoded.

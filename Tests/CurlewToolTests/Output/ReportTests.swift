@@ -1,0 +1,115 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("What is said about failures")
+struct ReportTests {
+    @Test func namesPhaseAndRemedy() {
+        let error = CurlewError(
+            .connectFailed, phase: .connect, reason: "refused", url: URL(string: "http://u:p@x.y:81/z?secret=1"),
+            attempt: 2,
+            native: .init(number: 7, name: "CURLE_COULDNT_CONNECT"))
+        #expect(
+            ErrorReport(error).text(palette: Palette(isColored: false)) == """
+                curlew: error: no connection to x.y:81
+                  phase: connect; 7 CURLE_COULDNT_CONNECT; refused; after 3 attempts
+                  try: is the server running, and is this the right port?
+
+                """)
+    }
+
+    @Test func usesTheErrorsOwnTextElsewhere() {
+        let report = ErrorReport(CurlewError(.validationFailed, phase: .validation, reason: "no\u{1B}[2J"))
+        #expect(report.text(palette: Palette(isColored: false)) == "curlew: error: no\\x1b[2J\n  phase: validation\n")
+    }
+
+    @Test func everyRowBelongsToACode() {
+        let codes = FailureText.rows.map(\.code)
+        #expect(Set(codes).count == codes.count)
+        // The members of `Code` as API.md names them; a row for anything else would never be shown.
+        let known: [CurlewError.Code] = [
+            .resolveFailed, .connectFailed, .proxyFailed, .addressRefused, .tlsFailed, .certificateUntrusted,
+            .certificateExpired, .certificateHostMismatch, .certificateRevoked, .clientCertificateRequired, .sendFailed,
+            .receiveFailed, .truncated, .protocolViolation, .contentDecodingFailed, .limitExceeded, .queueTimedOut,
+            .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .tooManyRedirects, .redirectRefused,
+            .authenticationFailed, .destinationExists, .destinationMissing, .diskFull, .moveFailed, .fileUnreadable,
+            .resumeRejected, .unsupported,
+        ]
+        #expect(codes.allSatisfy { code in known.contains { $0.rawValue == code } })
+    }
+
+    @Test func exitsByCode() {
+        func status(_ code: CurlewError.Code) -> ExitStatus { ExitStatus(CurlewError(code, phase: .connect)) }
+        #expect(status(.connectFailed) == .failure)
+        #expect(status(.tooManyRedirects) == .tooManyRedirects)
+        for code in [
+            CurlewError.Code.connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .queueTimedOut,
+        ] {
+            #expect(status(code) == .timeout)
+        }
+    }
+
+    @Test func showsUsageErrorsInFull() {
+        let error = UsageError("Syntax error: x\na[\n ^", hint: "Do so.")
+        #expect(
+            ErrorReport.usage(error, palette: Palette(isColored: false))
+                == "curlew: error: Syntax error: x\n  a[\n   ^\n  Do so.\n")
+    }
+}
+
+@Suite("Names of files")
+struct DownloadNameTests {
+    @Test(arguments: [
+        ("a.txt", [], "a.txt"), ("a.txt", ["a.txt"], "a-1.txt"), ("a.txt", ["a.txt", "a-1.txt"], "a-2.txt"),
+        ("a", ["a"], "a-1"), (".bashrc", [".bashrc"], ".bashrc-1"), ("d.e/a", ["d.e/a"], "d.e/a-1"),
+        ("a.tar.gz", ["a.tar.gz"], "a.tar-1.gz"),
+    ])
+    func findsAFreeOne(_ name: String, _ taken: [String], _ expected: String) {
+        #expect(DownloadName.free(name) { taken.contains($0) } == expected)
+    }
+
+    @Test(arguments: [
+        ("http://x.y/a/b.zip?c=d", "b.zip"), ("http://x.y/", "download"), ("http://x.y/a/", "a"),
+        ("http://x.y/..", "download"),
+    ])
+    func expectsTheEndOfTheURL(_ url: String, _ expected: String) {
+        #expect(DownloadName.expected(for: url) == expected)
+    }
+
+    @Test func isShownAsTyped() {
+        #expect(DownloadName.relative("/a/b/c", to: "/a/b") == "c")
+        #expect(DownloadName.relative("/a/bc", to: "/a/b") == "/a/bc")
+        #expect(DownloadName.relative("/c", to: "/") == "c")
+    }
+}
+
+@Suite("Surroundings")
+struct SurroundingsTests {
+    @Test(arguments: [
+        (["LANG": "de_CH.UTF-8"], true), (["LANG": "C"], false), ([:], false), (["LANG": "C.utf8"], true),
+        (["LC_ALL": "C", "LANG": "en_US.UTF-8"], false), (["LC_ALL": "", "LANG": "en_US.UTF-8"], true),
+    ])
+    func tellsUnicodeFromTheLocale(_ environment: [String: String], _ expected: Bool) {
+        #expect(Terminal.hasUnicode(environment) == expected)
+    }
+
+    @Test(arguments: [
+        ("http://u:p%40@x.y/a@b", "http://x.y/a@b", "u", "p@"), ("u@x.y", "x.y", "u", ""),
+        ("u:a:b@x.y:1", "x.y:1", "u", "a:b"),
+    ])
+    func takesCredentialsOutOfURLs(_ typed: String, _ rest: String, _ user: String, _ password: String) {
+        var url = typed
+        let auth = URLCredentials.take(from: &url)
+        #expect(url == rest)
+        #expect(auth == AuthSettings(scheme: .basic, username: user, secret: password))
+    }
+
+    @Test(arguments: ["x.y/a@b", "http://x.y?q=a@b", ":8080/@", "x.y"])
+    func leavesOtherSignsAlone(_ typed: String) {
+        var url = typed
+        #expect(URLCredentials.take(from: &url) == nil)
+        #expect(url == typed)
+    }
+}
