@@ -72,6 +72,7 @@ struct Download: Sendable {
         if let checksum = settings.checksum {
             request.checksum(checksum.algorithm.forLibrary, checksum.hex)
         }
+        if settings.segments > 1 { request.segments(settings.segments) }
         if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
             request.authenticate(with: authentication)
         }

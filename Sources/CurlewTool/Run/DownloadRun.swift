@@ -12,14 +12,19 @@ struct DownloadRun: Sendable {
     func run() async throws -> ExitStatus {
         var context = context
         context.quietness = invocation.output.quietness
-        let session = Session(
-            configuration: try SessionConfiguration(invocation),
-            redirectHandler: HopPrinter(follows: true, printer: nil)
-        )
         var downloads: [Download] = []
+        var shared: Session?
         for url in invocation.urls {
             var preparation = try Preparation(invocation, url: url, context: context)
             preparation.acceptOnlyPlainBytes()
+            // One session for all, unless each host has its own cookies.
+            let session =
+                try shared
+                ?? Session(
+                    configuration: SessionConfiguration(preparation),
+                    redirectHandler: HopPrinter(follows: true, printer: nil)
+                )
+            if preparation.jar == nil { shared = session }
             let name =
                 invocation.output.file.map { InputFile.expanded($0) }
                 ?? DownloadName.expected(for: preparation.plan.url)

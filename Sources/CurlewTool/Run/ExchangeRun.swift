@@ -57,6 +57,9 @@ struct ExchangeRun: Sendable {
         let encodings = plan.suppressedHeaders.contains("accept-encoding") ? nil : AcceptedEncodings.value
         var head = plan.head(bodyLength: try plan.bodyLength(), acceptEncoding: encodings)
         head.show(invocation, body: plan.body)
+        if let url = URL(string: plan.url), let cookies = preparation.jar?.cookies(for: url), !cookies.isEmpty {
+            head.headers.append(HeaderField("Cookie", cookies.map(\.pair).joined(separator: "; ")))
+        }
         let wantsBody = printer.parts.contains(.requestBody)
         try printer.request(
             head,
@@ -67,20 +70,52 @@ struct ExchangeRun: Sendable {
 
     private func send(_ printer: SharedPrinter, context: ToolContext) async throws -> ExitStatus {
         try await printer.use { try printRequest(&$0) }
+        let recorder = invocation.output.harFile.map { _ in HARRecorder(maximumBodySize: Self.recordedBodySize) }
         let session = Session(
-            configuration: try SessionConfiguration(invocation, suppressing: plan.suppressedHeaders),
+            configuration: try SessionConfiguration(preparation),
             redirectHandler: HopPrinter(
                 follows: invocation.network.follows,
                 printer: invocation.output.printsHops ? printer : nil
-            )
+            ),
+            eventMonitors: recorder.map { [$0] } ?? []
         )
         let sending = Sending(preparation: preparation, session: session)
-        var recorder = ExchangeRecorder(isNeeded: invocation.output.harFile != nil)
         let began = Date()
-        let outcome = try await sending.perform { event in
+        let outcome: Sending.Outcome
+        do {
+            outcome = try await exchange(sending, printer)
+            try await write(recorder)
+        } catch {
+            // What led to a failure is what one wants to see in the archive.
+            try await write(recorder)
+            throw error
+        }
+        let facts = ExchangeFacts.rows(outcome.metrics, elapsed: Date().timeIntervalSince(began))
+        try await printer.use {
+            try $0.endBody()
+            try $0.metadata(facts)
+        }
+        try finish(outcome, context: context)
+        return invocation.network.checksStatus
+            ? ExitStatus.checking(outcome.head.status, follows: invocation.network.follows) : .success
+    }
+
+    /// Bodies are kept in memory for the archive up to this size.
+    private static let recordedBodySize = 16 << 20
+
+    private func write(_ recorder: HARRecorder?) async throws {
+        guard let recorder, let path = invocation.output.harFile else { return }
+        do {
+            try await recorder.write(to: URL(filePath: InputFile.expanded(path)))
+        } catch {
+            throw UsageError("cannot write \(path): \(error.localizedDescription)")
+        }
+    }
+
+    private func exchange(_ sending: Sending, _ printer: SharedPrinter) async throws -> Sending.Outcome {
+        try await sending.perform { event in
             switch event {
             case .head(let head):
-                recorder.head(head)
                 try await printer.use {
                     try $0.response(
                         version: head.version.rawValue,
@@ -90,30 +125,18 @@ struct ExchangeRun: Sendable {
                     )
                 }
             case .bytes(let data):
-                recorder.body(data)
                 try await printer.use { try $0.body(data) }
             }
         }
-        let facts = ExchangeFacts.rows(outcome.metrics, elapsed: Date().timeIntervalSince(began))
-        try await printer.use {
-            try $0.endBody()
-            try $0.metadata(facts)
-        }
-        try finish(outcome, recorder: recorder, context: context)
-        return invocation.network.checksStatus
-            ? ExitStatus.checking(outcome.head.status, follows: invocation.network.follows) : .success
     }
 
-    private func finish(_ outcome: Sending.Outcome, recorder: ExchangeRecorder, context: ToolContext) throws {
+    private func finish(_ outcome: Sending.Outcome, context: ToolContext) throws {
         if invocation.output.drawsTiming, let metrics = outcome.metrics {
             let chart = TimingChart(palette: context.errorPalette, hasUnicode: context.terminal.hasUnicode)
             let width = Terminal.size(of: context.errors.descriptor).columns
             try? context.errors.write(chart.render(TimingPhases(metrics), width: width))
         }
-        if let path = invocation.output.harFile {
-            try recorder.write(to: path, plan: plan, metrics: outcome.metrics)
-        }
-        try SessionUpdate(preparation: preparation).store(outcome)
+        try SessionUpdate(preparation: preparation).store()
         if invocation.network.checksStatus, outcome.head.status >= 400 {
             context.warn("HTTP \(outcome.head.status) \(outcome.head.reason)")
         }

@@ -1,3 +1,4 @@
+internal import Curlew
 internal import Foundation
 
 /// An invocation with everything looked up that the plan needs: session, credentials, standard input.
@@ -9,6 +10,8 @@ struct Preparation: Sendable {
     var isAuthInHeader = false
     var sessionFile: SessionFile?
     var stored = StoredSession()
+    /// The stored session's cookies; nil without a session.
+    var jar: CookieJar?
 
     init(_ invocation: Invocation, url: String? = nil, context: ToolContext) throws(UsageError) {
         var invocation = invocation
@@ -20,6 +23,7 @@ struct Preparation: Sendable {
             let path = try SessionPath.path(name: session.name, host: host, environment: context.environment)
             let file = SessionFile(path: path)
             stored = try file.load()
+            jar = stored.jar()
             sessionFile = session.isReadOnly ? nil : file
         }
         auth = try Self.credentials(invocation.auth ?? inURL ?? stored.auth, host: URLParts(target).host)

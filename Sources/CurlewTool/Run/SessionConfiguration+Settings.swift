@@ -3,8 +3,11 @@ internal import Foundation
 
 extension SessionConfiguration {
     /// What the command line says about connections and limits.
-    init(_ invocation: Invocation, suppressing suppressed: Set<String> = []) throws(UsageError) {
+    init(_ preparation: Preparation) throws(UsageError) {
+        let invocation = preparation.invocation
+        let suppressed = preparation.plan.suppressedHeaders
         self.init()
+        cookies = preparation.jar
         // Every field stands in the plan: the tool shows what it sends.
         headers = [:]
         if suppressed.contains("accept-encoding") { acceptedEncodings = [] }
@@ -12,7 +15,7 @@ extension SessionConfiguration {
         if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
         try apply(invocation.network.proxy)
         try apply(invocation.tls)
-        if invocation.auth == nil, !invocation.network.ignoresNetrc { netrc = .optional }
+        if preparation.auth == nil, !invocation.network.ignoresNetrc { netrc = .optional }
     }
 
     private mutating func apply(_ network: NetworkSettings, isLive: Bool) {

@@ -5,10 +5,11 @@ internal import Foundation
 struct SessionUpdate: Sendable {
     let preparation: Preparation
 
-    func store(_ outcome: Sending.Outcome) throws(UsageError) {
+    func store() throws(UsageError) {
         guard let file = preparation.sessionFile else { return }
         var session = preparation.stored
         session.learn(preparation.invocation.items)
+        session.cookies = preparation.jar?.cookies.map { StoredSession.Cookie($0) } ?? session.cookies
         if let auth = preparation.invocation.auth ?? preparation.stored.auth {
             session.auth = preparation.auth?.scheme == auth.scheme ? preparation.auth : auth
         }

@@ -117,6 +117,14 @@ struct DownloadTests {
         #expect(folder.read("200000") == TestServer.patternBytes(count: Int(size)))
     }
 
+    @Test func fetchesInSegments() async throws {
+        let size = 5_000_000
+        #expect(try await tool("-d", "--segments", "4", base + "/range/\(size)").run().status == 0)
+        #expect(folder.names == ["\(size)"])
+        #expect(folder.read("\(size)") == TestServer.patternBytes(count: size))
+        #expect(server.requests.count { $0.headers["Range"] != nil } > 2)
+    }
+
     @Test func retriesByItself() async throws {
         server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .text("well"))
         #expect(try await tool("-d", "--retry", "2", base + "/busy").run().status == 0)

@@ -41,7 +41,9 @@ struct ReportTests {
     }
 
     @Test func exitsByCode() {
-        func status(_ code: CurlewError.Code) -> ExitStatus { ExitStatus(CurlewError(code, phase: .connect)) }
+        func status(_ code: CurlewError.Code) -> CurlewTool.ExitStatus {
+            CurlewTool.ExitStatus(CurlewError(code, phase: .connect))
+        }
         #expect(status(.connectFailed) == .failure)
         #expect(status(.tooManyRedirects) == .tooManyRedirects)
         for code in [

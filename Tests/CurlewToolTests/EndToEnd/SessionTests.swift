@@ -1,0 +1,59 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew --session", .timeLimit(.minutes(1)))
+struct SessionFileTests {
+    private let server: TestServer
+    private let folder: TemporaryFolder
+
+    init() throws {
+        server = try TestServer()
+        folder = try TemporaryFolder()
+    }
+
+    private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
+        var tool = ToolProcess()
+        tool.arguments = arguments
+        tool.environment = ["XDG_CONFIG_HOME": folder.url.path]
+        return try await tool.run()
+    }
+
+    private var path: String { "curlew/sessions/localhost_\(server.port)/me.json" }
+
+    @Test func keepsHeadersCookiesAndCredentials() async throws {
+        let base = ":\(server.port)"
+        #expect(
+            try await run("--session=me", "-a", "u:p", base + "/cookies/set/a/b", "X-A:1", "Content-Type:x/y").status
+                == 0)
+        let attributes = try FileManager.default.attributesOfItem(atPath: folder.url.appending(path: path).path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(try await run("--session=me", base + "/get").status == 0)
+        let request = try #require(server.requests.last)
+        #expect(request.headers["X-A"] == "1")
+        #expect(request.headers["Content-Type"] == nil)
+        #expect(request.headers["Cookie"] == "a=b")
+        #expect(request.headers["Authorization"] == "Basic dTpw")
+    }
+
+    @Test func showsTheCookiesItSends() async throws {
+        let base = ":\(server.port)"
+        _ = try await run("--session=me", base + "/cookies/set/a/b")
+        let outcome = try await run("--session=me", "--offline", base + "/get")
+        #expect(outcome.lines.contains("Cookie: a=b"))
+    }
+
+    @Test func readsWithoutWriting() async throws {
+        let base = ":\(server.port)"
+        #expect(try await run("--session-read-only=me", base + "/get", "X-A:1").status == 0)
+        #expect(folder.read(path) == nil)
+        let file = try folder.write("s.json", "{}")
+        #expect(try await run("--session", file, base + "/get", "X-A:1").status == 0)
+        #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("\"X-A\""))
+        _ = try folder.write("broken.json", "[")
+        #expect(try await run("--session", folder.url.path + "/broken.json", base + "/get").status == 1)
+    }
+}
