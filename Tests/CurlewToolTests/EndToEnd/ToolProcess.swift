@@ -16,10 +16,15 @@ struct ToolProcess {
     struct NotFound: Error {}
 
     /// The tool lies beside the test bundle.
-    static let executable: URL = {
+    static let executable = built("curlew")
+
+    /// A program of this package.
+    static func built(_ name: String) -> URL {
         let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-        return URL(filePath: bundle).deletingLastPathComponent().appending(path: "curlew")
-    }()
+        return URL(filePath: bundle).deletingLastPathComponent().appending(path: name)
+    }
+
+    var program = ToolProcess.executable
 
     var arguments: [String]
     var input: Data?
@@ -43,7 +48,7 @@ struct ToolProcess {
         -> Outcome
     {
         let process = Process()
-        process.executableURL = Self.executable
+        process.executableURL = program
         process.arguments = arguments
         process.environment = fullEnvironment
         if let folder { process.currentDirectoryURL = folder }

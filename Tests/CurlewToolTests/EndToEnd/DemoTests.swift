@@ -1,0 +1,15 @@
+import Foundation
+import Testing
+
+@Suite("The demo", .timeLimit(.minutes(2)))
+struct DemoTests {
+    @Test("Every step works, and shows the lines that it ran")
+    func works() async throws {
+        var demo = ToolProcess()
+        demo.program = ToolProcess.built("CurlewDemo")
+        let outcome = try await demo.run(limit: .seconds(60))
+        #expect(outcome.status == 0, "\(outcome.text)")
+        #expect(outcome.lines.count { $0.hasPrefix("   ✓ ") } == 8)
+        #expect(outcome.text.contains("   │ let bird = try await session.request("))
+    }
+}
