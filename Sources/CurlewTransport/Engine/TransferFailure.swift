@@ -138,7 +138,10 @@ extension ActiveTransfer {
             return hasSent && head == nil ? (.limitExceeded, phase) : (row.code, phase)
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
-        case 7: return (row.code, .connect)
+        case 7:
+            // With `connectTo` another peer than the URL's is what was asked for.
+            let isAtProxy = !plan.redirectsConnections && ConnectFailure.isAtProxy(text, url: request.url)
+            return isAtProxy ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
         default: return (row.code, phase)
         }

@@ -49,6 +49,24 @@ enum ProxyPlan {
     }
 }
 
+/// Whom a connection failed to, which libcurl tells only in its text: `Failed to connect to HOST port PORT …`.
+enum ConnectFailure {
+    /// Whether the text names another peer than the URL's own: then it was the proxy that could not be reached.
+    static func isAtProxy(_ text: String, url: URL) -> Bool {
+        guard let peer = peer(in: text), let host = url.host(percentEncoded: false) else { return false }
+        let port = url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
+        return peer.port != port || !ASCII.equalsIgnoringCase(peer.host, host)
+    }
+
+    static func peer(in text: String) -> (host: String, port: Int)? {
+        let opening = "Failed to connect to "
+        guard text.hasPrefix(opening), let middle = text.range(of: " port ") else { return nil }
+        let host = text[..<middle.lowerBound].dropFirst(opening.count)
+        guard let port = Int(text[middle.upperBound...].prefix { $0.isNumber }) else { return nil }
+        return (String(host), port)
+    }
+}
+
 /// libcurl's authentication bits; the header's macros are casts, which Swift does not import.
 enum CurlAuth {
     static let basic: UInt = 1

@@ -29,6 +29,8 @@ struct RequestPlan: Equatable, Sendable {
     /// Whether the field is in `headerLines`: libcurl cannot leave it out when it is refused.
     var addsExpectItself = false
     var mayBeResent = true
+    /// Whether connections may lead elsewhere than to the URL's host without a proxy.
+    var redirectsConnections = false
 
     /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
     static let piecewiseThreshold = 64 * 1024
@@ -55,6 +57,7 @@ struct RequestPlan: Equatable, Sendable {
         }
         let options = request.options
         mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
+        redirectsConnections = !configuration.tls.connectTo.isEmpty || configuration.unixSocketPath != nil
         try planBody(request, bodyLength)
         settings.reserveCapacity(10)
         planMethod(request)
