@@ -22,8 +22,12 @@ enum OptionValue: Equatable, Sendable {
 }
 
 extension OptionValue: CustomStringConvertible {
+    static func name(of option: CURLoption) -> String {
+        curlew_option_name(option).map { String(cString: $0) } ?? "\(option.rawValue)"
+    }
+
     var description: String {
-        let name = curlew_option_name(option).map { String(cString: $0) } ?? "\(option.rawValue)"
+        let name = Self.name(of: option)
         return switch self {
         case .long(_, let value): "\(name)=\(value)"
         case .offset(_, let value): "\(name)=\(value)"

@@ -6,6 +6,7 @@ enum AuthenticationPlan {
     static func options(_ authentication: TransferAuthentication, _ capabilities: Capabilities)
         throws(CurlewError) -> [OptionValue]
     {
+        try check([authentication.username, authentication.password])
         var bits: UInt
         switch authentication.scheme {
         case .any:
@@ -29,6 +30,7 @@ enum AuthenticationPlan {
             guard capabilities.isAtLeast(7, 75, 0) else {
                 throw .unsupported(feature: "AWS Signature V4", needs: "libcurl 7.75")
             }
+            try check([provider])
             return [
                 .string(CURLOPT_AWS_SIGV4, provider),
                 .string(CURLOPT_USERNAME, authentication.username),
@@ -40,6 +42,17 @@ enum AuthenticationPlan {
             .string(CURLOPT_USERNAME, authentication.username),
             .string(CURLOPT_PASSWORD, authentication.password),
         ]
+    }
+
+    /// libcurl writes a token or a user name into a header line as it is, and cuts every text at a NUL.
+    static func check(_ parts: [String?]) throws(CurlewError) {
+        for case let part? in parts where !part.isHTTPFieldValue {
+            throw CurlewError(
+                .invalidHeader,
+                phase: .creation,
+                reason: "the credentials have characters that HTTP does not allow"
+            )
+        }
     }
 
     private static func need(_ feature: String, _ capabilities: Capabilities) throws(CurlewError) {

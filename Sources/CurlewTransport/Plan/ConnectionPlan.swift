@@ -43,6 +43,26 @@ struct ConnectionPlan: Equatable, Sendable {
         if configuration.trustEvaluation != nil, !capabilities.usesOpenSSL || !capabilities.isAtLeast(7, 80, 0) {
             throw .unsupported(feature: "trust evaluation", needs: "libcurl 7.80 with OpenSSL")
         }
+        try checkTexts(configuration)
+    }
+
+    /// What would mean something else to libcurl than it says here.
+    private func checkTexts(_ configuration: TransportConfiguration) throws(CurlewError) {
+        for case .string(let option, let text) in options where text.utf8.contains(0) {
+            // A path would lead elsewhere, a pin would be another.
+            throw CurlewError(
+                .requestCreationFailed,
+                phase: .creation,
+                reason: "the setting for \(OptionValue.name(of: option)) has a NUL in it"
+            )
+        }
+        guard configuration.acceptedEncodings?.allSatisfy(\.isHTTPFieldValue) ?? true else {
+            throw CurlewError(
+                .invalidHeader,
+                phase: .creation,
+                reason: "an accepted encoding has characters that HTTP does not allow"
+            )
+        }
     }
 
     private func proxyOptions(_ configuration: TransportConfiguration, _ surroundings: Surroundings)
@@ -53,11 +73,7 @@ struct ConnectionPlan: Equatable, Sendable {
             return ProxyPlan.options(.none)
         }
         if configuration.addressPolicy == .publicOnly, configuration.proxy != .none {
-            throw CurlewError(
-                .addressRefused,
-                phase: .creation,
-                reason: "through a proxy nobody here sees the address that is connected to"
-            )
+            throw ProxyPlan.hidesAddress
         }
         return ProxyPlan.options(configuration.proxy)
     }

@@ -25,6 +25,30 @@ enum ProxyPlan {
         }
     }
 
+    /// The way of one request in place of the session's, of which nothing may be left: its credentials are for its
+    /// own proxy.
+    static func options(
+        _ proxy: Proxy,
+        insteadOf configuration: TransportConfiguration,
+        _ capabilities: Capabilities
+    ) throws(CurlewError) -> [OptionValue] {
+        try check(proxy, capabilities)
+        if configuration.addressPolicy == .publicOnly, proxy != .none { throw hidesAddress }
+        let cleared: [OptionValue] = [
+            .null(CURLOPT_PROXY), .null(CURLOPT_PROXYUSERNAME), .null(CURLOPT_PROXYPASSWORD), .null(CURLOPT_NOPROXY),
+            .long(CURLOPT_PROXYAUTH, Int(CurlAuth.basic)),
+        ]
+        return cleared + options(proxy)
+    }
+
+    static var hidesAddress: CurlewError {
+        CurlewError(
+            .addressRefused,
+            phase: .creation,
+            reason: "through a proxy nobody here sees the address that is connected to"
+        )
+    }
+
     /// Whether the environment names a proxy at all: asking for six variables at every request can be spared.
     static func environmentNamesProxy(_ environment: [String: String]) -> Bool {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
@@ -34,7 +58,8 @@ enum ProxyPlan {
     static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
     static func check(_ proxy: Proxy, _ capabilities: Capabilities) throws(CurlewError) {
-        guard case .url(let url, _, _, _) = proxy else { return }
+        guard case .url(let url, let username, let password, _) = proxy else { return }
+        try AuthenticationPlan.check([username, password, url.user(), url.password()])
         guard let scheme = url.scheme?.lowercased(), schemes.contains(scheme), url.host() != nil else {
             throw CurlewError(
                 .proxyFailed,

@@ -66,7 +66,7 @@ struct RequestPlan: Equatable, Sendable {
         planLimits(configuration, options)
         try planAuthentication(options, capabilities)
         if let proxy = options.proxy {
-            settings += ProxyPlan.options(proxy)
+            settings += try ProxyPlan.options(proxy, insteadOf: configuration, capabilities)
             needsOwnHandle = true
         }
         settings += DNSPlan.overrides(configuration.dns, host: wire.host, port: wire.port)
