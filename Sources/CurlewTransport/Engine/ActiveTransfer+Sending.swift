@@ -25,6 +25,7 @@ extension ActiveTransfer {
         }
         if plan.isTLS, !book.trusts(self) { return false }
         sends += 1
+        collector.requestGoesOut()
         if upload == nil {
             clocks.requestSent(at: book.now)
         } else {

@@ -26,8 +26,11 @@ struct HeadCollector {
     private(set) var size = 0
     private(set) var trailers: [HTTPHeader] = []
 
-    /// The status of the last complete head, 0 before it.
+    /// The status of the last complete head since the request went out, 0 before it.
     private(set) var lastStatus = 0
+
+    /// The request goes out, once more perhaps: what was answered before says nothing about it.
+    mutating func requestGoesOut() { lastStatus = 0 }
 
     mutating func take(_ line: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
         size += line.count

@@ -50,6 +50,24 @@ struct ResendTests {
         }
     }
 
+    @Test func aChallengeAllowsOneRoundAndNoRepetitionOfIt() async throws {
+        try await withTransport { transport, server in
+            server.script(
+                "/x",
+                .text("", status: 401).header("WWW-Authenticate", "Digest realm=\"r\", nonce=\"n\", qop=\"auth\""),
+                // Read with its body, and the connection closed: the server may have carried it out.
+                .text("").faulting(.close, at: .beforeHead),
+                .text("again"))
+            let post = request(server.url("/x"), method: .post, body: .data(Data("pay".utf8))) {
+                $0.options.authentication = TransferAuthentication(scheme: .digest, username: "u", password: "p")
+            }
+            let error = await transport.failure(post)
+            #expect(error.code == .receiveFailed)
+            #expect(!error.isSafeToRetry)
+            #expect(server.requests.count { $0.target == "/x" } == 2)
+        }
+    }
+
     @Test func authenticationRoundsAreNotRepetitions() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
