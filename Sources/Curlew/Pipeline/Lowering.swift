@@ -63,16 +63,17 @@ struct Lowering {
 
     /// `user:password@` becomes credentials for Basic authentication: a URL gets logged, they must not.
     private static func separateCredentials(of url: URL) throws(CurlewError) -> (URL, TransferAuthentication?) {
-        guard let user = url.user(percentEncoded: false), !user.isEmpty || url.password() != nil else {
-            return (url, nil)
-        }
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true) else { return (url, nil) }
-        parts.user = nil
-        parts.password = nil
-        guard let bare = parts.url else {
+        let (encodedUser, encodedPassword) = (url.user(percentEncoded: true), url.password(percentEncoded: true))
+        guard encodedUser?.isEmpty == false || encodedPassword != nil else { return (url, nil) }
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.user = nil
+        parts?.password = nil
+        guard let bare = parts?.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
         }
-        let password = url.password(percentEncoded: false) ?? ""
+        // What is no text when decoded is taken as it stands.
+        let user = url.user(percentEncoded: false) ?? encodedUser ?? ""
+        let password = url.password(percentEncoded: false) ?? encodedPassword ?? ""
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
     }
 

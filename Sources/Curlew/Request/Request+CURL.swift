@@ -19,6 +19,7 @@ extension Request {
             body: request.httpBody,
             uploadable: uploadable,
             authentication: options.authentication ?? context.configuration.credentials[url.host() ?? ""],
+            sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             showsCredentials: includingCredentials
         )
         return description.text
@@ -57,6 +58,8 @@ struct CURLDescription {
     let body: Data?
     let uploadable: UploadRequest.Uploadable?
     let authentication: TransferAuthentication?
+    /// Names of fields that the session calls secret, beside those that always are.
+    let sensitiveHeaders: [String]
     let showsCredentials: Bool
 
     private static let secretNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
@@ -69,8 +72,9 @@ struct CURLDescription {
                 showsCredentials ? "\(authentication.username):\(authentication.password)" : Self.redacted
             parts.append("-u \(Self.quoted(credentials))")
         }
+        let secretNames = Self.secretNames.union(sensitiveHeaders.map { $0.lowercased() })
         for header in headers.sorted(by: { $0.name.lowercased() < $1.name.lowercased() }) {
-            let isSecret = Self.secretNames.contains(header.name.lowercased())
+            let isSecret = secretNames.contains(header.name.lowercased())
             let value = isSecret && !showsCredentials ? Self.redacted : header.value
             parts.append("-H \(Self.quoted("\(header.name): \(value)"))")
         }
@@ -80,7 +84,7 @@ struct CURLDescription {
     }
 
     private var shownURL: String {
-        guard !showsCredentials, url.user() != nil,
+        guard !showsCredentials, url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return url.absoluteString }
         parts.user = nil

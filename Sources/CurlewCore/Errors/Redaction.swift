@@ -3,7 +3,7 @@ package import Foundation
 /// Takes out of a URL what must never be printed: user information and query values.
 package enum Redaction {
     package static func redacted(_ url: URL) -> URL {
-        guard url.user != nil || url.query != nil,
+        guard url.user != nil || url.password != nil || url.query != nil,
             var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         else { return url }
         parts.user = nil

@@ -90,7 +90,9 @@ extension ActiveTransfer {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)
         }
-        let text = easy.errorMessage
+        var text = easy.errorMessage
+        // libcurl repeats the proxy's URL, password included.
+        if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
         var (code, phase) = classify(number, text, easy)
         if code == .totalTimedOut, phase == .resolve || phase == .connect || phase == .tls { code = .connectTimedOut }
         var error = CurlewError(

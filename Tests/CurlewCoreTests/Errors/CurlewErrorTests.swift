@@ -63,6 +63,8 @@ struct CurlewErrorTests {
     static let urls: [(String, String)] = [
         ("https://x.test/p", "https://x.test/p"),
         ("https://u@x.test/p", "https://x.test/p"),
+        ("https://u%FF:p@x.test/p", "https://x.test/p"),
+        ("https://:p@x.test/p", "https://x.test/p"),
         ("https://x.test/?a=1&b=2&c", "https://x.test/?a=_&b=_&c"),
         ("https://x.test/?a=1=2&=3", "https://x.test/?a=_&=_"),
     ]
