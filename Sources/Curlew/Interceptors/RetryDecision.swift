@@ -31,7 +31,7 @@ enum RetryDecision {
         let backoff = Backoff(
             base: policy.exponentialBackoffBase,
             scale: policy.exponentialBackoffScale,
-            maximum: .seconds(max(policy.maximumDelay, 0)),
+            maximum: .bounded(seconds: policy.maximumDelay),
             jitter: policy.jitter == .full ? .full : .none
         )
         var generator = ClosureGenerator(source: policy.random)

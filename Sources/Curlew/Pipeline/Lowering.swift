@@ -45,8 +45,8 @@ struct Lowering {
         var timeouts = options.timeouts ?? context.configuration.timeouts
         // 60 is what URLRequest has when nobody said anything.
         if timeoutInterval != 60, timeoutInterval > 0, options.timeouts == nil {
-            timeouts.firstByte = .seconds(timeoutInterval)
-            timeouts.idle = .seconds(timeoutInterval)
+            timeouts.firstByte = .bounded(seconds: timeoutInterval)
+            timeouts.idle = .bounded(seconds: timeoutInterval)
         }
         timeouts.total = remaining
         var lowered = TransferOptions(timeouts: timeouts)

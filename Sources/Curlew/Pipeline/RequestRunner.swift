@@ -74,7 +74,7 @@ struct RequestRunner: Sendable {
             case .doNotRetryWithError(let retryError):
                 return .endWith(.requestRetryFailed(retryError: retryError, originalError: error))
             case .retry: return prepareRetry()
-            case .retryWithDelay(let seconds): return await retry(after: .seconds(max(0, seconds)), error)
+            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), error)
             }
         }
         return .end

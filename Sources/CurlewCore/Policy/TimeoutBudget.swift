@@ -1,3 +1,11 @@
+extension Duration {
+    /// A number of seconds that may be anything: what is no number or negative is nothing, and what no Duration
+    /// holds is an age.
+    package static func bounded(seconds: Double) -> Duration {
+        seconds > 0 ? .seconds(min(seconds, 1_000_000_000)) : .zero
+    }
+}
+
 /// The total clock of a request: it runs through retries, redirects and waits.
 package struct TimeoutBudget: Sendable, Equatable {
     package let started: ContinuousClock.Instant
