@@ -31,6 +31,9 @@ extension Request {
         let (hook, streams) = record.withLock { record in
             record.tasks.append(task)
             record.task = task
+            // An exchange that gets no answer must not be judged by an earlier one's.
+            record.response = nil
+            record.acceptedHead = nil
             return (record.hooks.onTaskCreation, record.hooks.streams)
         }
         hook?.call(task)

@@ -17,6 +17,39 @@ struct RetryAndAdaptTests {
         #expect(request.error == nil)
     }
 
+    @Test func anExchangeWithoutAnAnswerIsNotJudgedByTheOneBefore() async {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.status(401), .failing(CurlewError(.connectFailed, phase: .connect)))
+        let seen = Gate()
+        let retrier = Retrier { request, _, _ in
+            if request.retryCount == 0 { return .retry }
+            if request.response == nil { seen.open() }
+            return .doNotRetry
+        }
+        let request = Session(transport: transport).request("https://example.org/").retry(using: retrier).validate()
+        let response = await request.response()
+        #expect(response.error?.code == .connectFailed)
+        #expect(response.error?.responseCode == nil)
+        #expect(response.response == nil)
+        #expect(seen.isOpen)
+    }
+
+    @Test(arguments: [Double.infinity, .nan, -1, .greatestFiniteMagnitude])
+    func strangeTimesAreBounded(_ seconds: Double) async throws {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.status(503), .text("second"))
+        let policy = RetryPolicy(exponentialBackoffScale: 0, maximumDelay: seconds)
+        let request = Session(transport: transport, interceptor: policy).request("https://example.org/") {
+            $0.timeoutInterval = seconds
+        }
+        #expect(try await request.string() == "second")
+        let endless = Session(transport: MockTransport { _ in .status(503) }).request("https://example.org/")
+            .retry(using: Retrier { _, _, _ in .retryWithDelay(seconds) })
+            .validate()
+            .timeouts { $0.total = .milliseconds(50) }
+        #expect(await endless.response().error?.code == .totalTimedOut)
+    }
+
     @Test func anUnacceptableStatusCarriesCodeAndBody() async {
         let session = Session(transport: MockTransport { _ in .text("gone", status: 404) })
         do throws(CurlewError) {
