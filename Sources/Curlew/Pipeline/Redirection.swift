@@ -26,7 +26,10 @@ struct Redirection {
             body: lowered.body,
             hops: hops.count
         )
-        switch context.configuration.redirects.action(for: head, answering: origin) {
+        let action = context.configuration.redirects.action(for: head, answering: origin) { url in
+            context.configuration.hsts?.upgraded(url) ?? url
+        }
+        switch action {
         case .deliver: return .deliver
         case .refuse(let error): return await refusal(error, head)
         case .follow(let redirect): return await follow(redirect, head)
@@ -96,7 +99,9 @@ struct Redirection {
 
     /// The handler has made a request of its own.
     private func apply(_ changed: URLRequest, to next: TransferRequest) throws(CurlewError) -> TransferRequest {
-        let options = attempt.request.record.withLock { $0.options }
+        var options = attempt.request.record.withLock { $0.options }
+        // What an earlier hop has left behind with its origin stays there.
+        options.authentication = lowered.options.authentication
         let lowering = Lowering(context: attempt.request.context, options: options, purpose: next.options.purpose)
         var body: BodySource?
         if changed.httpBody == nil, case .data = next.body {} else if changed.httpBody == nil { body = next.body }

@@ -8,8 +8,8 @@ public import Foundation
 ///         $0.maximumConnectionsPerHost = 16
 ///     })
 public struct SessionConfiguration: Sendable {
-    /// The defaults.
-    public static let `default` = SessionConfiguration()
+    /// The defaults, made anew each time: two sessions share what they remember of hosts only if they are told to.
+    public static var `default`: SessionConfiguration { SessionConfiguration() }
 
     /// A name for logs and monitors.
     public var identifier: String?

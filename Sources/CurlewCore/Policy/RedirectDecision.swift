@@ -37,7 +37,12 @@ package struct RedirectOrigin: Sendable {
 
 extension RedirectPolicy {
     /// The rules of RFC 9110, 15.4 and of the Fetch standard.
-    package func action(for head: ResponseHead, answering origin: RedirectOrigin) -> RedirectAction {
+    /// `upgrade` makes https of http where the host wants that, before anything is decided (RFC 6797, 8.3).
+    package func action(
+        for head: ResponseHead,
+        answering origin: RedirectOrigin,
+        upgrading upgrade: (URL) -> URL = { $0 }
+    ) -> RedirectAction {
         guard HTTPStatus(head.status).isRedirect, let location = head.headers.value(for: "Location"),
             !location.utf8.allSatisfy(ASCII.isBlank)
         else { return .deliver }
@@ -52,7 +57,7 @@ extension RedirectPolicy {
         guard origin.hops < limit else {
             return refuse(.tooManyRedirects, "more than \(limit) redirects")
         }
-        guard let url = RedirectLocation.resolve(location, against: origin.url) else {
+        guard let url = RedirectLocation.resolve(location, against: origin.url).map(upgrade) else {
             return refuse(.redirectRefused, "the redirect leads to no http or https URL")
         }
         let leavesTLS = origin.url.scheme?.lowercased() == "https" && url.scheme?.lowercased() == "http"

@@ -71,6 +71,17 @@ struct RedirectTests {
         #expect(response.error?.code == .redirectRefused)
     }
 
+    @Test func aHostThatWantsHTTPSIsNotLeftForHTTP() async throws {
+        let transport = MockTransport {
+            guard $0.path == "/" else { return .text($0.url.scheme ?? "") }
+            return .redirect(to: "http://example.org/x").header("Strict-Transport-Security", "max-age=60")
+        }
+        #expect(try await Session(transport: transport).request("https://example.org/").string() == "https")
+        // Another session has not heard of it.
+        let other = Session(transport: MockTransport { _ in .redirect(to: "http://example.org/x") })
+        #expect(await other.request("https://example.org/").response().error?.code == .redirectRefused)
+    }
+
     @Test func aHandlerMayStop() async throws {
         let transport = MockTransport { _ in .redirect(to: "/next") }
         let request = Session(transport: transport).request("https://example.org/").redirect(
@@ -96,6 +107,41 @@ struct RedirectTests {
             .request("https://example.org/").string()
         #expect(text == "/elsewhere")
         #expect(transport.requests.last?.headers["X-Hop"] == "1")
+    }
+
+    @Test func aHandlerThatModifiesDoesNotBringLeftCredentialsBack() async throws {
+        let transport = MockTransport { request in
+            switch (request.url.host(), request.path) {
+            case ("a.example", "/"): .redirect(to: "/again")
+            case ("a.example", _): .redirect(to: "https://b.example/")
+            case (_, "/"): .redirect(to: "/second")
+            default: .text("ok")
+            }
+        }
+        let handler = Redirector(
+            behavior: .modify { _, request, _ in
+                var request = request
+                request.setValue("1", forHTTPHeaderField: "X-Hop")
+                return request
+            }
+        )
+        let request = Session(transport: transport, redirectHandler: handler).request("https://a.example/")
+            .authenticate(username: "u", password: "p")
+        #expect(try await request.string() == "ok")
+        let sent = transport.requests.map { $0.transfer.options.authentication?.username }
+        #expect(sent == ["u", "u", nil, nil])
+    }
+
+    @Test func aRedirectsBodyNeedNotEnd() async {
+        let transport = MockTransport { request in
+            guard request.path == "/" else { return .text("ok") }
+            var response = MockResponse.redirect(to: "/next")
+            response.body = (0..<64).map { _ in .bytes(Data(count: 64 * 1024)) } + [.wait(Gate())]
+            return response
+        }
+        let session = Session(transport: transport)
+        let response = await session.download("https://example.org/").response()
+        #expect(response.error?.code == .limitExceeded)
     }
 
     @Test func cancellingAsyncHandlersEndsTheRequest() async throws {
