@@ -38,6 +38,8 @@ extension DataStreamRequest {
     public func head() async throws(CurlewError) -> ResponseHead {
         let heads = stream(.unbounded, last: record.withLock { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
         StreamRun.start(self)
+        // It may have come just before the stream was there.
+        if let accepted = record.withLock({ $0.acceptedHead }) { return accepted.head }
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
         } onCancel: {

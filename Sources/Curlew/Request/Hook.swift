@@ -15,6 +15,23 @@ struct Hook<Value: Sendable>: Sendable {
     }
 }
 
+/// Somebody's answer about a response's head. The exchange may have been let go on for other reasons than it.
+final class HeadAnswer: Sendable {
+    private let disposition = Lock<Request.ResponseDisposition?>(nil)
+
+    /// Whether the body may come.
+    var allowsBody: Bool { disposition.withLock { $0 == .allow } }
+
+    /// Only the first answer counts.
+    func isFirst(_ answer: Request.ResponseDisposition) -> Bool {
+        disposition.withLock { disposition in
+            guard disposition == nil else { return false }
+            disposition = answer
+            return true
+        }
+    }
+}
+
 /// Who is asked about a response's head before its body is received.
 enum HeadHook: Sendable {
     /// The body waits for the answer.

@@ -25,8 +25,8 @@ extension Request {
         if let error { control.cancel(with: error) }
     }
 
-    /// Whether the body has to wait for somebody's answer.
-    func headArrived(_ response: LazyResponse, total: Int64, mayHold: Bool) -> Bool {
+    /// What the body has to wait for: somebody's answer.
+    func headArrived(_ response: LazyResponse, total: Int64, mayHold: Bool) -> HeadAnswer? {
         let (hook, streams, control, reporter) = record.withLock { record in
             record.response = response
             record.download = TransferCount(completed: 0, total: total)
@@ -35,24 +35,20 @@ extension Request {
         reporter?.started(TransferCount(completed: 0, total: total))
         for stream in streams { stream.send(response) }
         switch hook {
-        case nil: return false
+        case nil: return nil
         case .telling(let tell):
             tell(response)
-            return false
+            return nil
         case .asking(let ask):
-            let once = Lock(false)
+            let answer = HeadAnswer()
             ask(response) { [weak self] disposition in
-                let isFirst = once.withLock { isAnswered in
-                    defer { isAnswered = true }
-                    return !isAnswered
-                }
-                guard isFirst else { return }
+                guard answer.isFirst(disposition) else { return }
                 switch disposition {
                 case .allow: control?.resumeReceiving()
                 case .cancel: self?.cancel()
                 }
             }
-            return mayHold
+            return mayHold ? answer : nil
         }
     }
 

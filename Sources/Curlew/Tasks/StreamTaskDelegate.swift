@@ -12,6 +12,7 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
     private let channel: BodyChannel
     private let rules: RunRules
     private let judged = Lock(Judgement.pending)
+    private let waiter = Lock<CheckedContinuation<Void, Never>?>(nil)
     private var excerpt = Data()
     private static let excerptLimit = 64 * 1024
 
@@ -64,10 +65,22 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
 
     private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse?) {
         judged.withLock { $0 = error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted }
+        waiter.withLock { exchange(&$0, with: nil) }?.resume()
         guard error == nil, let response else { return }
         let accepted = AcceptedHead(head: response.head)
         request.record.withLock { $0.acceptedHead = accepted }
         request.announce(accepted)
+    }
+
+    override func untilReady() async {
+        await withCheckedContinuation { continuation in
+            waiter.withLock { $0 = continuation }
+            // Judged before or after: one of the two takes the continuation.
+            guard case .pending = judged.withLock({ $0 }) else {
+                waiter.withLock { exchange(&$0, with: nil) }?.resume()
+                return
+            }
+        }
     }
 
     override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {

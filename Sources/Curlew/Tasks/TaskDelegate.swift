@@ -22,11 +22,12 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// The body of a response that may turn out to be a step on the way to the answer.
     private var detour: Detour?
     private var sent: Int64 = 0
+    /// The body waits for it.
+    private var awaitedAnswer: HeadAnswer?
     private let url: URL
 
     private struct Detour {
         var body = Data()
-        var isTruncated = false
         // More than any explanation that comes with a redirect.
         static let limit = 1024 * 1024
     }
@@ -80,9 +81,10 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
-        guard detour == nil else {
-            keepDetour(body)
-            return .proceed
+        guard detour == nil else { return keepDetour(body) }
+        if let awaitedAnswer {
+            guard awaitedAnswer.allowsBody else { return .pause }
+            self.awaitedAnswer = nil
         }
         let disposition = take(body)
         if case .proceed = disposition { count(body) }
@@ -114,19 +116,21 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
             && head.headers.contains(name: "Location")
     }
 
-    private func keepDetour(_ bytes: UnsafeRawBufferPointer) {
-        guard let room = detour.map({ Detour.limit - $0.body.count }) else { return }
-        if bytes.count > room { detour?.isTruncated = true }
-        detour?.body.append(contentsOf: bytes.prefix(room))
+    // A body without an end must not keep the redirect from being followed, or refused, for ever.
+    private func keepDetour(_ bytes: UnsafeRawBufferPointer) -> Disposition {
+        guard bytes.count <= Detour.limit - (detour?.body.count ?? 0) else {
+            return .abort(
+                CurlewError(.limitExceeded, phase: .redirect, reason: "a redirect's body is too large to keep")
+            )
+        }
+        detour?.body.append(contentsOf: bytes)
+        return .proceed
     }
 
     /// The redirect is not followed: its response is the answer after all. On the run.
     func takeDetourAsAnswer() async throws(CurlewError) {
         guard let head, let detour else { return }
         self.detour = nil
-        guard !detour.isTruncated else {
-            throw CurlewError(.limitExceeded, phase: .redirect, reason: "a redirect's body is too large to keep")
-        }
         if case .abort(let error) = answer(head, mayHold: false) { throw error }
         await untilReady()
         let disposition = detour.body.withUnsafeBytes { bytes in bytes.isEmpty ? .proceed : didReceive(body: bytes) }
@@ -145,9 +149,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
                 monitor.urlSession(session, dataTask: task, didReceive: response)
             }
         }
-        let mustHold = request.headArrived(lazy, total: expected, mayHold: mayHold)
+        awaitedAnswer = request.headArrived(lazy, total: expected, mayHold: mayHold)
         let disposition = begin(head)
-        if case .proceed = disposition, mustHold { return .pause }
+        if case .proceed = disposition, awaitedAnswer != nil { return .pause }
         return disposition
     }
 

@@ -57,6 +57,35 @@ struct StreamRequestTests {
         #expect(transport.runningCount == 0)
     }
 
+    @Test func theBodyWaitsForTheAnswerAboutItsHeadAlsoBehindAValidation() async throws {
+        let validated = Gate()
+        let events = Recorded<String>()
+        let request = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
+            .streamRequest("https://example.org/")
+            .validate { _, _ in
+                validated.open()
+                return .success(())
+            }
+            .onHTTPResponse { _ in
+                try? await validated.wait()
+                for _ in 0..<1000 { await Task.yield() }
+                events.note("answer")
+                return .allow
+            }
+        for try await _ in request.chunks { events.note("chunk") }
+        #expect(events.all == ["answer", "chunk", "chunk"])
+    }
+
+    @Test func aRedirectThatIsNotFollowedIsStreamedBehindAValidation() async throws {
+        let transport = MockTransport { _ in .text("moved", status: 302).header("Location", "/next") }
+        let request = Session(transport: transport).streamRequest("https://example.org/")
+            .redirect(using: Redirector.doNotFollow)
+            .validate(statusCode: [302])
+        var body = Data()
+        for try await chunk in request.chunks { body += chunk }
+        #expect(body == Data("moved".utf8))
+    }
+
     @Test func theHeadComesBeforeTheBody() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
