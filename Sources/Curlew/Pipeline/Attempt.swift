@@ -108,8 +108,9 @@ struct Attempt {
         while true {
             // Before cookies are chosen: https has others than http.
             if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
-            await request.untilLetGo()
+            try await request.untilLetGo(within: budget)
             try checkCancellation()
+            if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             request.begins(task)
             emitStart(lowered)
@@ -134,7 +135,6 @@ struct Attempt {
                     task = await session.nextTask(of: request, after: task)
                     lowered = next
                     lowered.identifier = task
-                    if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
                     continue
                 }
             }

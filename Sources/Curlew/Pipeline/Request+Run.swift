@@ -40,16 +40,39 @@ extension Request {
         }
     }
 
-    /// Waits while the request is suspended.
-    func untilLetGo() async {
+    /// Waits while the request is suspended, as long as the total clock allows.
+    func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
         guard record.withLock({ $0.machine.holdsDriver }) else { return }
-        await withUnsafeContinuation { continuation in
-            let mayGo = record.withLock { record in
-                guard record.machine.holdsDriver else { return true }
-                record.heldDriver = continuation
-                return false
+        guard budget.total != nil, let remaining = budget.remaining(at: .now) else { return await heldDriver() }
+        let isInTime = await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await self.heldDriver()
+                return true
             }
-            if mayGo { continuation.resume() }
+            group.addTask {
+                // Cancelled where the other was first.
+                (try? await Task.sleep(for: remaining)) == nil
+            }
+            let isInTime = await group.next() ?? true
+            group.cancelAll()
+            return isInTime
+        }
+        if !isInTime { throw .totalTimeout(phase: .queue) }
+    }
+
+    /// Returns when nobody holds the driver any more, or its task is cancelled.
+    private func heldDriver() async {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let mayGo = record.withLock { record in
+                    guard record.machine.holdsDriver, !Task.isCancelled else { return true }
+                    record.heldDriver = continuation
+                    return false
+                }
+                if mayGo { continuation.resume() }
+            }
+        } onCancel: {
+            record.withLock { exchange(&$0.heldDriver, with: nil) }?.resume()
         }
     }
 

@@ -33,6 +33,20 @@ struct SuspendTests {
         #expect(try await body == Data("x".utf8))
     }
 
+    @Test func theTotalClockGoesOnWhileARequestIsSuspended() async {
+        let transport = MockTransport { _ in .text("x") }
+        let request = Session(transport: transport).request("https://example.org/")
+            .timeouts { $0.total = .milliseconds(20) }
+        request.suspend()
+        do throws(CurlewError) {
+            _ = try await request.data()
+            Issue.record("it was let go")
+        } catch {
+            #expect(error.code == .totalTimedOut)
+        }
+        #expect(transport.requests.isEmpty)
+    }
+
     @Test func aSuspendedRequestCanBeCancelled() async throws {
         let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
         request.suspend()
