@@ -45,12 +45,10 @@ public final class CookieJar: Sendable {
 
     /// Removes the cookies that fit.
     public func remove(where condition: (Cookie) -> Bool) {
-        let kept = store.withLock { $0 }
-        var changed = kept
-        changed.remove(where: condition)
-        let replacement = changed
-        store.withLock { $0 = replacement }
-        self.changed()
+        // The condition is foreign code, and what comes in while it runs stays.
+        let removed = Set(cookies.filter(condition))
+        store.withLock { store in store.remove { removed.contains($0) } }
+        changed()
     }
 
     /// Empties the jar.

@@ -36,6 +36,7 @@ enum HandlerRun {
             let result = RunResult(error: error)
             request.failed(with: error)
             finish(request)
+            await request.cleanUp()
             request.settle(result)
             await request.untilBodyIsTaken()
             for completion in serialize(request, result) { completion() }

@@ -104,6 +104,7 @@ extension Request {
             await runner.leave()
         } catch {
             result = RunResult(error: error)
+            await cleanUp()
         }
         eventSink?.emit { [self] in $0.requestDidFinish(self) }
         conclude(result)

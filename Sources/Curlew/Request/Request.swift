@@ -202,9 +202,12 @@ public class Request: @unchecked Sendable {
         let session = record.withLock { record -> Session? in
             guard record.machine.run == .none, case .strong(let session) = record.session else { return nil }
             record.session = .shelved(WeakSession(session: session))
+            // Under the lock, so that nobody takes it off the shelf before it is there.
+            session.shelf.put(self)
             return session
         }
-        session?.shelf.put(self)
+        // If this was the last reference, the session ends here, and its requests with it.
+        _ = session
     }
 
     /// Back from the shelf: the session stays until the run has ended.

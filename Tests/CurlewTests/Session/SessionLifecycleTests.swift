@@ -23,6 +23,20 @@ struct SessionLifecycleTests {
         #expect(text == "x")
     }
 
+    @Test func cancellingTheTaskOfWithSessionCancelsWhatIsStillRunning() async throws {
+        let transport = MockTransport { _ in .hanging }
+        let task = Task {
+            await withSession(transport: transport) { session in
+                session.request("https://example.org/").response { _ in }
+            }
+        }
+        try await transport.waitForRequests(count: 1)
+        task.cancel()
+        let request = await task.value
+        #expect(request.isCancelled)
+        #expect(transport.runningCount == 0)
+    }
+
     @Test func theRegistryKnowsRunningRequestsByTask() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
