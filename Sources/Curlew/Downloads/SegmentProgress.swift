@@ -22,44 +22,50 @@ final class SegmentProgress: Sendable {
 /// concerns it too.
 final class SegmentControls: TransferControl {
     private struct State {
-        var controls: [any TransferControl] = []
+        /// By segment: an exchange that has ended makes room for the next.
+        var controls: [Int: any TransferControl] = [:]
         var isSuspended = false
         var cancellation: CurlewError?
     }
 
     private let state = Lock(State())
 
-    func add(_ control: any TransferControl) {
-        let (isSuspended, cancellation) = state.withLock { state in
-            state.controls.append(control)
-            return (state.isSuspended, state.cancellation)
+    // A control only enqueues: it is called under the lock, so that all exchanges get what several threads ask
+    // for in one order.
+
+    func add(_ control: any TransferControl, forSegment index: Int) {
+        state.withLock { state in
+            state.controls[index] = control
+            if let cancellation = state.cancellation {
+                control.cancel(with: cancellation)
+            } else if state.isSuspended {
+                control.suspend()
+            }
         }
-        if let cancellation { control.cancel(with: cancellation) } else if isSuspended { control.suspend() }
     }
 
-    func resumeReceiving() { for control in state.withLock({ $0.controls }) { control.resumeReceiving() } }
+    func resumeReceiving() {
+        state.withLock { state in for control in state.controls.values { control.resumeReceiving() } }
+    }
 
     func suspend() {
-        let controls = state.withLock { state in
+        state.withLock { state in
             state.isSuspended = true
-            return state.controls
+            for control in state.controls.values { control.suspend() }
         }
-        for control in controls { control.suspend() }
     }
 
     func resume() {
-        let controls = state.withLock { state in
+        state.withLock { state in
             state.isSuspended = false
-            return state.controls
+            for control in state.controls.values { control.resume() }
         }
-        for control in controls { control.resume() }
     }
 
     func cancel(with error: CurlewError) {
-        let controls = state.withLock { state in
+        state.withLock { state in
             state.cancellation = state.cancellation ?? error
-            return state.controls
+            for control in state.controls.values { control.cancel(with: error) }
         }
-        for control in controls { control.cancel(with: error) }
     }
 }

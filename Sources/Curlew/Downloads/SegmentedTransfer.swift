@@ -74,7 +74,7 @@ final class SegmentSink: TransferSink, @unchecked Sendable {
         end = segment.end
     }
 
-    func willStart(_ control: any TransferControl) { controls.add(control) }
+    func willStart(_ control: any TransferControl) { controls.add(control, forSegment: index) }
 
     func didReceive(head: ResponseHead) -> Disposition {
         switch transfer.progress.current.decision(for: head, segment: index) {
