@@ -5,7 +5,7 @@ public import Dispatch
 /// The thread sanitizer does not see libdispatch's happens-before edge on Linux. Taking and releasing
 /// one lock before the dispatch and again inside the closure gives it an edge that it does see.
 public struct Handoff: Sendable {
-    private let fence = Lock(())
+    private let fence = Lock(false)
 
     public init() {}
 

@@ -8,6 +8,9 @@ internal import Musl
 ///
 /// It stands on a pthread mutex: `Synchronization.Mutex` is invisible to the thread sanitizer on
 /// Linux (it reports races that are none) and is slower there.
+///
+/// A lock that protects no value of its own is `Lock(false)`, not `Lock(())`: a state without a size has
+/// the address of the object itself, and the thread sanitizer takes an access to it for one to the object.
 public final class Lock<State>: @unchecked Sendable {  // SAFETY: `state` is touched only while `mutex` is held.
     private let mutex: UnsafeMutablePointer<pthread_mutex_t>
     private var state: State

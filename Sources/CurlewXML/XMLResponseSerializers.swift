@@ -96,7 +96,7 @@ private final class WellFormedness: NSObject, XMLParserDelegate {
 // SAFETY: `document` is only touched inside `lock`.
 public final class XMLTree: @unchecked Sendable {
     private let document: XMLDocument
-    private let lock = Lock(())
+    private let lock = Lock(false)
 
     init(_ document: sending XMLDocument) { self.document = document }
 

@@ -14,7 +14,7 @@ final class LazyResponse: @unchecked Sendable {
     let head: ResponseHead
     private var lifted: HTTPURLResponse?
     // One lock for all: lifting is rare, and a lock in every response would cost each of them.
-    private static let fence = Lock(())
+    private static let fence = Lock(false)
 
     init(url: URL, head: ResponseHead) {
         self.url = url

@@ -27,7 +27,7 @@ struct MultipartPart: Sendable {
 final class SharedInputStream: @unchecked Sendable {
     // SAFETY: `stream` leaves under the lock, once; whoever got it is the only one who has it.
 
-    private let fence = Lock(())
+    private let fence = Lock(false)
     private var stream: InputStream?
 
     init(_ stream: InputStream) { self.stream = stream }
