@@ -121,7 +121,7 @@ struct RedirectTests {
         let handler = Redirector(
             behavior: .modify { _, request, _ in
                 var request = request
-                request.setValue("1", forHTTPHeaderField: "X-Hop")
+                request.setValue(request.url?.absoluteString, forHTTPHeaderField: "X-Hop")
                 return request
             }
         )
