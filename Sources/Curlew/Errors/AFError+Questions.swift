@@ -11,6 +11,7 @@ extension CurlewError {
 
     public var isExplicitlyCancelledError: Bool { code == .cancelled }
 
+    /// There is no URL, or one that no request can be sent to.
     public var isInvalidURLError: Bool { code == .invalidURL }
 
     /// A `ParameterEncoding` (or a JSON parameter encoder) failed.
@@ -64,6 +65,9 @@ extension CurlewError {
         case .addressRefused, .protocolViolation, .contentDecodingFailed, .limitExceeded, .authenticationFailed,
             .tooManyRedirects, .redirectRefused:
             return true
+        case .invalidURL:
+            // There is a URL, and nothing can be sent to it.
+            return !(underlying is InvalidURLReason)
         default:
             return false
         }

@@ -5,7 +5,8 @@ extension CurlewError {
     /// The value that is no URL.
     public var urlConvertible: (any URLConvertible)? { (underlying as? InvalidURLReason)?.url }
 
-    /// The error inside this one: what an encoder, adapter, decoder or the system said.
+    /// The error inside this one: what an encoder, adapter, decoder or the system said. Where the exchange failed
+    /// and nobody said anything, the `URLError` that stands for the code, for code that asks for one.
     public var underlyingError: (any Error)? {
         switch underlying {
         case let reason as ParameterEncodingFailureReason: reason.underlyingError
@@ -18,7 +19,8 @@ extension CurlewError {
         case let failure as DownloadedFileMoveFailure: failure.error
         case let reason as SessionClosedReason: reason.underlyingError
         case is InvalidURLReason, is URLRequestValidationFailureReason: nil
-        case let error: error
+        case let error?: error
+        case nil: URLError.Code(standingFor: self).map { URLError($0, url: url) }
         }
     }
 

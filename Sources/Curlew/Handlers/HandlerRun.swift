@@ -26,7 +26,9 @@ enum HandlerRun {
         }
         var runner: RequestRunner
         do throws(CurlewError) {
-            guard let session = request.record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
+            guard let session = request.record.withLock({ $0.session.session }) else {
+                throw request.isCancelled ? request.cancellation : .sessionDeinitialized
+            }
             runner = try await RequestRunner(
                 request,
                 in: session,
@@ -106,9 +108,9 @@ extension Request {
         enum Next { case resume, shelve, work, nothing }
         let next = record.withLock { record -> Next in
             record.handlers.add(serializer)
+            if record.machine.state == .initialized, startsImmediately { return .resume }
             switch record.machine.run {
-            case .none:
-                return startsImmediately && record.machine.state == .initialized ? .resume : .shelve
+            case .none: return .shelve
             case .driven, .ended:
                 guard !record.handlers.isRunning else { return .nothing }
                 record.machine.reopened()

@@ -66,7 +66,15 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
     ) {
-        CompletionTask.start(completion) { await Result.of { try await self.adapt(urlRequest, using: state) } }
+        adapt(.success(urlRequest), by: adapters[...], completion: completion) { adapter, request, completion in
+            adapter.adapt(request, using: state) { result in
+                guard case .failure(let error) = result, error is AdaptUsingNotImplemented else {
+                    return completion(result)
+                }
+                // It has another form, which may be asynchronous.
+                CompletionTask.start(completion) { await Result.of { try await adapter.adapt(request, using: state) } }
+            }
+        }
     }
 
     /// Asks the retriers' own forms with completion, for callers of that style.

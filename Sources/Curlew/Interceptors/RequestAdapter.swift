@@ -55,4 +55,4 @@ extension RequestAdapter {
 }
 
 /// The default of the using form with completion says so, and the next form is tried: never seen outside.
-private struct AdaptUsingNotImplemented: Error {}
+struct AdaptUsingNotImplemented: Error {}

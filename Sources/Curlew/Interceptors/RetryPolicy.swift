@@ -116,8 +116,11 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         )
     }
 
+    // By way of the other form: a subclass may override either.
     open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        decision(on: request, dueTo: error)
+        await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
+            retry(request, for: session, dueTo: error, completion: $0)
+        }
     }
 
     open func retry(

@@ -39,12 +39,19 @@ struct Attempt {
 
     // MARK: Before the wire
 
-    private struct Prepared {
+    struct Prepared {
         var urlRequest: URLRequest
         var upload: UploadRequest.Uploadable?
+        /// Whether monitors know of the exchange.
+        var isBegun = false
     }
 
     private func prepared() async throws(CurlewError) -> Prepared {
+        if number == 0, let early = request.takePreparation() { return try early.get() }
+        return try await prepare()
+    }
+
+    func prepare() async throws(CurlewError) -> Prepared {
         try checkCancellation()
         let initial = try initialRequest()
         try checkCancellation()
@@ -105,17 +112,17 @@ struct Attempt {
         var urlRequest = prepared.urlRequest
         var hops: [RedirectHop] = []
         var lowered = try lower(prepared)
+        var isBegun = prepared.isBegun
         while true {
             // Before cookies are chosen: https has others than http.
             if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
             try await request.untilLetGo(within: budget)
-            try checkCancellation()
             if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
-            request.begins(task)
-            emitStart(lowered)
+            if !isBegun, !request.begins(task, as: .running) { throw request.cancellation }
+            isBegun = false
             let started = Date()
-            var outcome = await perform(withCookies(lowered, urlRequest), delegate)
+            var outcome = await start(withCookies(lowered, urlRequest), delegate)
             if case .success(let response) = outcome { remember(response.head, from: lowered.url, urlRequest) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
             if case .success(let response) = outcome {
@@ -183,6 +190,17 @@ struct Attempt {
         )
     }
 
+    private func start(
+        _ lowered: TransferRequest,
+        _ delegate: TaskDelegate
+    ) async -> Result<TransferOutcome, CurlewError> {
+        // Cancelled since it was set up: monitors that know of the exchange are told its end as well.
+        if request.isCancelled { return .failure(request.cancellation) }
+        request.record.withLock { $0.taskState = .running }
+        emitStart(lowered)
+        return await perform(lowered, delegate)
+    }
+
     private func perform(
         _ lowered: TransferRequest,
         _ delegate: TaskDelegate
@@ -198,7 +216,6 @@ struct Attempt {
     private func emitStart(_ lowered: TransferRequest) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emit { $0.request(request, didCreateTask: task) }
         events.emit { $0.request(request, didResumeTask: task) }
         guard case .stream = lowered.body else { return }
         let reference = request.sessionReference

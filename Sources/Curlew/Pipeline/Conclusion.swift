@@ -23,6 +23,8 @@ struct Conclusion {
             error = failure
             body = request.record.withLock { $0.body }
         }
+        // Validations may ask the request for it.
+        if error == nil { request.keep(body) }
         emitMetrics(error)
         let response = request.record.withLock { $0.response }
         var isErrorOfTerminal = false

@@ -26,18 +26,27 @@ extension Request {
         hook?.call(cURLDescription())
     }
 
-    /// An exchange is about to start.
-    func begins(_ task: TaskIdentifier) {
-        let (hook, streams) = record.withLock { record in
+    /// There is an exchange, which starts at once or when somebody asks for it. False where the request was
+    /// cancelled: then there is none.
+    func begins(_ task: TaskIdentifier, as state: TaskState) -> Bool {
+        let (hook, streams, isSuspended) = record.withLock { record in
+            guard !record.machine.isCancelled, record.machine.run != .ended else {
+                return (nil as Hook<TaskIdentifier>?, nil as [any RequestStream]?, false)
+            }
             record.tasks.append(task)
             record.task = task
             // An exchange that gets no answer must not be judged by an earlier one's.
             record.response = nil
             record.acceptedHead = nil
-            return (record.hooks.onTaskCreation, record.hooks.streams)
+            record.taskState = state
+            return (record.hooks.onTaskCreation, record.hooks.streams, record.machine.state == .suspended)
         }
+        guard let streams else { return false }
+        eventSink?.emit { [self] in $0.request(self, didCreateTask: task) }
+        if isSuspended { eventSink?.emit { [self] in $0.request(self, didSuspendTask: task) } }
         hook?.call(task)
         for stream in streams { stream.send(task) }
+        return true
     }
 }
 

@@ -89,7 +89,10 @@ extension Request {
             } onCancel: {
                 self.cancel()
             }
-        case .join: return await joined()
+        case .join:
+            // Set up ahead, failed and tried again: it waits for somebody who wants it.
+            if isInitialized { resume() }
+            return await joined()
         case .ended: return record.withLock { $0.result } ?? RunResult(error: .explicitlyCancelled)
         }
     }

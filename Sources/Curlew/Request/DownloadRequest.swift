@@ -43,7 +43,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// Where the file is once it is complete.
+    /// Where the file is once it is complete: while it is validated under its temporary name.
     public var fileURL: URL? { record.withLock { $0.body.fileURL } }
 
     /// What a later request can continue this download with: there after `cancel(producingResumeData: true)`

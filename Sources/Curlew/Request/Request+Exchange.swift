@@ -91,6 +91,7 @@ extension Request {
     func keep(_ body: ReceivedBody) {
         record.withLock { record in
             record.control = nil
+            record.taskState = .none
             record.body = body
         }
     }

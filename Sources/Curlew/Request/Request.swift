@@ -24,10 +24,13 @@ public class Request: @unchecked Sendable {
 
     let record: Lock<RequestRecord>
     let context: SessionContext
+    /// Tells requests that were made earlier from those that were made later.
+    let serial: UInt64
     private let shouldAutomaticallyResume: Bool?
 
     init(session: Session, options: RequestOptions, shouldAutomaticallyResume: Bool?) {
         context = session.context
+        serial = context.nextSerial()
         self.shouldAutomaticallyResume = shouldAutomaticallyResume
         record = Lock(RequestRecord(session: .strong(session), options: options))
     }
@@ -104,7 +107,7 @@ public class Request: @unchecked Sendable {
             guard action == .proceed else { return (action, false, nil as Driver?, before != record.machine.state) }
             // Under the lock, so that the transport gets what several threads ask for in the order decided here.
             record.control?.resume()
-            return (action, record.control != nil, exchange(&record.heldDriver, with: nil), true)
+            return (action, record.taskState == .running, exchange(&record.heldDriver, with: nil), true)
         }
         guard didResume else { return self }
         eventSink?.emit { [self] in $0.requestDidResume(self) }
@@ -128,7 +131,7 @@ public class Request: @unchecked Sendable {
         let (didSuspend, hasTask) = record.withLock { record in
             guard record.machine.suspended() else { return (false, false) }
             record.control?.suspend()
-            return (true, record.control != nil)
+            return (true, record.taskState != .none)
         }
         guard didSuspend else { return self }
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
@@ -146,36 +149,42 @@ public class Request: @unchecked Sendable {
     /// Ends the request with `error`; its state is `.cancelled`.
     func cancel(with error: CurlewError) {
         let stop = record.withLock { record -> Stop in
-            let action = record.machine.cancelled()
+            let action = record.machine.cancelled(isSetUp: record.taskState != .none)
             guard action != .nothing else { return Stop(action: action) }
             record.cancellationError = error
             if record.error == nil { record.error = error }
             return Stop(
                 action: action,
+                hasTask: record.taskState != .none,
                 control: record.control,
                 foreignWork: record.foreignWork,
                 driver: exchange(&record.heldDriver, with: nil),
-                task: record.ownedTask
+                tasks: [record.ownedTask, record.preparation?.work]
             )
         }
         guard stop.action != .nothing else { return }
         eventSink?.emit { [self] in $0.requestDidCancel(self) }
         stop.driver?.resume()
         stop.foreignWork?.cancel()
-        stop.task?.cancel()
-        if let control = stop.control {
-            control.cancel(with: error)
-            emitTask { $0.request($1, didCancelTask: $2) }
+        for task in stop.tasks { task?.cancel() }
+        stop.control?.cancel(with: error)
+        if stop.hasTask { emitTask { $0.request($1, didCancelTask: $2) } }
+        switch stop.action {
+        case .nothing, .stopRun: break
+        case .end: endWithoutRun(error)
+        case .endByRun:
+            unshelve()
+            HandlerRun.start(self, drives: true)
         }
-        if stop.action == .end { endWithoutRun(error) }
     }
 
     private struct Stop {
         var action: RequestStateMachine.CancelAction
+        var hasTask = false
         var control: (any TransferControl)?
         var foreignWork: ForeignWork?
         var driver: Driver?
-        var task: Task<Void, Never>?
+        var tasks: [Task<Void, Never>?] = []
     }
 
     /// Ends a request that never ran.
@@ -227,6 +236,8 @@ public class Request: @unchecked Sendable {
             record.result = result
             record.control = nil
             record.task = nil
+            record.taskState = .none
+            record.preparation = nil
             record.session = .none
             let reporters = [record.hooks.uploadProgress, record.hooks.downloadProgress]
             return (record.joiners.takeAll(), reporters, exchange(&record.hooks.streams, with: []))
@@ -237,7 +248,7 @@ public class Request: @unchecked Sendable {
         for stream in streams { stream.finish() }
     }
 
-    private func emitTask(_ event: @escaping @Sendable (any EventMonitor, Request, TaskIdentifier) -> Void) {
+    func emitTask(_ event: @escaping @Sendable (any EventMonitor, Request, TaskIdentifier) -> Void) {
         guard let events = eventSink, let task = record.withLock({ $0.task }) else { return }
         events.emit { [self] in event($0, self, task) }
     }

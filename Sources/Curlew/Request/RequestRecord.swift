@@ -25,6 +25,9 @@ struct RequestRecord {
     var download = TransferCount()
     /// The identifier of the attempt in flight.
     var task: TaskIdentifier?
+    var taskState = TaskState.none
+    /// What was done ahead of the start.
+    var preparation: Preparation?
 
     // The run.
     /// The way to the exchange in flight.
@@ -48,6 +51,15 @@ struct RequestRecord {
         self.session = session
         self.options = options
     }
+}
+
+/// What monitors know of the exchange in flight.
+enum TaskState {
+    /// There is none.
+    case none
+    /// It was made ahead of the request's start.
+    case created
+    case running
 }
 
 /// How a request knows its session.

@@ -407,7 +407,7 @@ public func upload(
     )
 }
 
-/// Sends a form as it is now: what is appended later is not part of it.
+/// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
 public func upload(
     multipartFormData: MultipartFormData,
     to url: any URLConvertible,
@@ -432,7 +432,7 @@ public func upload(
     )
 }
 
-/// Sends a form as it is now: what is appended later is not part of it.
+/// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
 public func upload(
     multipartFormData: MultipartFormData,
     with request: any URLRequestConvertible,

@@ -18,10 +18,19 @@ struct RequestRegistry {
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
-    mutating func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
+    mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
         active[ObjectIdentifier(request)] = request
-        return name(request)
+        guard let early else { return name(request) }
+        byTask[early] = request
+        return early
+    }
+
+    /// A name for an exchange that has yet to begin.
+    mutating func reserve() throws(CurlewError) -> TaskIdentifier {
+        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
+        lastIdentifier += 1
+        return TaskIdentifier(rawValue: lastIdentifier)
     }
 
     mutating func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
@@ -50,10 +59,12 @@ struct RequestRegistry {
         }
     }
 
-    /// Resumes the continuation when the requests that are active now have ended; false if there is none.
-    mutating func wait(with continuation: CheckedContinuation<Void, Never>) -> Bool {
-        guard !active.isEmpty else { return false }
-        waiters.append(Waiter(missing: Set(active.keys), continuation: continuation))
+    /// Resumes the continuation when these requests, or all that are active now, have ended; false if they have.
+    mutating func wait(for requests: [Request]?, with continuation: CheckedContinuation<Void, Never>) -> Bool {
+        let asked = requests?.map { ObjectIdentifier($0) } ?? Array(active.keys)
+        let missing = Set(asked.filter { active[$0] != nil })
+        guard !missing.isEmpty else { return false }
+        waiters.append(Waiter(missing: missing, continuation: continuation))
         return true
     }
 }

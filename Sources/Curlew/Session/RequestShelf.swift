@@ -9,6 +9,8 @@ final class RequestShelf: Sendable {
 
     func take(_ request: Request) { _ = requests.withLock { $0.removeValue(forKey: ObjectIdentifier(request)) } }
 
+    var all: [Request] { requests.withLock { Array($0.values) } }
+
     func empty() -> [Request] {
         requests.withLock { requests in
             defer { requests = [:] }

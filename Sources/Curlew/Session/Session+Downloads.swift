@@ -90,5 +90,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             destination: destination
         )
+        .setUp()
     }
 }

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
@@ -53,7 +54,7 @@ extension Session {
         )
     }
 
-    /// Sends a form as it is now: what is appended later is not part of it.
+    /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
         to url: any URLConvertible,
@@ -75,7 +76,7 @@ extension Session {
         )
     }
 
-    /// Sends a form as it is now: what is appended later is not part of it.
+    /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
         with request: any URLRequestConvertible,
@@ -84,14 +85,28 @@ extension Session {
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default
     ) -> UploadRequest {
-        let body: Result<UploadRequest.Uploadable, CurlewError>
-        do throws(CurlewError) {
-            body = .success(UploadRequest.Uploadable(try multipartFormData.body()))
-        } catch {
-            body = .failure(error)
-        }
+        let body = FormBody(multipartFormData)
         let form = FormRequest(request: request, contentType: multipartFormData.contentType)
-        return upload(form, interceptor, shouldAutomaticallyResume) { try body.get() }
+        return upload(form, interceptor, shouldAutomaticallyResume) { UploadRequest.Uploadable(try body.source()) }
+    }
+}
+
+/// A form's body, made once: what was read of a stream cannot be read again.
+private final class FormBody: Sendable {
+    private let form: MultipartFormData
+    private let made = Lock<Result<BodySource, CurlewError>?>(nil)
+
+    init(_ form: MultipartFormData) { self.form = form }
+
+    func source() throws(CurlewError) -> BodySource {
+        let result = made.withLock { made -> Result<BodySource, CurlewError> in
+            if let made { return made }
+            let new: Result<BodySource, CurlewError>
+            do throws(CurlewError) { new = .success(try form.body()) } catch { new = .failure(error) }
+            made = new
+            return new
+        }
+        return try result.get()
     }
 }
 

@@ -71,5 +71,6 @@ extension Session {
             options: RequestOptions(interceptor: interceptor),
             shouldAutomaticallyResume: shouldAutomaticallyResume
         )
+        .setUp()
     }
 }

@@ -62,5 +62,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
         )
+        .setUp()
     }
 }

@@ -145,5 +145,6 @@ extension Session {
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             uploadable: uploadable
         )
+        .setUp()
     }
 }

@@ -18,6 +18,8 @@ public actor Session {
     public nonisolated let transport: any Transport
     /// Whether the first response handler starts a request.
     public nonisolated let startRequestsImmediately: Bool
+    /// When a request's `URLRequest` is made.
+    public nonisolated var requestSetup: RequestSetup { context.requestSetup }
     /// Adapts and retries every request of the session, before the request's own interceptor.
     public nonisolated var interceptor: (any RequestInterceptor)? { context.interceptor }
     /// Decides about redirects where a request has no handler of its own.
@@ -37,6 +39,7 @@ public actor Session {
         configuration: SessionConfiguration = .default,
         transport: (any Transport)? = nil,
         startRequestsImmediately: Bool = true,
+        requestSetup: RequestSetup = .lazy,
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
@@ -51,7 +54,8 @@ public actor Session {
             interceptor: interceptor,
             redirectHandler: redirectHandler,
             eventMonitors: eventMonitors,
-            startsImmediately: startRequestsImmediately
+            startsImmediately: startRequestsImmediately,
+            requestSetup: requestSetup
         )
     }
 
@@ -67,11 +71,21 @@ public actor Session {
     /// The request whose attempt has this identifier, while that attempt lives.
     public subscript(task: TaskIdentifier) -> Request? { registry[task] }
 
-    /// Everything whose run has started and not ended.
-    public var activeRequests: [Request] { registry.activeRequests }
+    /// Everything whose run has started and not ended, or that was set up ahead of its start.
+    public var activeRequests: [Request] {
+        switch requestSetup {
+        case .lazy: registry.activeRequests
+        case .eager: Array(Set(registry.activeRequests).union(shelf.all))
+        }
+    }
 
     /// A run begins: its request joins, its first attempt gets a name. One step for both.
-    func join(_ request: Request) throws(CurlewError) -> TaskIdentifier { try registry.join(request) }
+    func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
+        try registry.join(request, as: request.earlyTask)
+    }
+
+    /// A name for an exchange that is set up ahead of its start.
+    func reserveTask() throws(CurlewError) -> TaskIdentifier { try registry.reserve() }
 
     /// The next attempt of a run.
     func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
@@ -84,10 +98,15 @@ public actor Session {
     // MARK: Ending
 
     /// Cancels every request and returns when every one has ended.
-    public func cancelAllRequests() async {
-        for request in shelf.empty() { request.cancel() }
-        for request in registry.activeRequests { request.cancel() }
-        await untilEnded()
+    public func cancelAllRequests() async { await cancelRequests(upTo: .max) }
+
+    /// Cancels those that had been made when so many had.
+    func cancelRequests(upTo serial: UInt64) async {
+        let waiting = shelf.all.filter { $0.serial <= serial }
+        let running = registry.activeRequests.filter { $0.serial <= serial }
+        for request in waiting + running { request.cancel() }
+        for request in waiting { _ = await request.joined() }
+        await untilEnded(running)
     }
 
     /// Takes no new request and returns when the running ones have ended.
@@ -109,9 +128,9 @@ public actor Session {
         context.monitors?.emit { $0.urlSession(reference, didBecomeInvalidWithError: nil) }
     }
 
-    private func untilEnded() async {
+    private func untilEnded(_ requests: [Request]? = nil) async {
         await withCheckedContinuation { continuation in
-            if !registry.wait(with: continuation) { continuation.resume() }
+            if !registry.wait(for: requests, with: continuation) { continuation.resume() }
         }
     }
 }

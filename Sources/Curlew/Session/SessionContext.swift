@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 
 /// What a session's requests need to know of it, without keeping its connections alive.
 final class SessionContext: Sendable {
@@ -7,6 +8,8 @@ final class SessionContext: Sendable {
     let redirectHandler: (any RedirectHandler)?
     let monitors: MonitorHub?
     let startsImmediately: Bool
+    let requestSetup: Session.RequestSetup
+    private let serial = Lock<UInt64>(0)
     /// One object for all requests: a transport prepares its own form of it once.
     let defaultHeaders: DefaultHeaders
 
@@ -15,13 +18,25 @@ final class SessionContext: Sendable {
         interceptor: (any RequestInterceptor)?,
         redirectHandler: (any RedirectHandler)?,
         eventMonitors: [any EventMonitor],
-        startsImmediately: Bool
+        startsImmediately: Bool,
+        requestSetup: Session.RequestSetup
     ) {
         self.configuration = configuration
         self.interceptor = interceptor
         self.redirectHandler = redirectHandler
         self.startsImmediately = startsImmediately
+        self.requestSetup = requestSetup
         monitors = MonitorHub(eventMonitors)
         defaultHeaders = DefaultHeaders(configuration.headers)
+    }
+
+    /// The number of the latest request.
+    var lastSerial: UInt64 { serial.withLock { $0 } }
+
+    func nextSerial() -> UInt64 {
+        serial.withLock { serial in
+            serial += 1
+            return serial
+        }
     }
 }

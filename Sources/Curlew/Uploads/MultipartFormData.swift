@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 public import Foundation
 
 /// A form with files, as `multipart/form-data`.
@@ -11,7 +12,9 @@ public import Foundation
 /// Files are read while they are sent, never as a whole, and the length of the body is known beforehand. Names and
 /// file names are escaped as browsers do. The first error of an `append` is kept and thrown when the form is used.
 /// A form with an `InputStream` can be sent once; every other one as often as redirects and retries need it.
-open class MultipartFormData {
+open class MultipartFormData: @unchecked Sendable {
+    // SAFETY: what changes sits behind a lock; `fileManager` is only asked, which `FileManager` allows from any thread.
+
     /// Alamofire's limit between memory and temporary files. Curlew streams every form, so nothing depends on it.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
@@ -22,16 +25,31 @@ open class MultipartFormData {
     /// What separates the parts.
     public let boundary: String
 
-    private(set) var parts: [MultipartPart] = []
-    private(set) var appendError: CurlewError?
-    private(set) var throttle: BodyThrottle?
+    private struct State {
+        var parts: [MultipartPart] = []
+        var appendError: CurlewError?
+        var throttle: BodyThrottle?
+    }
+
+    private let state: Lock<State>
     let fileManager: FileManager
 
     /// The boundary is made of random digits unless you name one.
     public init(fileManager: FileManager = .default, boundary: String? = nil) {
         self.fileManager = fileManager
         self.boundary = boundary ?? Self.randomBoundary()
+        state = Lock(State())
     }
+
+    private init(_ other: MultipartFormData) {
+        fileManager = other.fileManager
+        boundary = other.boundary
+        state = Lock(other.state.withLock { $0 })
+    }
+
+    var parts: [MultipartPart] { state.withLock { $0.parts } }
+    var appendError: CurlewError? { state.withLock { $0.appendError } }
+    var throttle: BodyThrottle? { state.withLock { $0.throttle } }
 
     /// The value for `Content-Type`.
     open var contentType: String { "multipart/form-data; boundary=\(boundary)" }
@@ -49,25 +67,21 @@ open class MultipartFormData {
         packetSize: Int = suggestedThrottlePacketSize,
         delay: TimeInterval = suggestedThrottleDelay
     ) {
-        throttle = BodyThrottle(packetSize: max(packetSize, 1), delay: max(delay, 0))
+        state.withLock { $0.throttle = BodyThrottle(packetSize: max(packetSize, 1), delay: max(delay, 0)) }
     }
 
     /// A copy of the form that may be changed apart from it. Input streams are shared: one of the two can send them.
-    public func copy() -> MultipartFormData {
-        let copy = MultipartFormData(fileManager: fileManager, boundary: boundary)
-        copy.parts = parts
-        copy.appendError = appendError
-        copy.throttle = throttle
-        return copy
-    }
+    public func copy() -> MultipartFormData { MultipartFormData(self) }
 
     func append(_ part: MultipartPart) {
         if let bad = part.headers.first(where: { !$0.isValid }) { fail(.bodyPartHeaderInvalid(name: bad.name)) }
-        if appendError == nil { parts.append(part) }
+        state.withLock { state in
+            if state.appendError == nil { state.parts.append(part) }
+        }
     }
 
     func fail(_ reason: CurlewError.MultipartEncodingFailureReason) {
-        if appendError == nil { appendError = .multipartEncodingFailed(reason: reason) }
+        state.withLock { $0.appendError = $0.appendError ?? .multipartEncodingFailed(reason: reason) }
     }
 
     private static func randomBoundary() -> String {

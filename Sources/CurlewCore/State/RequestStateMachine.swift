@@ -49,17 +49,20 @@ package struct RequestStateMachine: Sendable {
         case nothing
         /// Nothing runs: the request ends here.
         case end
+        /// Nothing runs, but an exchange was set up: a run has to end it.
+        case endByRun
         /// Stop the run, which then ends by itself.
         case stopRun
     }
 
-    package mutating func cancelled() -> CancelAction {
+    /// `isSetUp`: there is an exchange although nothing runs.
+    package mutating func cancelled(isSetUp: Bool = false) -> CancelAction {
         guard state.canTransition(to: .cancelled) else { return .nothing }
         state = .cancelled
         switch run {
         case .none:
-            run = .ended
-            return .end
+            run = isSetUp ? .driven : .ended
+            return isSetUp ? .endByRun : .end
         case .driven, .ended: return .stopRun
         }
     }
@@ -101,11 +104,19 @@ package struct RequestStateMachine: Sendable {
         if state == .finished { state = .resumed }
     }
 
+    /// Setting the request up ahead of its start has failed: a run has to find out what follows. False where
+    /// there is one.
+    package mutating func setUpFailed() -> Bool {
+        guard run == .none else { return false }
+        run = .driven
+        return true
+    }
+
     /// A failing serializer made the retrier start over: the ended run goes on.
     package mutating func restarted() { run = .driven }
 
-    /// Whether the driver has to wait before it moves on.
-    package var holdsDriver: Bool { state == .suspended }
+    /// Whether the driver has to wait before it moves on: the request is held, or nobody has asked for its result.
+    package var holdsDriver: Bool { state == .suspended || state == .initialized }
 
     package var isCancelled: Bool { state == .cancelled }
 }

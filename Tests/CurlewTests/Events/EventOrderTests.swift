@@ -107,6 +107,7 @@ final class RecordingMonitor: EventMonitor {
     func requestDidResume(_ request: Request) { events.note("didResume") }
     func request(_ request: Request, didResumeTask task: TaskIdentifier) { events.note("didResumeTask") }
     func requestDidSuspend(_ request: Request) { events.note("didSuspend") }
+    func request(_ request: Request, didSuspendTask task: TaskIdentifier) { events.note("didSuspendTask") }
     func requestDidCancel(_ request: Request) { events.note("didCancel") }
     func request(_ request: Request, didCancelTask task: TaskIdentifier) { events.note("didCancelTask") }
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>) {

@@ -1,0 +1,77 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// The part of a request's first try that happens ahead of its start, where the session wants that.
+struct Preparation {
+    /// Ends when the rest is there.
+    let work: Task<Void, Never>
+    var result: Result<Attempt.Prepared, CurlewError>?
+    /// The name of the exchange.
+    var task: TaskIdentifier?
+}
+
+extension Request {
+    /// Prepares the first try now, if the session is one that does.
+    func setUp() -> Self {
+        switch context.requestSetup {
+        case .lazy: break
+        case .eager:
+            shelve()
+            // Under the lock: a run that starts meanwhile finds it.
+            record.withLock { record in
+                record.preparation = Preparation(work: Task { await self.prepare() })
+            }
+        }
+        return self
+    }
+
+    private func prepare() async {
+        let result: Result<Attempt.Prepared, CurlewError>
+        do throws(CurlewError) {
+            var (prepared, task) = try await prepareInSession()
+            record.withLock { $0.preparation?.task = task }
+            // From here on the session is not needed, and may go as soon as monitors know of the exchange.
+            prepared.isBegun = begins(task, as: .created)
+            result = .success(prepared)
+        } catch {
+            result = .failure(isCancelled ? cancellation : error)
+        }
+        let mayRun = record.withLock { record in
+            record.preparation?.result = result
+            guard case .failure = result else { return false }
+            return record.machine.setUpFailed()
+        }
+        guard mayRun else { return }
+        unshelve()
+        HandlerRun.start(self, drives: true)
+    }
+
+    private func prepareInSession() async throws(CurlewError) -> (Attempt.Prepared, TaskIdentifier) {
+        guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
+        let task = try await session.reserveTask()
+        let attempt = Attempt(
+            request: self,
+            session: session,
+            rules: RunRules(checksStatus: false, ownsTask: true),
+            budget: TimeoutBudget(total: nil, started: .now),
+            number: 0
+        )
+        return (try await attempt.prepare(), task)
+    }
+
+    // MARK: What a run takes over
+
+    /// Waits for what was begun ahead.
+    func untilPrepared() async { await record.withLock { $0.preparation?.work }?.value }
+
+    /// The name of the exchange that was set up ahead.
+    var earlyTask: TaskIdentifier? { record.withLock { $0.preparation?.task } }
+
+    /// Its result, once.
+    func takePreparation() -> Result<Attempt.Prepared, CurlewError>? {
+        record.withLock { record in
+            defer { record.preparation = nil }
+            return record.preparation?.result
+        }
+    }
+}

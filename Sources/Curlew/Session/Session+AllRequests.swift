@@ -1,0 +1,23 @@
+public import Dispatch
+
+// Alamofire's forms for callers that do not wait.
+extension Session {
+    /// Calls the closure, later and elsewhere, with everything whose run has started and not ended.
+    public nonisolated func withAllRequests(perform action: @escaping @Sendable (Set<Request>) -> Void) {
+        Task { action(Set(await activeRequests)) }
+    }
+
+    /// Cancels every request that there is now, and calls the closure when all of them have ended.
+    public nonisolated func cancelAllRequests(
+        completingOnQueue queue: DispatchQueue = .main,
+        completion: (@Sendable () -> Void)? = nil
+    ) {
+        // What is made after this line is not meant.
+        let serial = context.lastSerial
+        let delivery = Delivery(queue: queue)
+        Task {
+            await cancelRequests(upTo: serial)
+            if let completion { delivery(completion) }
+        }
+    }
+}

@@ -1,0 +1,78 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Everything that a session has under way, for callers that do not wait.
+@Suite(.timeLimit(.minutes(1)))
+struct AllRequestsTests {
+    private func isTrue(_ condition: () -> Bool) async throws {
+        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test(arguments: [Session.RequestSetup.lazy, .eager], [true, false])
+    func aHundredAreCancelledTogether(setup: Session.RequestSetup, startsThem: Bool) async throws {
+        let monitor = RecordingMonitor()
+        let transport = MockTransport { _ in .hanging }
+        let session = Session(
+            transport: transport,
+            startRequestsImmediately: startsThem,
+            requestSetup: setup,
+            eventMonitors: [monitor]
+        )
+        let responses = Recorded<CurlewError?>()
+        let ends = Recorded<Int>()
+        for _ in 0..<100 {
+            session.request("https://example.org/").response(queue: .global()) { responses.note($0.error) }
+        }
+        if startsThem { try await transport.waitForRequests(count: 100) }
+        session.cancelAllRequests(completingOnQueue: .global()) { ends.note(1) }
+        try await isTrue { responses.all.count == 100 && !ends.all.isEmpty }
+        #expect(responses.all.allSatisfy { $0?.isExplicitlyCancelledError == true })
+        #expect(await session.activeRequests.isEmpty)
+        await session.drain()
+        await monitor.queue.settled()
+        let tasks = monitor.events.all.filter { $0 == "didCreateTask" }.count
+        if startsThem { #expect(tasks == 100) }
+        #expect(monitor.events.all.filter { $0 == "didCancelTask" }.count == tasks)
+        #expect(monitor.events.all.filter { $0 == "didGatherMetrics" }.count == tasks)
+    }
+
+    @Test func requestsThatAreMadeLaterAreNotMeant() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") })
+        for _ in 0..<200 {
+            session.cancelAllRequests()
+            #expect(await session.request("https://example.org/").serializingString().result.success == "x")
+        }
+    }
+
+    @Test func allCanBeSuspended() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+        let requests = (0..<10).map { _ in session.request("https://example.org/") }
+        let seen = Recorded<Int>()
+        session.withAllRequests { all in
+            for request in all { request.suspend() }
+            seen.note(all.count)
+        }
+        try await isTrue { !seen.all.isEmpty }
+        #expect(seen.all == [10])
+        #expect(requests.allSatisfy(\.isSuspended))
+        await session.cancelAllRequests()
+    }
+
+    @Test func oneThatIsTriedAgainIsCancelled() async throws {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.status(401), .hanging)
+        let session = Session(transport: transport, interceptor: Retrier { _, _, _ in .retry })
+        let request = session.request("https://example.org/").validate()
+        let handle = request.serializingData()
+        try await transport.waitForRequests(count: 2)
+        session.cancelAllRequests()
+        #expect(await handle.response.error?.isExplicitlyCancelledError == true)
+        #expect(request.tasks.count == 2)
+    }
+}
+
+extension Result {
+    fileprivate var success: Success? { try? get() }
+}

@@ -1,0 +1,146 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Requests that are set up when they are made.
+@Suite(.timeLimit(.minutes(1)))
+struct EagerSetupTests {
+    private func isTrue(_ condition: () -> Bool) async throws {
+        while !condition() { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    @Test func aRequestIsSetUpBeforeItStarts() async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let monitor = RecordingMonitor()
+        let session = Session(transport: transport, requestSetup: .eager, eventMonitors: [monitor])
+        let request = session.request("https://example.org/a")
+        try await isTrue { request.task != nil }
+        #expect(request.isInitialized)
+        #expect(request.request?.url?.path() == "/a")
+        #expect(request.cURLDescription().contains("https://example.org/a"))
+        #expect(await session.activeRequests == [request])
+        #expect(transport.requests.isEmpty)
+        #expect(try await request.string() == "x")
+        #expect(request.tasks.count == 1)
+        #expect(await session.activeRequests.isEmpty)
+        await monitor.queue.settled()
+        #expect(
+            monitor.events.all == [
+                "didCreateInitial", "didCreate", "didCreateTask", "didResume", "didResumeTask", "receivedResponse",
+                "receivedData", "collectedMetrics", "didGatherMetrics", "completed", "didCompleteTask", "didFinish",
+            ]
+        )
+    }
+
+    @Test func aCommandLineNeedsNoStart() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+        let lines = Recorded<String>()
+        let request = session.request("https://example.org/b", method: .put)
+        request.cURLDescription(on: .global()) { lines.note($0) }
+        try await isTrue { !lines.all.isEmpty }
+        #expect(lines.all.first?.contains("-X 'PUT'") == true)
+        #expect(request.isInitialized)
+    }
+
+    @Test func adaptersRunOnceAndTheirErrorsEndTheRequest() async throws {
+        struct Refusal: Error {}
+        let adaptations = Recorded<Int>()
+        let session = Session(
+            transport: MockTransport { _ in .text("x") },
+            requestSetup: .eager,
+            interceptor: Adapter { _, _ in
+                adaptations.note(1)
+                throw Refusal()
+            }
+        )
+        let request = session.request("https://example.org/")
+        try await isTrue { request.isFinished }
+        #expect(request.error?.isRequestAdaptationError == true)
+        #expect(request.error?.underlyingError is Refusal)
+        #expect(adaptations.all.count == 1)
+        #expect(await request.serializingData().response.error?.isRequestAdaptationError == true)
+    }
+
+    @Test func manySuspensionsBeforeTheStartAreOne() async throws {
+        let monitor = RecordingMonitor()
+        let session = Session(
+            transport: MockTransport { _ in .text("x") },
+            startRequestsImmediately: false,
+            requestSetup: .eager,
+            eventMonitors: [monitor]
+        )
+        let request = session.request("https://example.org/")
+        for _ in 0..<100 { request.suspend() }
+        try await isTrue { request.task != nil }
+        await monitor.queue.settled()
+        #expect(request.isSuspended)
+        #expect(monitor.events.all.filter { $0 == "didSuspend" }.count == 1)
+        #expect(monitor.events.all.filter { $0 == "didSuspendTask" }.count == 1)
+        request.resume()
+        #expect(try await request.string() == "x")
+    }
+
+    @Test func aRequestThatIsCancelledBeforeTheStartHasAnEnd() async throws {
+        let monitor = RecordingMonitor()
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(
+            transport: transport,
+            startRequestsImmediately: false,
+            requestSetup: .eager,
+            eventMonitors: [monitor]
+        )
+        let request = session.request("https://example.org/")
+        try await isTrue { request.task != nil }
+        for _ in 0..<100 { request.cancel() }
+        let response = await request.serializingData().response
+        #expect(response.error?.isExplicitlyCancelledError == true)
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(request.isCancelled)
+        #expect(transport.requests.isEmpty)
+        let told = [
+            "didCancel", "didCancelTask", "collectedMetrics", "didGatherMetrics", "didCompleteTask", "didFinish",
+        ]
+        for event in told { #expect(monitor.events.all.filter { $0 == event }.count == 1, "\(event)") }
+        #expect(!monitor.events.all.contains("didResume"))
+        #expect(!monitor.events.all.contains("didResumeTask"))
+    }
+
+    @Test func aDroppedSessionEndsWhatWasSetUp() async throws {
+        var session: Session? = Session(
+            transport: MockTransport { _ in .text("x") },
+            startRequestsImmediately: false,
+            requestSetup: .eager
+        )
+        let reference = WeakReference(session)
+        let errors = Recorded<CurlewError?>()
+        let request = try #require(session?.request("https://example.org/"))
+        request.response(queue: .global()) { errors.note($0.error) }
+        try await isTrue { request.task != nil }
+        session = nil
+        try await isTrue { !errors.all.isEmpty }
+        #expect(reference.object == nil)
+        #expect(errors.all.first??.isSessionDeinitializedError == true)
+    }
+
+    @Test func whatNobodyWantsGoesWithItsSession() async throws {
+        let request: WeakReference<DataRequest>
+        do {
+            let session = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+            request = WeakReference(session.request("https://example.org/"))
+            try await isTrue { request.object?.task != nil }
+        }
+        try await isTrue { request.object == nil }
+    }
+}
+
+private final class WeakReference<Object: AnyObject & Sendable>: Sendable {
+    private let reference: Watch
+
+    private struct Watch: Sendable { weak var object: Object? }
+
+    var object: Object? { reference.object }
+
+    init(_ object: Object?) { reference = Watch(object: object) }
+}
