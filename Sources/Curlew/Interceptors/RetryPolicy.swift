@@ -8,7 +8,7 @@ public import FoundationNetworking
 /// carried out already is never sent twice, unless twice has the effect of once. Naming POST allows it.
 /// A response's `Retry-After` makes the delay longer.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
-    // SAFETY: every stored property is a constant of a Sendable type.
+    // SAFETY: every stored property is of a Sendable type and constant once the policy is made.
 
     /// How delays are spread, so that clients that failed together do not come back together.
     public enum Jitter: Sendable, Hashable {
@@ -46,10 +46,12 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public let honorsRetryAfter: Bool
     public let budget: RetryBudget?
 
-    let now: @Sendable () -> Date
-    let random: @Sendable () -> UInt64
+    // Time and chance may come from outside. The public initializer is the designated one, so that subclasses of
+    // other modules inherit it.
+    private(set) var now: @Sendable () -> Date = { Date() }
+    private(set) var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
 
-    public convenience init(
+    public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
@@ -61,24 +63,20 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         honorsRetryAfter: Bool = true,
         budget: RetryBudget? = nil
     ) {
-        self.init(
-            limit: retryLimit,
-            base: exponentialBackoffBase,
-            scale: exponentialBackoffScale,
-            methods: retryableHTTPMethods,
-            statuses: retryableHTTPStatusCodes,
-            errors: retryableErrorCodes,
-            jitter: jitter,
-            maximumDelay: maximumDelay,
-            honorsRetryAfter: honorsRetryAfter,
-            budget: budget,
-            now: { Date() },
-            random: { UInt64.random(in: .min ... .max) }
-        )
+        self.retryLimit = retryLimit
+        self.exponentialBackoffBase = exponentialBackoffBase
+        self.exponentialBackoffScale = exponentialBackoffScale
+        self.retryableHTTPMethods = retryableHTTPMethods
+        self.retryableHTTPStatusCodes = retryableHTTPStatusCodes
+        self.retryableErrorCodes = retryableErrorCodes
+        self.jitter = jitter
+        self.maximumDelay = maximumDelay
+        self.honorsRetryAfter = honorsRetryAfter
+        self.budget = budget
     }
 
     /// Time and chance come from outside.
-    init(
+    convenience init(
         limit: UInt,
         base: UInt,
         scale: Double,
@@ -92,16 +90,18 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         now: @escaping @Sendable () -> Date,
         random: @escaping @Sendable () -> UInt64
     ) {
-        retryLimit = limit
-        exponentialBackoffBase = base
-        exponentialBackoffScale = scale
-        retryableHTTPMethods = methods
-        retryableHTTPStatusCodes = statuses
-        retryableErrorCodes = errors
-        self.jitter = jitter
-        self.maximumDelay = maximumDelay
-        self.honorsRetryAfter = honorsRetryAfter
-        self.budget = budget
+        self.init(
+            retryLimit: limit,
+            exponentialBackoffBase: base,
+            exponentialBackoffScale: scale,
+            retryableHTTPMethods: methods,
+            retryableHTTPStatusCodes: statuses,
+            retryableErrorCodes: errors,
+            jitter: jitter,
+            maximumDelay: maximumDelay,
+            honorsRetryAfter: honorsRetryAfter,
+            budget: budget
+        )
         self.now = now
         self.random = random
     }

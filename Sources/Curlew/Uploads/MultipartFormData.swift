@@ -41,12 +41,6 @@ open class MultipartFormData: @unchecked Sendable {
         state = Lock(State())
     }
 
-    private init(_ other: MultipartFormData) {
-        fileManager = other.fileManager
-        boundary = other.boundary
-        state = Lock(other.state.withLock { $0 })
-    }
-
     var parts: [MultipartPart] { state.withLock { $0.parts } }
     var appendError: CurlewError? { state.withLock { $0.appendError } }
     var throttle: BodyThrottle? { state.withLock { $0.throttle } }
@@ -71,7 +65,12 @@ open class MultipartFormData: @unchecked Sendable {
     }
 
     /// A copy of the form that may be changed apart from it. Input streams are shared: one of the two can send them.
-    public func copy() -> MultipartFormData { MultipartFormData(self) }
+    public func copy() -> MultipartFormData {
+        let copy = MultipartFormData(fileManager: fileManager, boundary: boundary)
+        let current = state.withLock { $0 }
+        copy.state.withLock { $0 = current }
+        return copy
+    }
 
     func append(_ part: MultipartPart) {
         if let bad = part.headers.first(where: { !$0.isValid }) { fail(.bodyPartHeaderInvalid(name: bad.name)) }

@@ -7,8 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1)))
 struct MigratedCodeTests {
     @Test func callSitesCompile() async throws {
-        let session = Session(
-            transport: MockTransport { _ in .text("{\"a\": 1}", headers: ["Content-Type": "text/json"]) })
+        let session = Session(transport: MockTransport { _ in .text("{\"a\": 1}", type: "text/json") })
         let url = "https://example.org/"
         let none = await session.request(url).validate(statusCode: []).serializingData().response
         #expect(none.error?.code == .unacceptableStatus)
@@ -23,7 +22,7 @@ struct MigratedCodeTests {
         _ = session.request(url) { $0.timeoutInterval = 1 }.redirect(using: .doNotFollow)
         #expect(try await session.request(url).serializingResponse(using: .string).value == "{\"a\": 1}")
         #expect(try await session.download(url).serializingDownload(using: .data).value.count == 8)
-        #expect(await session.request(url).serializingDecodable([String: Int].self).result.failure == nil)
+        #expect(try await session.request(url).serializingDecodable([String: Int].self).value == ["a": 1])
     }
 
     @Test(arguments: ["invalid", "/a/path", "ftp://example.org/"])
@@ -139,12 +138,5 @@ struct MigratedCodeTests {
         #expect(response.error?.isResponseValidationError == true)
         #expect(asked.all.count == 3)
         #expect(request.retryCount == 1)
-    }
-}
-
-extension Result {
-    fileprivate var failure: Failure? {
-        guard case .failure(let error) = self else { return nil }
-        return error
     }
 }
