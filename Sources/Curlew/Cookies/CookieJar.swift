@@ -22,7 +22,9 @@ public final class CookieJar: Sendable {
     public init(file url: URL, publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()) {
         var store = CookieStore(publicSuffixes: publicSuffixes)
         let now = Date()
-        if let text = try? String(contentsOf: url, encoding: .utf8) {
+        // What a crash or a full disk left of the file is taken as far as it goes.
+        if let bytes = try? Data(contentsOf: url) {
+            let text = String(decoding: bytes, as: UTF8.self)
             for cookie in NetscapeCookieFile.cookies(in: text, now: now) { _ = store.set(cookie, at: now) }
         }
         self.store = Lock(store)

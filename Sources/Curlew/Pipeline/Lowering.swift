@@ -20,6 +20,10 @@ struct Lowering {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
         }
         let (target, authority) = try Self.separateCredentials(of: url)
+        // Foundation takes `http://ho%0Ast/`.
+        if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
+        }
         let method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get
         guard method.isValid else {
             throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: url)

@@ -92,7 +92,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     }
 
     func didSend(bodyBytes: Int64, of expected: Int64?) {
-        let news = max(0, bodyBytes - sent)
+        // A body that is sent again, from its beginning, counts from where it was the first time.
+        guard bodyBytes > sent else { return }
+        let news = bodyBytes - sent
         sent = bodyBytes
         let total = expected ?? -1
         request.sent(TransferCount(completed: bodyBytes, total: total))

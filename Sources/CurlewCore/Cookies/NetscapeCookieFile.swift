@@ -26,7 +26,7 @@ public enum NetscapeCookieFile {
 
     /// The cookies of such a file; lines that make no sense are left out. `now` becomes their creation time.
     public static func cookies(in text: String, now: Date) -> [Cookie] {
-        text.split(whereSeparator: \.isNewline).compactMap { line in
+        text.split { $0 == "\n" || $0 == "\r\n" }.compactMap { line in
             var line = line
             let isHTTPOnly = line.hasPrefix(httpOnlyMark)
             if isHTTPOnly { line = line.dropFirst(httpOnlyMark.count) } else if line.hasPrefix("#") { return nil }

@@ -1,0 +1,96 @@
+import Curlew
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+@Suite("Logs and notifications", .timeLimit(.minutes(1)))
+struct ObservationTests {
+    private struct Line: Sendable {
+        let level: LogEventMonitor.Level
+        let message: String
+        let fields: [String: String]
+    }
+
+    @Test func logsShowNoSecrets() async throws {
+        let lines = Recorded<Line>()
+        let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let transport = MockTransport { request in
+            guard request.path == "/ok" else { throw CurlewError(.receiveFailed, phase: .receive) }
+            return MockResponse(
+                status: 200, headers: ["Set-Cookie": "sid=SECRETCOOKIE"], body: [.bytes(Data("SECRETBODY".utf8))])
+        }
+        let session = Session(transport: transport, eventMonitors: [monitor])
+        for path in ["ok", "fails"] {
+            _ = await session.request(
+                "https://SECRETUSER:SECRETPASSWORD@example.org/\(path)?token=SECRETQUERY&plain=SECRETTOO",
+                method: .post,
+                headers: ["Authorization": "Bearer SECRETTOKEN", "Cookie": "a=SECRETCOOKIE", "X-Api-Key": "SECRETKEY"]
+            ).response()
+        }
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(lines.all.contains { $0.message == "exchange ended" && $0.fields["status"] == "200" })
+        let failed = try #require(lines.all.first { $0.message == "exchange failed" })
+        #expect(failed.level == .error)
+        #expect(failed.fields["code"] == "receiveFailed")
+        #expect(failed.fields["method"] == "POST")
+        #expect(failed.fields["url"]?.hasPrefix("https://example.org/fails?token=") == true)
+        for line in lines.all {
+            #expect(!line.message.contains("SECRET"))
+            for (name, value) in line.fields { #expect(!value.contains("SECRET"), "\(name)") }
+        }
+    }
+
+    @Test func logsLeaveOutWhatMattersLess() async {
+        let lines = Recorded<Line>()
+        let monitor = LogEventMonitor(minimumLevel: .error) { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let session = Session(
+            transport: MockTransport { $0.path == "/ok" ? .text("x") : .status(500) }, eventMonitors: [monitor])
+        _ = await session.request("https://example.org/ok").response()
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(lines.all.isEmpty)
+    }
+
+    @Test func notificationsTellWhatRequestsDo() async throws {
+        let seen = Recorded<(Notification.Name, ObjectIdentifier?)>()
+        let names = [
+            Request.didResumeNotification, Request.didSuspendNotification, Request.didCancelNotification,
+            Request.didFinishNotification, Request.didResumeTaskNotification, Request.didSuspendTaskNotification,
+            Request.didCancelTaskNotification, Request.didCompleteTaskNotification,
+        ]
+        let monitor = RequestNotifications(queue: DispatchQueue(label: "test"))
+        let transport = MockTransport { $0.path == "/hanging" ? .hanging : .text("x") }
+        let session = Session(transport: transport, eventMonitors: [monitor])
+        let plain = session.request("https://example.org/")
+        let cancelled = session.request("https://example.org/hanging")
+        let mine = [ObjectIdentifier(plain), ObjectIdentifier(cancelled)]
+        let observers = names.map { name in
+            NotificationCenter.default.addObserver(forName: name, object: nil, queue: nil) { notification in
+                // Other tests' requests post to the same centre.
+                guard let request = notification.request, mine.contains(ObjectIdentifier(request)) else { return }
+                seen.note((notification.name, ObjectIdentifier(request)))
+            }
+        }
+        defer { for observer in observers { NotificationCenter.default.removeObserver(observer) } }
+        _ = try await plain.data()
+        let handle = cancelled.serializingData()
+        try await transport.waitForRequests(count: 2)
+        cancelled.suspend()
+        cancelled.resume()
+        cancelled.cancel()
+        _ = await handle.response
+        await session.drain()
+        await monitor.queue.settled()
+        let plainNames = seen.all.filter { $0.1 == mine[0] }.map(\.0)
+        #expect(
+            plainNames == [
+                Request.didResumeNotification, Request.didResumeTaskNotification, Request.didCompleteTaskNotification,
+                Request.didFinishNotification,
+            ])
+        let cancelledNames = Set(seen.all.filter { $0.1 == mine[1] }.map(\.0))
+        #expect(cancelledNames == Set(names))
+    }
+}
