@@ -68,6 +68,14 @@ let package = Package(
         .executableTarget(name: "CurlewTool", dependencies: ["Curlew"], swiftSettings: strict),
         .executableTarget(name: "CurlewDemo", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: strict),
 
+        // A process that tests start and end.
+        .executableTarget(
+            name: "ExitProbe",
+            dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks"],
+            path: "Tests/ExitProbe",
+            swiftSettings: strict
+        ),
+
         .testTarget(name: "CurlewLocksTests", dependencies: ["CurlewLocks"], swiftSettings: strict),
         .testTarget(name: "CurlewCoreTests", dependencies: ["CurlewCore"], swiftSettings: strict),
         .testTarget(
@@ -99,7 +107,7 @@ let package = Package(
         ),
         .testTarget(
             name: "IntegrationTests",
-            dependencies: ["Curlew", "CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            dependencies: ["ExitProbe", "Curlew", "CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],
             swiftSettings: strict
         ),
     ],

@@ -3,15 +3,22 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-static int verdict_index = -1, key_log_index = -1;
+static int verdict_index = -1, key_log_index = -1, request_index = -1;
+
+static void free_request(void *parent, void *request, CRYPTO_EX_DATA *data, int index, long argl, void *argp) {
+    (void)parent, (void)data, (void)index, (void)argl, (void)argp;
+    free(request);
+}
 
 void curlew_openssl_keep_at_exit(void) {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
     verdict_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     key_log_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
+    request_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_request);
 }
 
 void *curlew_tls_connection(CURL *easy) {
@@ -79,6 +86,28 @@ static void log_key(const SSL *ssl, const char *line) {
 void curlew_tls_context_log_keys(void *ssl_ctx, int fd) {
     SSL_CTX_set_ex_data(ssl_ctx, key_log_index, (void *)(intptr_t)(fd + 1));
     SSL_CTX_set_keylog_callback(ssl_ctx, log_key);
+}
+
+struct certificate_request {
+    void *owner;
+    unsigned long long transfer;
+    void (*asked)(void *, unsigned long long);
+};
+
+static int certificate_wanted(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
+    (void)certificate, (void)key;
+    struct certificate_request *request = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), request_index);
+    if (request) request->asked(request->owner, request->transfer);
+    return 0;
+}
+
+void curlew_tls_context_tell_certificate_request(void *ssl_ctx, void *owner, unsigned long long transfer,
+                                                 void (*asked)(void *, unsigned long long)) {
+    struct certificate_request *request = malloc(sizeof *request);
+    if (!request) return;
+    *request = (struct certificate_request){owner, transfer, asked};
+    if (SSL_CTX_set_ex_data(ssl_ctx, request_index, request) != 1) return free(request);
+    SSL_CTX_set_client_cert_cb(ssl_ctx, certificate_wanted);
 }
 
 const char *curlew_tls_verify_text(long verify_result) { return X509_verify_cert_error_string(verify_result); }

@@ -26,5 +26,9 @@ void curlew_tls_store_free(void *store);
 void curlew_tls_context_use_store(void *ssl_ctx, void *store);
 // Appends NSS key log lines to the descriptor.
 void curlew_tls_context_log_keys(void *ssl_ctx, int fd);
+// Calls `asked` when a server wants a certificate of this context's connections and none is set. The two
+// values are passed through.
+void curlew_tls_context_tell_certificate_request(void *ssl_ctx, void *owner, unsigned long long transfer,
+                                                 void (*asked)(void *owner, unsigned long long transfer));
 const char *curlew_tls_verify_text(long verify_result);
 #endif

@@ -83,9 +83,24 @@ enum Callbacks {
     }
 
     private static let context: curl_ssl_ctx_callback = { _, context, data in
-        guard let context, let data else { return CURLE_ABORTED_BY_CALLBACK }
-        // SAFETY: SSL_CTX_DATA is the trust material, which the book keeps.
-        Unmanaged<TrustMaterial>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.prepare(context) }
+        guard let context, let transfer = transfer(of: data), let book = book(of: data) else {
+            return CURLE_ABORTED_BY_CALLBACK
+        }
+        book.settings.material.prepare(context)
+        transfer.isSecuring = true
+        guard !book.settings.hasClientIdentity else { return CURLE_OK }
+        curlew_tls_context_tell_certificate_request(
+            context,
+            Unmanaged.passUnretained(book).toOpaque(),  // SAFETY: the book outlives every connection.
+            transfer.request.identifier.rawValue,
+            { data, identifier in
+                guard let data else { return }
+                // SAFETY: the book, see above; connections live on its thread only.
+                Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
+                    $0.certificateWasAsked(of: identifier)
+                }
+            }
+        )
         return CURLE_OK
     }
 
@@ -111,9 +126,9 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, book)
     }
 
-    static func installContext(on handle: UnsafeMutableRawPointer, material: TrustMaterial) {
+    /// For OpenSSL alone: other backends pass something else.
+    static func installContext(on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer) {
         curlew_set_ssl_ctx(handle, context)
-        // SAFETY: the book keeps the material longer than the handle.
-        curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, Unmanaged.passUnretained(material).toOpaque())
+        curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, easy)
     }
 }

@@ -100,7 +100,7 @@ final class CurlEasy {
         if let share { curlew_set_pointer(handle, CURLOPT_SHARE, share) }
         // SAFETY: the book outlives every handle that it made.
         Callbacks.install(on: handle, easy: own, book: Unmanaged.passUnretained(book).toOpaque())
-        if material.needsContextCallback { Callbacks.installContext(on: handle, material: material) }
+        if book.settings.usesOpenSSL { Callbacks.installContext(on: handle, easy: own) }
         for value in base.options {
             let code = set(value)
             guard code == CURLE_OK else { return code }

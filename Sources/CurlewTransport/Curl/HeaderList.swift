@@ -9,7 +9,7 @@ final class HeaderList: @unchecked Sendable {
     // SAFETY: the memory is written in init only; `rest` is kept alive by the reference.
 
     private let storage: UnsafeMutableRawPointer?
-    private let rest: HeaderList?
+    let rest: HeaderList?
     let head: UnsafeMutablePointer<curl_slist>?
 
     init(lines: [String], rest: HeaderList? = nil) {

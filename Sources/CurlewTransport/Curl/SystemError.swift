@@ -9,6 +9,17 @@ enum SystemError {
 
     static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
+    /// EMFILE or ENFILE where no descriptor is to be had, 0 otherwise. A resolver does not say that it failed
+    /// for the lack of one.
+    static func descriptorShortage() -> Int32 {
+        let probe = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+        if probe >= 0 {
+            close(probe)
+            return 0
+        }
+        return errno == EMFILE || errno == ENFILE ? errno : 0
+    }
+
     private static func strerrorname(_ code: Int32) -> String {
         switch code {
         case EACCES: "EACCES"

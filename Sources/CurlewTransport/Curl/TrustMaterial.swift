@@ -13,9 +13,6 @@ final class TrustMaterial: @unchecked Sendable {
     private var keyLog: Int32 = -1
     private var store: UnsafeMutableRawPointer?
 
-    /// Whether handles need the callback that `prepare` serves.
-    var needsContextCallback: Bool { store != nil || keyLog >= 0 }
-
     init(_ strategy: TrustStrategy, keyLogFile: URL?) throws(CurlewError) {
         var options: [OptionValue] = []
         switch strategy {

@@ -50,7 +50,7 @@ extension ActiveTransfer {
             request.options.authentication != nil || request.url.user() != nil || request.url.password() != nil
                 || head != nil
         case 407: true
-        case 417: plan.sendsExpect && !plan.addsExpectItself
+        case 417: plan.sendsExpect
         default: false
         }
     }
@@ -89,7 +89,12 @@ extension ActiveTransfer {
     // MARK: Body
 
     func received(body chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
-        guard failure == nil, deliverDeferredHead(book) else { return .refused }
+        guard failure == nil else { return .refused }
+        if isRefusedExpectation {
+            clocks.byteMoved(at: book.now)
+            return .taken
+        }
+        guard deliverDeferredHead(book) else { return .refused }
         if pauses.holdsReceiving { return pause(book) }
         if let limit = request.options.maximumBodySize, deliveredBody + Int64(chunk.count) > Int64(limit) {
             failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")

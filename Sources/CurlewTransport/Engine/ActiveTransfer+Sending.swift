@@ -12,6 +12,8 @@ extension ActiveTransfer {
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
     func mayBeSent(_ book: TransferBook) -> Bool {
         guard failure == nil else { return false }
+        // libcurl would repeat an expectation that it did not add itself; `finish` sees to it.
+        if sends > 0, isRefusedExpectation { return false }
         if head != nil, sends > 0 {
             // The sink has its response already: a repetition (417 with a caller's own Expect) comes too late.
             keepsDeliveredResponse = true
@@ -32,6 +34,25 @@ extension ActiveTransfer {
             clocks.sendingStarted(at: book.now)
         }
         book.clockChanged(self)
+        return true
+    }
+
+    /// Whether the response is a 417 after which the request goes out again without its expectation
+    /// (RFC 9110, 10.1.1). libcurl does that too, but only where the server leaves the connection open.
+    var isRefusedExpectation: Bool {
+        deferredHead?.status == 417 && plan.sendsExpect && upload?.canStartAgain ?? true
+    }
+
+    /// Makes the transfer as it was before it was sent, but for the expectation. False where the body is gone.
+    func leaveOutExpectation() -> Bool {
+        guard upload?.seek(to: 0) ?? true else { return false }
+        let rest = plan.headerLines.isEmpty ? headers : headers?.rest
+        plan.leaveOutExpect()
+        headers = plan.headerLines.isEmpty ? rest : HeaderList(lines: plan.headerLines, rest: rest)
+        deferredHead = nil
+        collector = HeadCollector()
+        sends = 0
+        pauses.applied = 0
         return true
     }
 

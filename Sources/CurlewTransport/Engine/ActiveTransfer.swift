@@ -25,9 +25,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     let request: TransferRequest
-    let plan: RequestPlan
+    var plan: RequestPlan
     private(set) var sink: any TransferSink
-    let headers: HeaderList?
+    var headers: HeaderList?
     let upload: UploadSource?
     private let loop: LoopExecutor
 
@@ -59,6 +59,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// errno of the socket that could not be made.
     var socketError: Int32 = 0
     var refusedAddress: String?
+    var wasAskedForCertificate = false
+    /// A TLS handshake has begun on the transfer's own new connection.
+    var isSecuring = false
     var tlsVersion: String?
     var tlsCipher: String?
     let queued: Date
@@ -120,8 +123,18 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
 extension ActiveTransfer: TransferControl {
     func resumeReceiving() { send(.resumeReceiving) }
-    func suspend() { send(.suspend) }
-    func resume() { send(.resume) }
+    func suspend() { hold(true) }
+    func resume() { hold(false) }
+
+    /// From within the sink's `willStart` it counts at once: a request held there must not go out.
+    private func hold(_ isSuspended: Bool) {
+        if loop.isCurrent, case .created = stage {
+            pauses.isSuspended = isSuspended
+        } else {
+            send(isSuspended ? .suspend : .resume)
+        }
+    }
+
     func cancel(with error: CurlewError) { send(.cancel(error)) }
 }
 

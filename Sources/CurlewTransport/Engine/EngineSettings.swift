@@ -8,6 +8,8 @@ struct EngineSettings: Sendable {
     let maximumHeaderSize: Int
     let trustEvaluation: (any TrustEvaluation)?
     let refusesPrivateAddresses: Bool
+    let usesOpenSSL: Bool
+    let hasClientIdentity: Bool
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
@@ -19,5 +21,7 @@ struct EngineSettings: Sendable {
         maximumHeaderSize = max(1, configuration.maximumHeaderSize)
         trustEvaluation = configuration.trustEvaluation
         refusesPrivateAddresses = configuration.addressPolicy == .publicOnly
+        usesOpenSSL = surroundings.capabilities.usesOpenSSL
+        hasClientIdentity = configuration.tls.clientIdentity != nil
     }
 }

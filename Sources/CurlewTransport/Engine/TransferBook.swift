@@ -61,7 +61,7 @@ final class TransferBook: @unchecked Sendable {
         launch(transfer)
     }
 
-    private func launch(_ transfer: ActiveTransfer) {
+    private func launch(_ transfer: ActiveTransfer, isRepetition: Bool = false) {
         guard let easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
             return end(transfer, .failure(transfer.makeError(.`internal`, "libcurl gives no handle")))
         }
@@ -72,7 +72,7 @@ final class TransferBook: @unchecked Sendable {
             // The options of a half set-up handle are unknown.
             return end(transfer, .failure(transfer.rejected(code)))
         }
-        transfer.upload?.open(waker: transfer)
+        if !isRepetition { transfer.upload?.open(waker: transfer) }
         easy.transfer = transfer
         transfer.stage = .running(easy)
         handlesInUse += 1
@@ -112,6 +112,15 @@ final class TransferBook: @unchecked Sendable {
         guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
         if plan.needsOwnHandle { easy.reset() }
         idleHandles.append(easy)
+    }
+
+    /// Sends the same transfer once more, over another handle: this one remembers what was refused.
+    private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
+        if easy.multi >= 0 { multis[easy.multi].remove(easy) }
+        easy.transfer = nil
+        handlesInUse -= 1
+        transfer.stage = .created
+        launch(transfer, isRepetition: true)
     }
 
     func take(_ command: TransferCommand, for transfer: ActiveTransfer) {
@@ -252,6 +261,11 @@ final class TransferBook: @unchecked Sendable {
         poller.socketClosed(fd)
         return close(fd)
     }
+
+    /// A server wants a certificate that the transport does not have.
+    func certificateWasAsked(of identifier: UInt64) {
+        live.first { $0.request.identifier.rawValue == identifier }?.wasAskedForCertificate = true
+    }
 }
 
 // MARK: The loop's turns
@@ -329,6 +343,9 @@ extension TransferBook: LoopClient {
     }
 
     private func finish(_ transfer: ActiveTransfer, _ easy: CurlEasy, _ result: CURLcode) {
+        if transfer.failure == nil, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
+            return repeatLaunch(transfer, easy)
+        }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if result == CURLE_OK, transfer.failure == nil { _ = transfer.deliverDeferredHead(self) }
         if result == CURLE_OK, transfer.failure == nil, transfer.head != nil { return succeed(transfer, easy) }

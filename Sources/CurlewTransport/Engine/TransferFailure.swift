@@ -37,6 +37,7 @@ extension ActiveTransfer {
         case .receive: return .receive
         case .connect:
             guard let handle = easy?.handle else { return .connect }
+            if isSecuring { return .tls }
             if curlew_get_offset(handle, CURLINFO_CONNECT_TIME_T) > 0 { return plan.isTLS ? .tls : .proxy }
             return curlew_get_offset(handle, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connect : .resolve
         }
@@ -63,6 +64,8 @@ extension ActiveTransfer {
     /// Whether a failure came after the response was complete: it was the rest of a refused body that
     /// could not be sent, or a repetition that was stopped.
     func hasWholeResponse(despite result: CURLcode) -> Bool {
+        // A body that cannot be sent again: the response that asked for it is the answer.
+        if result == CURLE_SEND_FAIL_REWIND, deferredHead != nil, failure == nil { return true }
         guard head != nil, failure == nil else { return false }
         if keepsDeliveredResponse { return true }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
@@ -101,6 +104,7 @@ extension ActiveTransfer {
             reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : text,
             native: CurlCode.native(number)
         )
+        if code == .resolveFailed, socketError == 0 { socketError = SystemError.descriptorShortage() }
         if socketError != 0, code == .connectFailed || code == .resolveFailed {
             error.native = SystemError.native(socketError)
             error.reason = "no socket: \(SystemError.text(socketError))"
@@ -122,7 +126,10 @@ extension ActiveTransfer {
         switch number {
         case 60, 51: return (TLSFailure.code(of: easy.handle, text), .tls)
         case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
-            if let code = TLSFailure.alert(text) { return (code, .tls) }
+            if let code = TLSFailure.alert(text) {
+                // TLS 1.2 has no alert of its own for a certificate that was not shown.
+                return (code == .tlsFailed && wasAskedForCertificate ? .clientCertificateRequired : code, .tls)
+            }
             if row.code == .tlsFailed || row.code == .certificateUntrusted || row.code == .certificateRevoked {
                 return (row.code, .tls)
             }
@@ -142,7 +149,8 @@ extension ActiveTransfer {
         case 6: return (row.code, .resolve)
         case 7:
             // With `connectTo` another peer than the URL's is what was asked for.
-            let isAtProxy = !plan.redirectsConnections && ConnectFailure.isAtProxy(text, url: request.url)
+            let isAtProxy =
+                !plan.redirectsConnections && refusedAddress == nil && ConnectFailure.isAtProxy(text, url: request.url)
             return isAtProxy ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
         default: return (row.code, phase)

@@ -72,6 +72,13 @@ final class UploadSource {
         return chunk
     }
 
+    var canStartAgain: Bool {
+        switch kind {
+        case .data, .file: true
+        case .stream(let stream): stream.isReplayable || (position == 0 && !hasEnded)
+        }
+    }
+
     /// Back to `offset`, which is 0 in practice. False where the source cannot.
     func seek(to offset: Int64) -> Bool {
         switch kind {

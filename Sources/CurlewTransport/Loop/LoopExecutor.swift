@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CurlewLocks
 internal import Glibc
 
 /// What runs on the loop thread. Every call comes from that thread.
@@ -17,6 +18,7 @@ protocol LoopClient: AnyObject {
 /// The thread owns this object; it ends after `stop`. Nobody joins it.
 final class LoopExecutor: SerialExecutor, Sendable {
     private let inbox = Inbox()
+    private let thread = Lock<pthread_t?>(nil)
     let wakeUp: Int32
 
     init() {
@@ -50,6 +52,9 @@ final class LoopExecutor: SerialExecutor, Sendable {
         case .refused: return false
         }
     }
+
+    /// Whether the caller runs on the loop's thread.
+    var isCurrent: Bool { thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false } }
 
     func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
 
@@ -95,6 +100,7 @@ final class LoopExecutor: SerialExecutor, Sendable {
     }
 
     private func run(_ client: any LoopClient) {
+        thread.withLock { $0 = pthread_self() }
         var batch: [LoopItem] = []
         var stops = false
         while !stops {

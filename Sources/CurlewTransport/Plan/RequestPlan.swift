@@ -26,8 +26,6 @@ struct RequestPlan: Equatable, Sendable {
     var sharesDefaultHeaders = true
     var body: Body = .none
     var sendsExpect = false
-    /// Whether the field is in `headerLines`: libcurl cannot leave it out when it is refused.
-    var addsExpectItself = false
     var mayBeResent = true
     /// Whether connections may lead elsewhere than to the URL's host without a proxy.
     var redirectsConnections = false
@@ -36,6 +34,9 @@ struct RequestPlan: Equatable, Sendable {
     static let piecewiseThreshold = 64 * 1024
     /// RFC 9110 10.1.1: worth a round trip only where the body is worth more.
     static let expectThreshold: Int64 = 1024 * 1024
+    static let expectLine = "Expect: 100-continue"
+    /// Keeps libcurl from adding it.
+    static let noExpectLine = "Expect:"
 
     init(
         _ request: TransferRequest,
@@ -162,15 +163,20 @@ struct RequestPlan: Equatable, Sendable {
         if let connect = options.timeouts.connect, connect.clampedMilliseconds > 0 {
             settings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, min(connect.clampedMilliseconds, Int(Int32.max))))
         }
-        switch options.purpose {
-        case .memory: break
-        case .file, .stream: settings.append(.long(CURLOPT_BUFFERSIZE, 128 * 1024))
-        }
         if let rate = options.uploadRateLimit ?? configuration.uploadRateLimit {
             settings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
         }
+        let largest: Int? =
+            switch options.purpose {
+            case .memory: nil
+            case .file, .stream: 128 * 1024
+            }
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
             settings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
+            // libcurl reads up to a hundred buffers before it looks at the rate.
+            settings.append(.long(CURLOPT_BUFFERSIZE, min(max(1024, rate / 400), largest ?? 16 * 1024)))
+        } else if let largest {
+            settings.append(.long(CURLOPT_BUFFERSIZE, largest))
         }
     }
 
@@ -214,18 +220,23 @@ struct RequestPlan: Equatable, Sendable {
             case .never: false
             case .automatic: length.map { $0 > Self.expectThreshold } ?? true
             }
-        // libcurl asks for every upload that is large or of unknown length, old versions for all; what it
-        // added itself it can also leave out when it is refused.
+        // libcurl asks for every upload that is large or of unknown length, old versions for all.
         guard case .upload = body else {
-            if sendsExpect { addExpect() }
+            if sendsExpect { headerLines.append(Self.expectLine) }
             return
         }
         let isLarge = length.map { $0 > Self.expectThreshold } ?? true
-        if !sendsExpect { headerLines.append("Expect:") } else if !isLarge { addExpect() }
+        if !sendsExpect {
+            headerLines.append(Self.noExpectLine)
+        } else if !isLarge {
+            headerLines.append(Self.expectLine)
+        }
     }
 
-    private mutating func addExpect() {
-        headerLines.append("Expect: 100-continue")
-        addsExpectItself = true
+    /// For the repetition of a request whose expectation was refused.
+    mutating func leaveOutExpect() {
+        sendsExpect = false
+        headerLines.removeAll { $0 == Self.expectLine }
+        if case .upload = body { headerLines.append(Self.noExpectLine) }
     }
 }

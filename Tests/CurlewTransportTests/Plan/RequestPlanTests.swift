@@ -72,7 +72,7 @@ struct RequestPlanTests {
         let plan = try plan(method: .put, body: .data(Data(count: 3_000_000)))
         #expect(texts(plan)[0...1] == ["UPLOAD=1", "UPLOAD_BUFFERSIZE=262144"])
         #expect(plan.body == .upload(3_000_000))
-        #expect(plan.sendsExpect && !plan.addsExpectItself)
+        #expect(plan.sendsExpect)
     }
 
     @Test(arguments: [
@@ -134,8 +134,10 @@ struct RequestPlanTests {
         }
         #expect(
             texts(plan) == [
-                "HTTP_VERSION=2", "BUFFERSIZE=131072", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5",
+                "HTTP_VERSION=2", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5", "BUFFERSIZE=1024",
             ])
+        let unlimited = try self.plan { $0.options.purpose = .stream }
+        #expect(texts(unlimited).contains("BUFFERSIZE=131072"))
     }
 
     @Test func dnsOverridesOfThisHostOnly() throws {

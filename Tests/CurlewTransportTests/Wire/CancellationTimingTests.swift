@@ -7,8 +7,10 @@ import Testing
 
 @Suite("Cancellation", .timeLimit(.minutes(1)), .serialized)
 struct CancellationTimingTests {
-    /// Cancels when `ready` returns, and expects the end within 50 ms. A busy machine may delay any one
-    /// try, so the best of five counts.
+    private static let rounds = 7
+
+    /// Cancels when `ready` returns, and expects the end within 50 ms. A busy machine may delay a few
+    /// rounds, so the median counts.
     private func expectQuickEnd(
         _ transport: CurlTransport,
         phase: CurlewError.Phase,
@@ -16,25 +18,25 @@ struct CancellationTimingTests {
         _ makeRequest: () -> (TransferRequest, CollectingSink),
         ready: () async throws -> Void
     ) async throws {
-        var best = Duration.seconds(100)
-        for _ in 0..<5 {
+        var times: [Duration] = []
+        for _ in 0..<Self.rounds {
             let (request, sink) = makeRequest()
             let task = Task { await transport.failure(request, sink) }
             try await ready()
             let start = ContinuousClock.now
             task.cancel()
             let error = await task.value
-            best = min(best, ContinuousClock.now - start)
+            times.append(ContinuousClock.now - start)
             #expect(error.code == .cancelled, sourceLocation: sourceLocation)
             #expect(error.phase == phase, sourceLocation: sourceLocation)
-            if best < Duration.milliseconds(50) { return }
         }
-        #expect(best < Duration.milliseconds(50).asTestBound, sourceLocation: sourceLocation)
+        let median = times.sorted()[Self.rounds / 2]
+        #expect(median < Duration.milliseconds(50).asTestBound, "\(times)", sourceLocation: sourceLocation)
     }
 
     @Test func whileWaitingForTheResponse() async throws {
         try await withTransport { transport, server in
-            server.script("/never", Array(repeating: .hanging, count: 5))
+            server.script("/never", Array(repeating: .hanging, count: Self.rounds))
             let url = server.url("/never")
             var count = 0
             try await expectQuickEnd(transport, phase: .waiting) {
@@ -51,10 +53,88 @@ struct CancellationTimingTests {
             let deaf = try DeafListener()
             defer { deaf.close() }
             let url = try #require(URL(string: "http://127.0.0.1:\(deaf.port)/"))
+            var count = 0
             try await expectQuickEnd(transport, phase: .connect) {
                 (request(url), CollectingSink())
             } ready: {
-                while transport.statistics.openSockets == 0 { try await Task.sleep(for: .milliseconds(1)) }
+                count += 1
+                while transport.statistics.connectionsMade < count { try await Task.sleep(for: .milliseconds(1)) }
+            }
+        }
+    }
+
+    @Test func whileTheHandshakeGetsNoAnswer() async throws {
+        try await withTransport { transport, _ in
+            let silent = try DeadEnd(.silent)
+            let url = try #require(URL(string: "https://127.0.0.1:\(silent.port)/"))
+            var count = 0
+            try await expectQuickEnd(transport, phase: .tls) {
+                (request(url), CollectingSink())
+            } ready: {
+                count += 1
+                while transport.statistics.connectionsMade < count { try await Task.sleep(for: .milliseconds(1)) }
+                // The socket is there before the connection; on loopback that takes no time worth speaking of.
+                try await Task.sleep(for: .milliseconds(30))
+            }
+            withExtendedLifetime(silent) {}
+        }
+    }
+
+    @Test func whileTheSinkIsPaused() async throws {
+        try await withTransport { transport, server in
+            let url = server.url("/bytes/10000000")
+            let current = Lock<CollectingSink?>(nil)
+            try await expectQuickEnd(transport, phase: .receive) {
+                let sink = CollectingSink()
+                sink.state.withLock { $0.bodyAnswers = [.proceed, .pause] }
+                current.withLock { $0 = sink }
+                return (request(url), sink)
+            } ready: {
+                while current.withLock({ $0?.state.withLock { $0.bodyAnswers.isEmpty } }) != true {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
+            }
+        }
+    }
+
+    @Test func whileItIsSuspended() async throws {
+        try await withTransport { transport, server in
+            let url = server.url("/get")
+            let current = Lock<CollectingSink?>(nil)
+            try await expectQuickEnd(transport, phase: .queue) {
+                let sink = CollectingSink()
+                sink.observe { if $0 == .started { sink.control?.suspend() } }
+                current.withLock { $0 = sink }
+                return (request(url), sink)
+            } ready: {
+                while current.withLock({ $0?.control }) == nil { try await Task.sleep(for: .milliseconds(1)) }
+                try await Task.sleep(for: .milliseconds(5))
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test func whileTheServerTakesNoMoreOfTheBody() async throws {
+        try await withTransport { transport, server in
+            let deaf = TestServer.Response.text("").faulting(.stall(), at: .readingBody(after: 1000))
+            server.script("/deaf", Array(repeating: deaf, count: Self.rounds))
+            let url = server.url("/deaf")
+            let data = Data(count: 50_000_000)
+            let current = Lock<CollectingSink?>(nil)
+            try await expectQuickEnd(transport, phase: .send) {
+                let sink = CollectingSink()
+                current.withLock { $0 = sink }
+                return (
+                    request(url, method: .put, body: .data(data)) { $0.options.expectContinue = .never }, sink
+                )
+            } ready: {
+                var last: Int64? = -1
+                while true {
+                    let now = current.withLock { $0?.state.withLock { $0.sent.last } }
+                    if now != nil, now == last { return }
+                    last = now
+                    try await Task.sleep(for: .milliseconds(30))
+                }
             }
         }
     }
@@ -80,7 +160,7 @@ struct CancellationTimingTests {
     @Test func inTheMiddleOfABody() async throws {
         try await withTransport { transport, server in
             let cut = TestServer.Response.bytes(1000).faulting(.stall(), at: .inBody(after: 10))
-            server.script("/cut", Array(repeating: cut, count: 5))
+            server.script("/cut", Array(repeating: cut, count: Self.rounds))
             let url = server.url("/cut")
             let current = Lock<CollectingSink?>(nil)
             try await expectQuickEnd(transport, phase: .receive) {
@@ -96,16 +176,19 @@ struct CancellationTimingTests {
     @Test func whileTheBodysSourceHasNothing() async throws {
         try await withTransport { transport, server in
             let url = server.url("/anything")
-            var bytes: Int64 = 0
+            let current = Lock<CollectingSink?>(nil)
             try await expectQuickEnd(transport, phase: .send) {
                 let body = ScriptedBody([.bytes("some"), .pending])
                 let outgoing = request(url, method: .post, body: .stream(body, length: 1000)) {
                     $0.options.expectContinue = .never
                 }
-                return (outgoing, CollectingSink())
+                let sink = CollectingSink()
+                current.withLock { $0 = sink }
+                return (outgoing, sink)
             } ready: {
-                bytes += 5
-                try await server.waitForBytesReceived(bytes)
+                while current.withLock({ $0?.state.withLock { $0.sent.last } }) != 4 {
+                    try await Task.sleep(for: .milliseconds(1))
+                }
             }
         }
     }

@@ -50,6 +50,9 @@ struct FlowTests {
             let url = server.url("/bytes/10")
             let task = Task { try await transport.fetch(request(url), sink).sink.body.count }
             while sink.control == nil { await Task.yield() }
+            // Had it started, it would be at the server by then.
+            try await Task.sleep(for: .milliseconds(50))
+            #expect(server.connectionCount == 0)
             sink.control?.resume()
             let count = try await task.value
             #expect(count == 10)

@@ -70,14 +70,39 @@ struct ResendTests {
 
     @Test func authenticationRoundsAreNotRepetitions() async throws {
         try await withTransport { transport, server in
+            for body in [BodySource.none, .data(Data("some".utf8)), .data(TestServer.patternBytes(count: 3_000_000))] {
+                server.clearRequests()
+                let sink = CollectingSink()
+                let answer = try await transport.fetch(
+                    request(server.url("/digest-auth/auth/user/secret"), method: .post, body: body) {
+                        $0.options.authentication = TransferAuthentication(
+                            scheme: .digest, username: "user", password: "secret")
+                        $0.options.mayBeResentSilently = false
+                    }, sink)
+                #expect(answer.status == 200)
+                // One head reaches the sink: the challenge was libcurl's business.
+                #expect(sink.head?.status == 200)
+                let rounds = server.requests
+                #expect(rounds.count == 2)
+                #expect(rounds.first?.headers["Authorization"] == nil)
+                let field = rounds.last?.headers["Authorization"] ?? ""
+                #expect(field.hasPrefix("Digest ") && field.contains("response="))
+                if case .data(let data) = body { #expect(rounds.last?.body == data) }
+            }
+        }
+    }
+
+    @Test func aWrongDigestPasswordIsA401() async throws {
+        try await withTransport { transport, server in
             let sink = CollectingSink()
             let answer = try await transport.fetch(
-                request(server.url("/digest-auth/auth/user/secret"), method: .get) {
+                request(server.url("/digest-auth/auth/user/secret"), method: .post, body: .data(Data("x".utf8))) {
                     $0.options.authentication = TransferAuthentication(
-                        scheme: .digest, username: "user", password: "secret")
-                    $0.options.mayBeResentSilently = false
+                        scheme: .digest, username: "user", password: "wrong")
                 }, sink)
-            #expect(answer.status == 200 || answer.status == 404)
+            #expect(answer.status == 401)
+            #expect(sink.head?.status == 401)
+            #expect(server.requestCount == 2)
         }
     }
 
@@ -97,11 +122,34 @@ struct ResendTests {
 
     @Test func privateAddressesAreRefusedBeforeTheyAreConnectedTo() async throws {
         try await withTransport({ $0.addressPolicy = .publicOnly }) { transport, server in
-            for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0x7f.1"] {
+            for host in ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "0x7f.1", "0.0.0.0", "2130706433", "0177.1"] {
                 let url = try #require(URL(string: "http://\(host):\(server.port)/get"))
                 let error = await transport.failure(request(url))
                 #expect(error.code == .addressRefused, "\(host): \(error)")
                 #expect(error.phase == .connect)
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test(arguments: [
+        "127.0.0.1", "127.8.8.8", "10.0.0.1", "169.254.169.254", "172.16.0.1", "192.168.0.1", "100.64.0.1", "0.0.0.0",
+        "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "fd00::1", "fe80::1", "64:ff9b::7f00:1",
+    ])
+    func namesAndLiteralsOfPrivateAddressesAreRefused(_ address: String) async throws {
+        let override = ["guarded.test": [address]]
+        try await withTransport({
+            $0.addressPolicy = .publicOnly
+            $0.dns.overrides = override
+        }) { transport, server in
+            let literal = address.contains(":") ? "[\(address)]" : address
+            for host in ["guarded.test", literal] {
+                let url = try #require(URL(string: "http://\(host):\(server.port)/get"))
+                let error = await transport.failure(request(url, method: .post))
+                #expect(error.code == .addressRefused, "\(host): \(error)")
+                #expect(error.phase == .connect)
+                #expect(error.reason.contains("not a public address"))
+                #expect(error.isSafeToRetry)
             }
             #expect(server.connectionCount == 0)
         }

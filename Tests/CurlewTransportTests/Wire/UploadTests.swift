@@ -140,17 +140,58 @@ struct UploadTests {
         }
     }
 
-    @Test(arguments: [1000, 2 << 20])
-    func aRefusedExpectationIsAResponse(_ count: Int) async throws {
+    /// RFC 9110, 10.1.1. The server's first answer never reaches the sink.
+    @Test(arguments: [1000, 200_000, 2 << 20])
+    func aRefusedExpectationIsRepeatedWithoutIt(_ count: Int) async throws {
         try await withTransport { transport, server in
-            server.script("/x", .text("").changed { $0.expectation = .refuse })
+            let data = TestServer.patternBytes(count: count)
+            let sink = CollectingSink()
+            server.script("/x", .text("").changed { $0.expectation = .refuse }, .text("taken"), .text("taken"))
+            let upload = request(
+                server.url("/x"), method: .post, headers: ["Content-Type": "a/b", "X-Own": "1"], body: .data(data)
+            ) {
+                $0.options.expectContinue = .always
+                $0.defaultHeaders = DefaultHeaders(["X-Default": "2"])
+            }
+            let answer = try await transport.fetch(upload, sink)
+            #expect(answer.status == 200)
+            #expect(answer.text == "taken")
+            let seen = server.requests
+            #expect(seen.map { $0.headers["Expect"] } == ["100-continue", nil])
+            #expect(seen.last?.body == data)
+            for name in ["Content-Type", "X-Own", "X-Default"] {
+                #expect(seen.first?.headers.values(for: name) == seen.last?.headers.values(for: name))
+            }
+            #expect(seen.last?.headers["X-Default"] == "2")
+            #expect(sink.state.withLock { $0.sent.last } == Int64(count))
+            #expect(sink.state.withLock { $0.informational.isEmpty })
+            // The next request asks again.
+            _ = try await transport.fetch(upload)
+            #expect(server.requests.last?.headers["Expect"] == "100-continue")
+        }
+    }
+
+    @Test func aRefusalOfACallersOwnExpectationIsAResponse() async throws {
+        try await withTransport { transport, server in
+            server.route("/x", expectation: .refuse) { _ in .text("") }
             let answer = try await transport.fetch(
-                request(server.url("/x"), method: .post, body: .data(Data(count: count))) {
-                    $0.options.expectContinue = .always
-                })
+                request(
+                    server.url("/x"), method: .post, headers: ["Expect": "100-continue"],
+                    body: .data(Data(count: 1000))))
             #expect(answer.status == 417)
             let after = try await transport.fetch(request(server.url("/get")))
             #expect(after.status == 200)
+        }
+    }
+
+    @Test func aRefusedExpectationOfAStreamThatWasNotBegunIsRepeated() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .text("").changed { $0.expectation = .refuse }, .text("taken"))
+            let body = ScriptedBody([.bytes("hello "), .bytes("world"), .end])
+            let answer = try await transport.fetch(
+                request(server.url("/x"), method: .post, body: .stream(body)) { $0.options.expectContinue = .always })
+            #expect(answer.text == "taken")
+            #expect(server.requests.last?.body == Data("hello world".utf8))
         }
     }
 }

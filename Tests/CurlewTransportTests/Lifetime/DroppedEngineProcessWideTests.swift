@@ -1,0 +1,131 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// Nobody shuts these down: their owners let go of them in the middle of their work.
+@Suite("Dropped engines", .serialized, .timeLimit(.minutes(1)))
+struct DroppedEngineProcessWideTests {
+    /// An engine without the transport whose `perform` would keep it alive.
+    private final class Owner: Sendable {
+        private let engine: Lock<TransferEngine?>
+        private let loop: LoopExecutor
+
+        init() throws {
+            var configuration = TransportConfiguration()
+            configuration.proxy = .none
+            let settings = try EngineSettings(configuration, .current(.ofLibcurl))
+            let engine = try #require(TransferEngine(settings, published: Lock(TransportStatistics())))
+            loop = engine.loop
+            self.engine = Lock(engine)
+        }
+
+        func letGo() {
+            let last = engine.withLock { engine in
+                defer { engine = nil }
+                return engine
+            }
+            _ = last
+        }
+
+        func failure(_ request: TransferRequest, _ sink: CollectingSink) async -> CurlewError? {
+            guard
+                let plan = try? RequestPlan(
+                    request, configuration: TransportConfiguration(), capabilities: .ofLibcurl, bodyLength: nil)
+            else { return nil }
+            let transfer = ActiveTransfer(
+                request: request, plan: plan, sink: sink, headers: nil, upload: nil, loop: loop)
+            await withUnsafeContinuation { continuation in
+                transfer.continuation = continuation
+                transfer.start()
+            }
+            guard case .failure(let error) = transfer.result else { return nil }
+            return error
+        }
+    }
+
+    /// Loop threads of this process, by the name that they give themselves.
+    private static let loops = LeakCheck.Counter("loop threads") {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.count {
+            (try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)) == "curlew-loop\n"
+        }
+    }
+
+    private func leavingNothing(_ body: (TestServer) async throws -> Void) async throws {
+        let server = try TestServer()
+        _ = try await CurlTransport().fetch(request(server.url("/get")))
+        try await server.waitForOpenConnections(atMost: 0)
+        let check = LeakCheck(.fileDescriptors, Self.loops)
+        try await body(server)
+        try await server.waitForOpenConnections(atMost: 0)
+        try await check.wait(timeout: .seconds(10))
+        server.stop()
+    }
+
+    @Test func failTheirTransfers() async throws {
+        try await leavingNothing { server in
+            let owner = try Owner()
+            server.script("/never", Array(repeating: .hanging, count: 5))
+            let url = server.url("/never")
+            let before = server.requestCount
+            let tasks = (0..<5).map { _ in Task { await owner.failure(request(url), CollectingSink()) } }
+            try await server.waitForRequests(count: before + 5)
+            owner.letGo()
+            for task in tasks {
+                let error = await task.value
+                #expect(error?.code == .sessionClosed)
+                #expect(error?.url == url)
+            }
+            let late = await owner.failure(request(url), CollectingSink())
+            #expect(late?.code == .sessionClosed)
+        }
+    }
+
+    @Test(arguments: [CollectingSink.Event.started, .head, .body])
+    func mayBeDroppedByTheirOwnCallbacks(at event: CollectingSink.Event) async throws {
+        try await leavingNothing { server in
+            let owner = try Owner()
+            let sink = CollectingSink()
+            sink.observe { if $0 == event { owner.letGo() } }
+            let url = server.url("/bytes/5000000")
+            let error = await owner.failure(request(url), sink)
+            #expect(error?.code == .sessionClosed)
+        }
+    }
+
+    /// The last reference goes when the loop lets go of a sink: on the loop's own thread.
+    @Test func aSinkMayHoldTheLastReferenceToItsTransport() async throws {
+        try await leavingNothing { server in
+            let sink = CollectingSink()
+            let transport = Lock<CurlTransport?>(CurlTransport())
+            sink.observe { _ in transport.withLock { $0 = nil } }
+            let answer = try await transport.withLock { $0 }?.fetch(request(server.url("/bytes/1000")), sink)
+            #expect(answer?.status == 200)
+        }
+    }
+
+    /// `perform` holds its transport, so what runs ends as it would have.
+    @Test func aTransportThatNobodyHoldsFinishesWhatRuns() async throws {
+        try await leavingNothing { server in
+            weak var left: CurlTransport?
+            let gate = Gate()
+            server.script("/held", .text("late").stalling(until: gate, at: .beforeHead))
+            let url = server.url("/held")
+            let before = server.requestCount
+            let task = {
+                let transport = CurlTransport()
+                left = transport
+                return Task { try await transport.fetch(request(url)).text }
+            }()
+            try await server.waitForRequests(count: before + 1)
+            #expect(left != nil)
+            gate.open()
+            let text = try await task.value
+            #expect(text == "late")
+        }
+    }
+}

@@ -1,0 +1,38 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Glibc
+
+/// A process for the tests that need one of their own.
+///
+///     ExitProbe exit|return|thread|wait <URL> <CA file> <exchanges>   ends, or waits, in the middle of transfers
+///     ExitProbe resolve <address> <rounds>                            cancels while a name is being looked up
+@main
+enum ExitProbe {
+    static func main() {
+        // Whoever starts this from a thread that blocks signals hands that down.
+        var none = sigset_t()
+        sigemptyset(&none)
+        sigprocmask(SIG_SETMASK, &none, nil)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == "resolve", arguments.count == 3, let rounds = Int(arguments[2]) {
+            exit(CancelledLookups(server: arguments[1]).run(rounds: rounds) ? 0 : 1)
+        }
+        guard arguments.count == 4, let url = URL(string: arguments[1]), let count = Int(arguments[3]) else { exit(2) }
+        let load = Load(url: url, authority: URL(filePath: arguments[2]))
+        load.start()
+        while load.count < count { usleep(200) }
+        switch arguments[0] {
+        case "exit": exit(0)
+        case "return": return
+        case "thread":
+            Task.detached { exit(0) }
+            while true { pause() }
+        case "wait":
+            print("running")
+            fflush(nil)
+            while true { pause() }
+        default: exit(2)
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import Foundation
+import Glibc
+import Testing
+
+/// OpenSSL's own clean-up at exit has crashed many a process whose other threads were still using it.
+@Suite("Process exit", .realServers, .timeLimit(.minutes(5)))
+struct ProcessExitTests {
+    private func arguments(_ way: String, after exchanges: Int) throws -> [String] {
+        [
+            way, try IntegrationEnvironment.url("NGINX_TLS", "/small").absoluteString,
+            try IntegrationEnvironment.text("CA_FILE"), "\(exchanges)",
+        ]
+    }
+
+    /// Each round ends the process somewhere else in its work: in the first handshakes, or in full run.
+    @Test(arguments: ["exit", "return", "thread"])
+    func isCleanInTheMiddleOfTransfers(way: String) async throws {
+        for round in 0..<14 {
+            let outcome = try await ProbeProcess.run(arguments: try arguments(way, after: round * round / 2))
+            #expect(outcome.reason == .exit, "round \(round): signal \(outcome.status)")
+            #expect(outcome.status == 0)
+            #expect(outcome.errors == "")
+        }
+    }
+
+    @Test func aSignalEndsItAsItEndsAnyProcess() async throws {
+        for round in 0..<8 {
+            let outcome = try await ProbeProcess.run(
+                arguments: try arguments("wait", after: round * 5), terminates: true)
+            #expect(outcome.reason == .uncaughtSignal)
+            #expect(outcome.status == SIGTERM)
+            #expect(outcome.errors == "")
+        }
+    }
+}
