@@ -55,6 +55,7 @@ struct Lowering {
         timeouts.total = remaining
         var lowered = TransferOptions(timeouts: timeouts)
         lowered.purpose = purpose
+        lowered.expectContinue = options.expectContinue
         switch purpose {
         case .memory:
             lowered.maximumBodySize = options.maximumBodySize ?? context.configuration.maximumBodySize

@@ -32,7 +32,6 @@ extension Request {
             record.retryCount += 1
             record.error = nil
             record.body = .none
-            record.upload = TransferCount()
             record.download = TransferCount()
             record.handlers.startOver()
             record.machine.restarted()

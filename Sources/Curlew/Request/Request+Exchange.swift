@@ -80,9 +80,13 @@ extension Request {
     }
 
     func sent(_ count: TransferCount) {
-        let reporter = record.withLock { record in
-            record.upload = count
-            return record.hooks.uploadProgress
+        let (reporter, count) = record.withLock { record in
+            // A body that is sent again stands still until there is news.
+            var furthest = count
+            furthest.completed = max(
+                count.completed, min(record.upload.completed, count.total < 0 ? .max : count.total))
+            record.upload = furthest
+            return (record.hooks.uploadProgress, furthest)
         }
         reporter?.report(count)
     }

@@ -35,6 +35,14 @@ extension Request {
         return self
     }
 
+    /// Says when `Expect: 100-continue` asks the server whether it wants the body; by default for bodies above
+    /// 1 MiB or of unknown length. A header field `Expect` of the request's own goes before.
+    @discardableResult
+    public func expectContinue(_ expectation: ExpectContinue) -> Self {
+        record.withLock { $0.options.expectContinue = expectation }
+        return self
+    }
+
     // MARK: Credentials
 
     /// Answers the server's challenges: the strongest of what it offers.

@@ -13,6 +13,7 @@ struct RequestOptions {
     var adapters: [any RequestAdapter] = []
     var retriers: [any RequestRetrier] = []
     var validations: [Validation] = []
+    var expectContinue = ExpectContinue.automatic
     var automaticallyCancelsOnStreamError = false
 
     init(interceptor: (any RequestInterceptor)? = nil) {

@@ -1,0 +1,72 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// Uploads as a session makes them.
+@Suite("Upload requests", .timeLimit(.minutes(1)))
+struct UploadRequestTests {
+    let session = Session()
+
+    @Test(
+        "the server is asked first where the request says so",
+        arguments: [
+            (1000, ExpectContinue.automatic, false), (2 << 20, .automatic, true), (1000, .always, true),
+            (2 << 20, .never, false),
+        ])
+    func expectation(_ count: Int, _ expectation: ExpectContinue, _ isAsked: Bool) async throws {
+        let server = try TestServer()
+        _ = try await session.upload(Data(count: count), to: server.url("/anything")).expectContinue(expectation).data()
+        #expect((server.requests.last?.headers["Expect"] == "100-continue") == isAsked)
+    }
+
+    @Test("an answer before the end of the body is the answer", arguments: [true, false])
+    func earlyAnswer(_ isAsked: Bool) async throws {
+        let server = try TestServer()
+        server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
+        let scratch = try ScratchDirectory()
+        let file = scratch.file("large")
+        try #require(FileManager.default.createFile(atPath: file.plainPath, contents: nil))
+        try FileHandle(forWritingTo: file).truncate(atOffset: 200 << 20)
+        let request = session.upload(file, to: server.url("/x")).expectContinue(isAsked ? .always : .never)
+        let error = await #expect(throws: CurlewError.self) { try await request.data() }
+        #expect(error?.code == .unacceptableStatus)
+        #expect(error?.responseCode == 413)
+        #expect(error?.responseBody == Data("too large".utf8))
+    }
+
+    @Test("progress never decreases and ends at the whole, also when the body is sent again", arguments: [true, false])
+    func progress(_ isSentAgain: Bool) async throws {
+        let server = try TestServer()
+        server.script("/from", .status(307, headers: ["Location": "/anything"]))
+        let request = session.upload(Data(count: 5 << 20), to: server.url(isSentAgain ? "/from" : "/anything"))
+            .expectContinue(.never)
+        let values = Lock<[Int64]>([])
+        request.uploadProgress(queue: DispatchQueue(label: "p")) { progress in
+            values.withLock { $0.append(progress.completedUnitCount) }
+        }
+        _ = try await request.data()
+        #expect(request.tasks.count == (isSentAgain ? 2 : 1))
+        #expect(request.uploadProgress.fractionCompleted == 1)
+        let seen = values.withLock { $0 }
+        #expect(!seen.isEmpty)
+        #expect(seen == seen.sorted())
+    }
+
+    @Test("a sequence cannot be sent again, and the error says so")
+    func spentSequence() async throws {
+        let server = try TestServer()
+        server.script("/from", .status(307, headers: ["Location": "/anything"]))
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Data("once".utf8))
+            continuation.finish()
+        }
+        let request = session.upload(chunks, to: server.url("/from")).expectContinue(.never)
+        let error = await #expect(throws: CurlewError.self) { try await request.data() }
+        #expect(error?.code == .bodyUnavailable)
+    }
+}
