@@ -88,12 +88,14 @@ final class OpenFile: Sendable {
     /// Sets room aside and makes the file that long. Where the file system cannot reserve, it is only made long.
     func reserve(_ size: Int64) throws(CurlewError) {
         _ = try call("reserving room for") { descriptor, _ in
-            let code = posix_fallocate(descriptor, 0, off_t(size))
-            guard code == EOPNOTSUPP || code == EINVAL || code == ENOSYS else {
-                errno = code
-                return code == 0 ? 0 : -1
+            withoutSizeSignal {
+                let code = posix_fallocate(descriptor, 0, off_t(size))
+                guard code == EOPNOTSUPP || code == EINVAL || code == ENOSYS else {
+                    errno = code
+                    return code == 0 ? 0 : -1
+                }
+                return ftruncate(descriptor, off_t(size))
             }
-            return ftruncate(descriptor, off_t(size))
         }
     }
 
@@ -123,6 +125,26 @@ final class OpenFile: Sendable {
             return result
         }
     }
+}
+
+/// Where the process has a limit for files (RLIMIT_FSIZE), exceeding it is the error EFBIG and not the end of the
+/// process. Writing needs no such care: the transport's thread takes no signals.
+private func withoutSizeSignal(_ body: () -> Int32) -> Int32 {
+    var sizeSignal = sigset_t()
+    var before = sigset_t()
+    sigemptyset(&sizeSignal)
+    sigaddset(&sizeSignal, SIGXFSZ)
+    pthread_sigmask(SIG_BLOCK, &sizeSignal, &before)
+    let result = body()
+    let code = errno
+    if result != 0, sigismember(&before, SIGXFSZ) == 0 {
+        // Otherwise it would come as soon as it may.
+        var noTime = timespec()
+        _ = sigtimedwait(&sizeSignal, nil, &noTime)
+    }
+    pthread_sigmask(SIG_SETMASK, &before, nil)
+    errno = code
+    return result
 }
 
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }

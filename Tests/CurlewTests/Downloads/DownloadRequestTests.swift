@@ -195,12 +195,11 @@ struct DownloadRequestTests {
         #expect(scratch.names == [])
     }
 
-    @Test("a full disk is told as one, and nothing is left")
+    @Test("a full disk is told as one, and nothing is left", .enabled(if: SmallDisk.isAvailable))
     func fullDisk() async throws {
         let scratch = try ScratchDirectory()
-        // A file system of one megabyte; only root may make one.
-        guard mountSmallDisk(at: scratch.path) else { return }
-        defer { unmount(scratch.path) }
+        try SmallDisk.mount(at: scratch.path)
+        defer { SmallDisk.unmount(scratch.path) }
         let service = try FileService { $0.length = 4 << 20 }
         let request = session.download(service.url, to: destination(scratch.file("a")))
         let error = await #expect(throws: CurlewError.self) { try await request.file() }
@@ -238,10 +237,3 @@ struct DownloadRequestTests {
         }
     }
 }
-
-/// Mounts a file system of a megabyte. False where this process may not.
-func mountSmallDisk(at path: String) -> Bool {
-    mount("curlew", path, "tmpfs", 0, "size=1m") == 0
-}
-
-func unmount(_ path: String) { umount2(path, 2) }
