@@ -46,6 +46,7 @@ count: ## Compares instructions and allocations per request with their limits
 .PHONY: bench
 bench: ## Measures Curlew, plain C and URLSession against the same nginx
 	@scripts/bench
+	@scripts/bench-bodies
 
 .PHONY: servers
 servers: ## Starts the real servers and leaves them running (scripts/servers stop)

@@ -24,6 +24,11 @@ let package = Package(
             dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "bench-bodies",
+            dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
+            swiftSettings: strict
+        ),
         .executableTarget(name: "bench-urlsession", dependencies: ["BenchmarkSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -40,7 +40,7 @@ struct transfer {
     char head[4096];
     size_t head_length;
     long long started;
-    curl_off_t sent;
+    curl_off_t sent, written;
     char error[CURL_ERROR_SIZE];
 };
 
@@ -55,7 +55,7 @@ static struct loop loops[MOST_MULTIS];
 static int loop_count;
 static struct watched sockets[MOST_SOCKETS];
 static int poller;
-static int upload_file = -1;
+static int upload_file = -1, download_file = -1;
 static curl_off_t upload_length;
 static struct curl_slist *headers;
 
@@ -158,9 +158,16 @@ static size_t on_head(char *bytes, size_t size, size_t count, void *data) {
 }
 
 static size_t on_body(char *bytes, size_t size, size_t count, void *data) {
-    (void)bytes, (void)data;
-    bytes_total += (long long)(size * count);
-    return size * count;
+    struct transfer *t = data;
+    size_t length = size * count;
+    for (size_t done = 0; download_file >= 0 && done < length;) {
+        ssize_t wrote = pwrite(download_file, bytes + done, length - done, t->written);
+        if (wrote <= 0) return 0;
+        done += (size_t)wrote;
+        t->written += wrote;
+    }
+    bytes_total += (long long)length;
+    return length;
 }
 
 static size_t on_read(char *buffer, size_t size, size_t count, void *data) {
@@ -215,7 +222,9 @@ static void prepare(struct transfer *t) {
 
 static void start(struct transfer *t) {
     t->head_length = 0;
-    t->sent = 0;
+    t->sent = t->written = 0;
+    // A new file each time, as for somebody who downloads it.
+    if (download_file >= 0 && ftruncate(download_file, 0)) perror("limit: file");
     t->started = now();
     // One URL per request, as in real use: it is parsed each time.
     snprintf(t->url, sizeof t->url, "%s?%ld", options.url, started_total++);
@@ -360,6 +369,13 @@ static void parse(int argc, char **argv) {
             exit(2);
         }
         upload_length = facts.st_size;
+    }
+    if (!strcmp(options.mode, "download") && options.file) {
+        download_file = open(options.file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        if (download_file < 0) {
+            perror("limit: file");
+            exit(2);
+        }
     }
     if (!strcmp(options.mode, "hold")) options.count = options.in_flight;
 }

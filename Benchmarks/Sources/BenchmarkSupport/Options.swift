@@ -5,10 +5,12 @@ public struct Options: Sendable {
     public enum Mode: String, Sendable {
         /// Small responses, `in-flight` at a time, for some seconds.
         case get
-        /// A response that is thrown away as it comes.
+        /// A response that is thrown away as it comes, or goes to `file`.
         case download
         /// A file as the body.
         case upload
+        /// A form with a file.
+        case multipart
         /// As many requests as are in flight, all at once, once.
         case hold
     }
@@ -48,6 +50,6 @@ public struct Options: Sendable {
 
     public static let usage = """
         MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1]
-        MODE: get download upload hold
+        MODE: get download upload multipart hold
         """
 }

@@ -2,16 +2,16 @@ internal import Foundation
 internal import Glibc
 
 /// What the kernel says of this process.
-enum ProcessFigures {
+public enum ProcessFigures {
     /// User and system time of all threads.
-    static var cpuSeconds: Double {
+    public static var cpuSeconds: Double {
         var usage = rusage()
         getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
     /// A number of /proc/self/status, such as `VmHWM` (kB) or `Threads`.
-    static func status(_ name: String) -> Int {
+    public static func status(_ name: String) -> Int {
         guard let text = try? String(contentsOfFile: "/proc/self/status", encoding: .utf8) else { return 0 }
         for line in text.split(separator: "\n") where line.hasPrefix(name + ":") {
             return Int(line.dropFirst(name.count + 1).filter(\.isNumber)) ?? 0

@@ -30,13 +30,25 @@ struct SessionClient: Client {
         switch options.mode {
         case .get, .hold:
             tally.add(bytes: try await session.request(url, headers: headers).data().count)
+        case .download where options.file != nil:
+            guard let file = options.file else { throw UnexpectedAnswer("no file") }
+            let request = session.download(url, headers: headers, to: { _, _ in (file, .removePreviousFile) })
+            tally.add(bytes: try Self.size(of: try await request.file()))
         case .download:
             for try await chunk in session.streamRequest(url, headers: headers).chunks { tally.add(bytes: chunk.count) }
         case .upload:
             guard let file = options.file else { throw UnexpectedAnswer("no file") }
             _ = try await session.upload(file, to: url, method: .put, headers: headers).data()
-            let size = try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int
-            tally.add(bytes: size ?? 0)
+            tally.add(bytes: try Self.size(of: file))
+        case .multipart:
+            guard let file = options.file else { throw UnexpectedAnswer("no file") }
+            let request = session.upload(multipartFormData: { $0.append(file, withName: "file") }, to: url)
+            _ = try await request.data()
+            tally.add(bytes: try Self.size(of: file))
         }
+    }
+
+    private static func size(of file: URL) throws -> Int {
+        try FileManager.default.attributesOfItem(atPath: file.path)[.size] as? Int ?? 0
     }
 }

@@ -35,6 +35,7 @@ struct FoundationClient: Client {
             request.httpMethod = "PUT"
             let task = { session.uploadTask(with: request, fromFile: file) }
             try expectSuccess(try await delegate.run(task))
+        case .multipart: throw UnexpectedAnswer("it has no forms")
         }
     }
 

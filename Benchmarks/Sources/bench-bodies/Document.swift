@@ -1,0 +1,47 @@
+internal import Curlew
+internal import Foundation
+
+/// A response of a megabyte of JSON, decoded, against JSONDecoder alone over the same bytes.
+struct Document {
+    private let url: URL
+    private let file: URL
+    private let count: Int
+    private let sides: String
+    private let session: Session
+
+    init(_ arguments: Arguments) throws {
+        url = try arguments.url()
+        file = URL(fileURLWithPath: try arguments.text("file"))
+        count = arguments.number("count", or: 50)
+        // One side only, to count its allocations.
+        sides = (try? arguments.text("sides")) ?? "alone,curlew"
+        session = arguments.session()
+    }
+
+    func run() async throws -> Figures {
+        let bytes = try Data(contentsOf: file)
+        var figures = Figures()
+        figures["bytes"] = [Double(bytes.count)]
+        for _ in 0..<count {
+            if sides.contains("alone") { try alone(bytes, &figures) }
+            if sides.contains("curlew") { try await whole(&figures) }
+            if sides.contains("body") { _ = try await session.request(url).data() }
+        }
+        return figures
+    }
+
+    private func alone(_ bytes: Data, _ figures: inout Figures) throws {
+        let stopwatch = Stopwatch()
+        _ = try JSONDecoder().decode([Lines.Item].self, from: bytes)
+        figures.add("alone", stopwatch)
+    }
+
+    /// From asking to the value; `decoding` is the part of it after the last byte.
+    private func whole(_ figures: inout Figures) async throws {
+        let stopwatch = Stopwatch()
+        let response = await session.request(url).serializingDecodable([Lines.Item].self).response
+        figures.add("curlew", stopwatch)
+        _ = try response.result.get()
+        figures["decoding_seconds", default: []].append(response.serializationDuration)
+    }
+}
