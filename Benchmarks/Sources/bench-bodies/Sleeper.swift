@@ -19,6 +19,7 @@ struct Sleeper {
         _ = try await session.request(url.deletingLastPathComponent().appending(path: "small")).data()
         let before = ProcessFigures.status("VmRSS")
         let request = session.streamRequest(url)
+        let version = try await request.head().version
         var chunks = request.chunks.makeAsyncIterator()
         var taken = try await chunks.next()?.count ?? 0
         try await Task.sleep(for: .seconds(seconds))
@@ -29,7 +30,7 @@ struct Sleeper {
         return [
             "growth_kb": [Double(growth)], "taken": [Double(taken)],
             "resumed_seconds": [(ContinuousClock.now - resumed) / .seconds(1)],
-            "http2": [request.metrics?.httpVersion == .http2 ? 1 : 0],
+            "http2": [version == .http2 ? 1 : 0],
         ]
     }
 }
