@@ -86,6 +86,7 @@ struct MigratedCodeTests {
     }
 
     @Test func aSubclassOfARetryPolicyMayOverrideEitherForm() async throws {
+        // SAFETY: neither subclass has a variable of its own.
         final class Old: RetryPolicy, @unchecked Sendable {
             override func retry(
                 _ request: Request,
@@ -96,6 +97,7 @@ struct MigratedCodeTests {
                 completion(request.retryCount == 0 ? .retry : .doNotRetry)
             }
         }
+        // SAFETY: see above.
         final class New: RetryPolicy, @unchecked Sendable {
             override func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
                 request.retryCount == 0 ? .retry : .doNotRetry
