@@ -71,8 +71,17 @@ extension Request {
         progress.isCancellable = true
         progress.isPausable = true
         progress.cancellationHandler = { [weak self] in _ = self?.cancel() }
-        progress.pausingHandler = { [weak self] in _ = self?.suspend() }
-        progress.resumingHandler = { [weak self] in _ = self?.resume() }
+        progress.pausingHandler = { [weak self, weak progress] in self?.follow(progress, otherwise: true) }
+        progress.resumingHandler = { [weak self, weak progress] in self?.follow(progress, otherwise: false) }
+    }
+
+    /// Foundation calls the handlers at the same time and in any order: what counts is how the object stands.
+    private func follow(_ progress: Progress?, otherwise wasPaused: Bool) {
+        var isPaused: Bool
+        repeat {
+            isPaused = progress?.isPaused ?? wasPaused
+            _ = isPaused ? suspend() : resume()
+        } while isPaused != (progress?.isPaused ?? wasPaused)
     }
 }
 

@@ -9,12 +9,13 @@ enum PasswordPrompt {
         }
         defer { close(descriptor) }
         let tty = OutputFile(descriptor: descriptor)
-        try? tty.write("curlew: password for \(user)@\(host): ")
         var before = termios()
         tcgetattr(descriptor, &before)
         var silent = before
         silent.c_lflag &= ~tcflag_t(ECHO)
+        // Before the prompt: the flush would throw away what is typed right after it.
         tcsetattr(descriptor, TCSAFLUSH, &silent)
+        try? tty.write("curlew: password for \(user)@\(host): ")
         defer {
             tcsetattr(descriptor, TCSAFLUSH, &before)
             try? tty.write("\n")

@@ -10,6 +10,8 @@ struct EngineSettings: Sendable {
     let refusesPrivateAddresses: Bool
     let usesOpenSSL: Bool
     let hasClientIdentity: Bool
+    /// Whether a connection may lead to a proxy, where the request names none of its own.
+    let hasProxy: Bool
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
@@ -23,5 +25,11 @@ struct EngineSettings: Sendable {
         refusesPrivateAddresses = configuration.addressPolicy == .publicOnly
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         hasClientIdentity = configuration.tls.clientIdentity != nil
+        hasProxy =
+            switch configuration.proxy {
+            case .none: false
+            case .environment: surroundings.environmentNamesProxy
+            case .url: true
+            }
     }
 }

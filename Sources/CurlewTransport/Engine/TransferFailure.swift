@@ -148,9 +148,11 @@ extension ActiveTransfer {
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
         case 7:
-            // With `connectTo` another peer than the URL's is what was asked for.
+            // With `connectTo` another peer than the URL's is what was asked for, and libcurl writes some hosts
+            // in a way of its own (0x7f.1 is 127.0.0.1): only where there is a proxy may it be meant.
+            let hasProxy = request.options.proxy.map { $0 != .none } ?? easy.book.settings.hasProxy
             let isAtProxy =
-                !plan.redirectsConnections && refusedAddress == nil && ConnectFailure.isAtProxy(text, url: request.url)
+                hasProxy && !plan.redirectsConnections && ConnectFailure.isAtProxy(text, url: request.url)
             return isAtProxy ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
         default: return (row.code, phase)

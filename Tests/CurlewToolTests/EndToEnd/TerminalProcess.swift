@@ -103,9 +103,12 @@ final class TerminalProcess: Sendable {
 
     /// Everything on the screen, and the exit status. Kills what does not end by itself.
     func finish(limit: Duration = .seconds(30)) async -> (screen: String, status: Int32) {
-        let pid = pid
+        let (pid, master) = (pid, master)
         let watchdog = Task {
             try await Task.sleep(for: limit)
+            // The tool is in a session of its own, and would outlive setsid(1) with the terminal open.
+            let group = tcgetpgrp(master)
+            if group > 0 { kill(-group, SIGKILL) }
             kill(pid, SIGKILL)
         }
         defer { watchdog.cancel() }
