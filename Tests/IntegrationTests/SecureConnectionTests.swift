@@ -41,7 +41,7 @@ struct SecureConnectionTests {
         Fault(server: "NGINX_SELF_SIGNED", code: .certificateUntrusted),
         Fault(server: "NGINX_INCOMPLETE_CHAIN", code: .certificateUntrusted),
         Fault(server: "NGINX_TLS10", code: .tlsFailed),
-        Fault(server: "TLS12_CLIENT_CERTIFICATE_REQUIRED", code: .tlsFailed),
+        Fault(server: "TLS12_CLIENT_CERTIFICATE_REQUIRED", code: .clientCertificateRequired),
         Fault(server: "TLS13_CLIENT_CERTIFICATE_REQUIRED", code: .clientCertificateRequired),
     ]
 
