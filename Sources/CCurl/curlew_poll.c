@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 _Static_assert(CURLEW_POLL_IN == EPOLLIN && CURLEW_POLL_OUT == EPOLLOUT, "epoll's own numbers");
+_Static_assert((uint32_t)CURLEW_POLL_EDGE == EPOLLET, "epoll's own numbers");
 _Static_assert(CURLEW_POLL_ERR == EPOLLERR && CURLEW_POLL_HUP == EPOLLHUP, "epoll's own numbers");
 
 enum { BATCH = 128 };
@@ -51,12 +52,6 @@ int curlew_wakeup_create(void) { return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK); 
 void curlew_wakeup_signal(int fd) {
     uint64_t one = 1;
     ssize_t ignored = write(fd, &one, sizeof one);
-    (void)ignored;
-}
-
-void curlew_wakeup_drain(int fd) {
-    uint64_t count;
-    ssize_t ignored = read(fd, &count, sizeof count);
     (void)ignored;
 }
 

@@ -13,6 +13,8 @@ enum {
     CURLEW_POLL_OUT = 0x004,
     CURLEW_POLL_ERR = 0x008,
     CURLEW_POLL_HUP = 0x010,
+    // Tells each new event once, whatever was read of it.
+    CURLEW_POLL_EDGE = 1u << 31,
 };
 
 int curlew_poll_create(void);
@@ -22,9 +24,9 @@ int curlew_poll_remove(int poller, int fd);
 // Waits for at most `timeout_ns` nanoseconds (negative: for ever). Interrupted calls return 0.
 int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int64_t timeout_ns);
 
+// To be watched for its edges: nobody reads it, every signal is an event.
 int curlew_wakeup_create(void);
 void curlew_wakeup_signal(int fd);
-void curlew_wakeup_drain(int fd);
 
 // Blocks every signal for the calling thread, so that none is delivered to (or raised by) the loop.
 void curlew_block_signals(void);

@@ -25,6 +25,16 @@ package enum ASCII {
     package static func equalsIgnoringCase(_ lhs: String, _ rhs: String) -> Bool {
         let (left, right) = (lhs.utf8, rhs.utf8)
         guard left.count == right.count else { return false }
+        // Native strings lie in memory in one piece: there the comparison is a plain loop.
+        let answer = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in
+                for index in left.indices where left[index] != right[index] {
+                    if lowercased(left[index]) != lowercased(right[index]) { return false }
+                }
+                return true
+            }
+        }
+        if let answer = answer ?? nil { return answer }
         var iterator = right.makeIterator()
         for byte in left {
             guard let other = iterator.next() else { return false }

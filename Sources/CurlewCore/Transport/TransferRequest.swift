@@ -15,6 +15,7 @@ public struct TransferRequest: Sendable {
     public var body: BodySource
     public var options: TransferOptions
 
+    @inlinable
     public init(
         identifier: TaskIdentifier,
         attempt: Int = 0,

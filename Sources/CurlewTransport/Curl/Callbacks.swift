@@ -5,74 +5,77 @@ internal import Glibc
 /// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
 /// for getinfo. All run on the loop thread, inside `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
-    // SAFETY of every `transfer(of:)` and `book(of:)`: the data pointer is a CurlEasy or a TransferBook,
+    // SAFETY of every `with` and `fromOpaque`: the data pointer is a CurlEasy or a TransferBook,
     // both of which outlive the handle that calls back.
 
+    /// Calls `body` with the transfer that runs on the handle, and its book; `otherwise` where none does. Neither
+    /// is retained: these calls come many times a request.
     @inline(__always)
-    private static func transfer(of data: UnsafeMutableRawPointer?) -> ActiveTransfer? {
-        guard let data else { return nil }
-        // SAFETY: see above.
-        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.transfer }
-    }
-
-    @inline(__always)
-    private static func book(of data: UnsafeMutableRawPointer?) -> TransferBook? {
-        guard let data else { return nil }
-        // SAFETY: see above.
-        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.book }
+    private static func with<R>(
+        _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, TransferBook) -> R
+    ) -> R {
+        guard let data else { return otherwise }
+        // SAFETY: see above; the book's list of live transfers keeps the transfer until libcurl has returned.
+        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
+            guard let transfer = easy.unretainedTransfer else { return otherwise }
+            return transfer._withUnsafeGuaranteedRef { transfer in
+                easy.unretainedBook._withUnsafeGuaranteedRef { book in body(transfer, book) }
+            }
+        }
     }
 
     private static let header: curl_write_callback = { bytes, size, count, data in
-        guard let transfer = transfer(of: data), let book = book(of: data) else { return 0 }
         let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return transfer.received(line: line, book) ? line.count : 0
+        return with(data, or: 0) { transfer, book in transfer.received(line: line, book) ? line.count : 0 }
     }
 
     private static let body: curl_write_callback = { bytes, size, count, data in
-        guard let transfer = transfer(of: data), let book = book(of: data) else { return 0 }
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return switch transfer.received(body: chunk, book) {
-        case .taken: chunk.count
-        case .paused: Int(CURL_WRITEFUNC_PAUSE)
-        case .refused: 0
+        return with(data, or: 0) { transfer, book in
+            switch transfer.received(body: chunk, book) {
+            case .taken: chunk.count
+            case .paused: Int(CURL_WRITEFUNC_PAUSE)
+            case .refused: 0
+            }
         }
     }
 
     private static let read: curl_read_callback = { bytes, size, count, data in
-        guard let transfer = transfer(of: data), let book = book(of: data) else { return Int(CURL_READFUNC_ABORT) }
         let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-        return switch transfer.fill(buffer, book) {
-        case .bytes(let count): count
-        case .end: 0
-        case .pending: Int(CURL_READFUNC_PAUSE)
-        case .failed: Int(CURL_READFUNC_ABORT)
+        return with(data, or: Int(CURL_READFUNC_ABORT)) { transfer, book in
+            switch transfer.fill(buffer, book) {
+            case .bytes(let count): count
+            case .end: 0
+            case .pending: Int(CURL_READFUNC_PAUSE)
+            case .failed: Int(CURL_READFUNC_ABORT)
+            }
         }
     }
 
     private static let seek: curl_seek_callback = { data, offset, origin in
-        guard let transfer = transfer(of: data), origin == SEEK_SET, let upload = transfer.upload else {
-            return CURL_SEEKFUNC_FAIL
+        with(data, or: CURL_SEEKFUNC_FAIL) { transfer, _ in
+            guard origin == SEEK_SET, let upload = transfer.upload else { return CURL_SEEKFUNC_FAIL }
+            return upload.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
         }
-        return upload.seek(to: Int64(offset)) ? CURL_SEEKFUNC_OK : CURL_SEEKFUNC_FAIL
     }
 
     private static let prerequest: curlew_prereq_callback = { data, _, _, _, _ in
-        guard let transfer = transfer(of: data), let book = book(of: data) else { return CURL_PREREQFUNC_ABORT }
-        return transfer.mayBeSent(book) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        with(data, or: CURL_PREREQFUNC_ABORT) { transfer, book in
+            transfer.mayBeSent(book) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        }
     }
 
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
-        guard let transfer = transfer(of: data), let book = book(of: data) else { return 0 }
-        transfer.connectionStarted(book)
+        with(data, or: ()) { transfer, book in transfer.connectionStarted(book) }
         return 0
     }
 
     private static let openSocket: curl_opensocket_callback = { data, _, address in
-        guard let transfer = transfer(of: data), let book = book(of: data), let address else {
-            return CURL_SOCKET_BAD
+        guard let address else { return CURL_SOCKET_BAD }
+        return with(data, or: CURL_SOCKET_BAD) { transfer, book in
+            transfer.connectionStarted(book)
+            return book.openSocket(for: transfer, address)
         }
-        transfer.connectionStarted(book)
-        return book.openSocket(for: transfer, address)
     }
 
     // Called without a transfer too, when a cached connection is closed.
@@ -83,9 +86,13 @@ enum Callbacks {
     }
 
     private static let context: curl_ssl_ctx_callback = { _, context, data in
-        guard let context, let transfer = transfer(of: data), let book = book(of: data) else {
-            return CURLE_ABORTED_BY_CALLBACK
-        }
+        guard let context else { return CURLE_ABORTED_BY_CALLBACK }
+        return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, book in secure(context, transfer, book) }
+    }
+
+    private static func secure(
+        _ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer, _ book: TransferBook
+    ) -> CURLcode {
         book.settings.material.prepare(context)
         transfer.isSecuring = true
         guard !book.settings.hasClientIdentity else { return CURLE_OK }

@@ -10,8 +10,13 @@ final class CurlEasy {
     // SAFETY: curl_easy_init never gives a handle that another object has; freed in deinit.
     let handle: UnsafeMutableRawPointer
     /// The transfer that runs on it. Kept alive by this reference as long as libcurl may call back.
-    var transfer: ActiveTransfer?
+    var transfer: ActiveTransfer? {
+        didSet { unretainedTransfer = transfer.map { Unmanaged.passUnretained($0) } }  // SAFETY: `transfer` retains it
+    }
     unowned(unsafe) let book: TransferBook
+    /// Both again, for callbacks.
+    private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
+    let unretainedBook: Unmanaged<TransferBook>
     /// Which multi handle it is in, -1 for none.
     var multi = -1
 
@@ -26,6 +31,7 @@ final class CurlEasy {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
         self.book = book
+        unretainedBook = Unmanaged.passUnretained(book)
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.pointee = 0
     }

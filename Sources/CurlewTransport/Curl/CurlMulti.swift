@@ -46,8 +46,8 @@ final class CurlMulti {
         )
         curlew_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
         curlew_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost)
-        curlew_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total)
-        curlew_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total)
+        curlew_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total(of: index))
+        curlew_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total(of: index))
     }
 
     deinit { curl_multi_cleanup(handle) }
@@ -83,6 +83,8 @@ final class CurlMulti {
 struct ConnectionLimits: Equatable, Sendable {
     var perHost: Int
     var total: Int
+    /// What is left when every multi handle has `total`: one more for each of the first.
+    var remainder: Int
     /// How many multi handles share the work.
     var multis: Int
     /// Whether a host's requests go to more than one of them.
@@ -96,8 +98,15 @@ struct ConnectionLimits: Equatable, Sendable {
         let all = min(max(1, maximumTotal), 1_000_000)
         multis = min(64, (all + Self.connectionsPerMulti - 1) / Self.connectionsPerMulti)
         total = max(1, all / multis)
+        remainder = all % multis
         let reachable = min(host, all)
         splitsHosts = reachable > total
         perHost = splitsHosts ? max(1, (reachable + multis - 1) / multis) : host
     }
+
+    func total(of index: Int) -> Int { total + (index < remainder ? 1 : 0) }
+
+    /// How many transfers of one host may be in a multi handle before the next one gets its share. One too many
+    /// would find no connection, and be tried again in vain at the end of every other transfer.
+    func share(of index: Int) -> Int { min(perHost, total(of: index)) }
 }

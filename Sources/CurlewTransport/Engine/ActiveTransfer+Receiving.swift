@@ -8,7 +8,7 @@ extension ActiveTransfer {
 
     /// One header line; false ends the transfer.
     func received(line: UnsafeRawBufferPointer, _ book: TransferBook) -> Bool {
-        guard failure == nil else { return false }
+        guard !hasFailed else { return false }
         let event = collector.take(line, &book.texts)
         if collector.size > book.settings.maximumHeaderSize {
             failure = makeError(
@@ -89,7 +89,7 @@ extension ActiveTransfer {
     // MARK: Body
 
     func received(body chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
-        guard failure == nil else { return .refused }
+        guard !hasFailed else { return .refused }
         if isRefusedExpectation {
             clocks.byteMoved(at: book.now)
             return .taken

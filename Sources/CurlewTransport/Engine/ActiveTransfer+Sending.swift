@@ -11,7 +11,7 @@ extension ActiveTransfer {
 
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
     func mayBeSent(_ book: TransferBook) -> Bool {
-        guard failure == nil else { return false }
+        guard !hasFailed else { return false }
         // libcurl would repeat an expectation that it did not add itself; `finish` sees to it.
         if sends > 0, isRefusedExpectation { return false }
         if head != nil, sends > 0 {
@@ -66,7 +66,7 @@ extension ActiveTransfer {
 
     /// The next bytes of the body.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, _ book: TransferBook) -> UploadSource.Chunk {
-        guard failure == nil, let upload, buffer.count > 0 else {
+        guard !hasFailed, let upload, buffer.count > 0 else {
             return .failed(makeError(.bodyUnavailable, "no body"))
         }
         if isUploadMoot { return .end }

@@ -20,41 +20,46 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         case created
         /// Suspended before it began.
         case held
-        case running(CurlEasy)
+        case running
         case ended
     }
 
     let request: TransferRequest
-    var plan: RequestPlan
-    private(set) var sink: any TransferSink
-    var headers: HeaderList?
+    @exclusivity(unchecked) var plan: RequestPlan
+    @exclusivity(unchecked) private(set) var sink: any TransferSink
+    @exclusivity(unchecked) var headers: HeaderList?
     let upload: UploadSource?
     private let loop: LoopExecutor
 
+    // Unchecked for the reason given in TransferBook.
     var continuation: UnsafeContinuation<Void, Never>?
-    var result: Result<TransferOutcome, CurlewError>?
+    @exclusivity(unchecked) var result: Result<TransferOutcome, CurlewError>?
 
-    var stage = Stage.created
+    @exclusivity(unchecked) var stage = Stage.created
     /// Where in the book's list of live transfers.
-    var liveIndex = -1
-    var deadlineIndex = -1
+    @exclusivity(unchecked) var liveIndex = -1
+    @exclusivity(unchecked) var deadlineIndex = -1
     /// What ends the transfer, once something has: it wins over whatever libcurl then says.
-    var failure: CurlewError?
-    var clocks: TransferClocks
-    var pauses = TransferPauses()
-    var collector = HeadCollector()
-    var head: ResponseHead?
+    @exclusivity(unchecked) var failure: CurlewError? {
+        didSet { hasFailed = failure != nil }
+    }
+    /// The same question without a copy of the error.
+    @exclusivity(unchecked) private(set) var hasFailed = false
+    @exclusivity(unchecked) var clocks: TransferClocks
+    @exclusivity(unchecked) var pauses = TransferPauses()
+    @exclusivity(unchecked) var collector = HeadCollector()
+    @exclusivity(unchecked) var head: ResponseHead?
     /// A complete head that may yet be answered by another request (authentication, Expect).
-    var deferredHead: ResponseHead?
+    @exclusivity(unchecked) var deferredHead: ResponseHead?
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
     var isUploadMoot = false
     /// libcurl was about to send again what must not be: the response that was delivered is the result.
     var keepsDeliveredResponse = false
     /// Bytes of the response's body where the head tells, and they arrive as they are.
-    private(set) var expectedBody: Int64?
-    var deliveredBody: Int64 = 0
+    @exclusivity(unchecked) private(set) var expectedBody: Int64?
+    @exclusivity(unchecked) var deliveredBody: Int64 = 0
     /// How often libcurl was about to send.
-    var sends = 0
+    @exclusivity(unchecked) var sends = 0
     var hasSent: Bool { sends > 0 }
     /// errno of the socket that could not be made.
     var socketError: Int32 = 0
@@ -80,13 +85,27 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.headers = headers
         self.upload = upload
         self.loop = loop
-        clocks = TransferClocks(request.options.timeouts)
+        clocks = plan.clocks
         queued = Date()
         fieldBytes = if case .fields(let data) = plan.body { NSData(data: data) } else { nil }
     }
 
-    var easy: CurlEasy? {
-        if case .running(let easy) = stage { easy } else { nil }
+    /// The handle that it runs on, while it does.
+    @exclusivity(unchecked) private(set) var easy: CurlEasy?
+
+    func runs(on easy: CurlEasy) {
+        self.easy = easy
+        stage = .running
+    }
+
+    func startsOver() {
+        easy = nil
+        stage = .created
+    }
+
+    func ends() {
+        easy = nil
+        stage = .ended
     }
 
     var hasEnded: Bool {
@@ -113,6 +132,13 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         if loop.send(.start(self)) { return }
         result = .failure(makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle))
         continuation?.resume()
+    }
+
+    /// The result, which nobody asks for twice: moved, not copied.
+    func takeResult() -> Result<TransferOutcome, CurlewError>? {
+        var taken: Result<TransferOutcome, CurlewError>?
+        swap(&taken, &result)
+        return taken
     }
 
     /// A sink may keep its control, which is this object: without letting go here both would stay for ever.

@@ -10,16 +10,14 @@ internal import Foundation
 /// Dropping the last reference ends the thread and closes every connection; `shutdown` does the closing
 /// earlier. A configuration that the running libcurl cannot honour shows at the first `perform`.
 public final class CurlTransport: Transport {
-    private let configuration: TransportConfiguration
-    private let capabilities: Capabilities
+    private let planner: RequestPlanner
     private let engine: Result<TransferEngine, CurlewError>
     private let published = Lock(TransportStatistics())
     private let defaultHeaders = DefaultHeaderLists()
 
     public init(configuration: TransportConfiguration = TransportConfiguration()) {
-        self.configuration = configuration
-        capabilities = .ofLibcurl
-        engine = Self.makeEngine(configuration, capabilities, published)
+        planner = RequestPlanner(configuration, .ofLibcurl)
+        engine = Self.makeEngine(configuration, .ofLibcurl, published)
     }
 
     private static func makeEngine(
@@ -64,7 +62,7 @@ public final class CurlTransport: Transport {
         } onCancel: {
             transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
         }
-        switch transfer.result {
+        switch transfer.takeResult() {
         case .success(let outcome): return outcome
         case .failure(let error): throw error
         case nil: throw transfer.makeError(.`internal`, "the exchange ended without a result")
@@ -76,12 +74,7 @@ public final class CurlTransport: Transport {
     {
         let engine = try engine.get()
         let upload = try UploadSource.make(request.body)
-        let plan = try RequestPlan(
-            request,
-            configuration: configuration,
-            capabilities: capabilities,
-            bodyLength: upload?.length
-        )
+        let plan = try RequestPlan(request, planner: planner, bodyLength: upload?.length)
         var headers: HeaderList?
         if plan.sharesDefaultHeaders, let defaults = request.defaultHeaders {
             headers = try defaultHeaders.list(for: defaults)
@@ -89,7 +82,7 @@ public final class CurlTransport: Transport {
         if !plan.headerLines.isEmpty { headers = HeaderList(lines: plan.headerLines, rest: headers) }
         return ActiveTransfer(
             request: request,
-            plan: plan,
+            plan: consume plan,
             sink: sink,
             headers: headers,
             upload: upload,

@@ -120,10 +120,13 @@ struct HeadCollector {
             list.append(HTTPHeader(name: last.name, value: last.value + " " + more))
             return
         }
+        if let known = texts.field(text) { return list.append(known) }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
         let name = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
         let value = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
-        list.append(HTTPHeader(name: name, value: value))
+        let field = HTTPHeader(name: name, value: value)
+        texts.remember(field, of: text)
+        list.append(field)
     }
 
     private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {

@@ -1,10 +1,14 @@
+internal import CurlewCore
 internal import Glibc
 
-/// Strings of header names and values that come again and again.
+/// Header fields, and strings of them, that come again and again.
 ///
 /// A response's `Date`, `Server` and `Content-Type` mostly equal the last one's: a hit costs a
-/// comparison and a retain instead of an allocation. Strings up to 15 bytes need no allocation anyway.
+/// comparison and two retains instead of taking the line apart. Long strings of lines that are new are
+/// looked up by themselves; those up to 15 bytes need no allocation anyway.
 struct TextCache {
+    private var lines = LineCache()
+
     private static let slots = 256
     private static let longest = 128
 
@@ -24,6 +28,13 @@ struct TextCache {
         strings[slot] = made
         return made
     }
+
+    // MARK: Whole lines
+
+    /// The field of a line that was seen before.
+    func field(_ line: UnsafeRawBufferPointer) -> HTTPHeader? { lines.field(line) }
+
+    mutating func remember(_ field: HTTPHeader, of line: UnsafeRawBufferPointer) { lines.remember(field, of: line) }
 
     private static func equals(_ string: inout String, _ bytes: UnsafeRawBufferPointer) -> Bool {
         guard string.utf8.count == bytes.count else { return false }

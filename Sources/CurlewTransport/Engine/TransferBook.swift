@@ -14,19 +14,22 @@ final class TransferBook: @unchecked Sendable {
     let settings: EngineSettings
     let published: Lock<TransportStatistics>
     /// Time of the present turn: one clock reading serves all its callbacks.
-    var now = LoopInstant.now()
-    var texts = TextCache()
+    @exclusivity(unchecked) var now = LoopInstant.now()
+    @exclusivity(unchecked) var texts = TextCache()
+    @exclusivity(unchecked) var addresses = AddressTexts()
     var isClosed = false
 
-    private var poller: Poller
-    private var multis: [CurlMulti] = []
-    private var idleHandles: [CurlEasy] = []
+    // Unchecked: the checks are a tenth of what the engine adds to a request. No access to these lasts while
+    // libcurl or foreign code runs: values are read, libcurl is called, results are stored.
+    @exclusivity(unchecked) private var poller: Poller
+    @exclusivity(unchecked) private var multis: [CurlMulti] = []
+    @exclusivity(unchecked) private var idleHandles: [CurlEasy] = []
     private var share: UnsafeMutableRawPointer?
-    private var live: [ActiveTransfer] = []
-    private var deadlines = DeadlineHeap<ActiveTransfer>()
-    private var ended: [ActiveTransfer] = []
-    private var handlesInUse = 0
-    private var statistics = TransportStatistics()
+    @exclusivity(unchecked) private var live: [ActiveTransfer] = []
+    @exclusivity(unchecked) private var deadlines = DeadlineHeap<ActiveTransfer>()
+    @exclusivity(unchecked) private var ended: [ActiveTransfer] = []
+    @exclusivity(unchecked) private var handlesInUse = 0
+    @exclusivity(unchecked) private var statistics = TransportStatistics()
 
     /// Each idle handle keeps about 20 KiB.
     static let maximumIdleHandles = 128
@@ -74,7 +77,7 @@ final class TransferBook: @unchecked Sendable {
         }
         if !isRepetition { transfer.upload?.open(waker: transfer) }
         easy.transfer = transfer
-        transfer.stage = .running(easy)
+        transfer.runs(on: easy)
         handlesInUse += 1
         transfer.clocks.queued(at: now)
         clockChanged(transfer)
@@ -85,9 +88,14 @@ final class TransferBook: @unchecked Sendable {
     }
 
     /// Ends a transfer: not from within a callback of libcurl.
-    func end(_ transfer: ActiveTransfer, _ result: Result<TransferOutcome, CurlewError>) {
+    func end(_ transfer: ActiveTransfer, _ result: consuming Result<TransferOutcome, CurlewError>) {
         if transfer.hasEnded { return }
         transfer.result = result
+        putAway(transfer)
+    }
+
+    /// The result is there: what the transfer used is given back.
+    private func putAway(_ transfer: ActiveTransfer) {
         if let easy = transfer.easy {
             if easy.multi >= 0 { multis[easy.multi].remove(easy) }
             easy.transfer = nil
@@ -95,7 +103,7 @@ final class TransferBook: @unchecked Sendable {
             transfer.upload?.close()
             recycle(easy, transfer.plan)
         }
-        transfer.stage = .ended
+        transfer.ends()
         transfer.letGoOfSink()
         deadlines.remove(transfer)
         let last = live.removeLast()
@@ -119,7 +127,7 @@ final class TransferBook: @unchecked Sendable {
         if easy.multi >= 0 { multis[easy.multi].remove(easy) }
         easy.transfer = nil
         handlesInUse -= 1
-        transfer.stage = .created
+        transfer.startsOver()
         launch(transfer, isRepetition: true)
     }
 
@@ -176,7 +184,7 @@ final class TransferBook: @unchecked Sendable {
             if limits.splitsHosts {
                 // Fill one before the next: few requests keep to few handles and find their connections again.
                 index =
-                    multis.firstIndex { $0.count < limits.perHost }
+                    multis.firstIndex { $0.count < limits.share(of: $0.index) }
                     ?? (multis.count < limits.multis ? multis.count : leastLoaded)
             } else {
                 var hash: UInt64 = 5381
@@ -347,8 +355,8 @@ extension TransferBook: LoopClient {
             return repeatLaunch(transfer, easy)
         }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
-        if result == CURLE_OK, transfer.failure == nil { _ = transfer.deliverDeferredHead(self) }
-        if result == CURLE_OK, transfer.failure == nil, transfer.head != nil { return succeed(transfer, easy) }
+        if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
+        if result == CURLE_OK, !transfer.hasFailed, transfer.head != nil { return succeed(transfer, easy) }
         if result == CURLE_OK, transfer.failure == nil {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
@@ -356,13 +364,15 @@ extension TransferBook: LoopClient {
     }
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
-        guard let head = transfer.head else { return }
-        let outcome = TransferOutcome(
-            head: head,
-            trailers: HTTPHeaders(received: transfer.collector.trailers),
-            metrics: transfer.metrics(of: easy)
+        guard !transfer.hasEnded, let head = transfer.head else { return }
+        transfer.result = .success(
+            TransferOutcome(
+                head: head,
+                trailers: HTTPHeaders(received: transfer.collector.trailers),
+                metrics: transfer.metrics(of: easy)
+            )
         )
-        end(transfer, .success(outcome))
+        putAway(transfer)
     }
 
     private func publish() {

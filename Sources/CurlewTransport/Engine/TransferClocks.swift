@@ -18,7 +18,7 @@ struct TransferClocks {
     private let connect: UInt64?
     private let firstByte: UInt64?
     private var idle: UInt64?
-    private let total: UInt64?
+    private var total: UInt64?
 
     private(set) var stretch = Stretch.queue
     private var started = LoopInstant.unset
@@ -33,6 +33,9 @@ struct TransferClocks {
         idle = timeouts.idle?.clampedNanoseconds
         total = timeouts.total?.clampedNanoseconds
     }
+
+    /// The one limit that differs between requests that are otherwise alike.
+    mutating func limit(total: Duration?) { self.total = total?.clampedNanoseconds }
 
     // MARK: What happened
 

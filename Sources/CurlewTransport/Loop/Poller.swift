@@ -28,13 +28,13 @@ struct Poller {
     }
 
     private let poller: Int32
-    private let wakeUp: Int32
     private var registrations: [Registration] = []
     private let events: UnsafeMutablePointer<curlew_event>
     private var eventCount = 0
 
     static let capacity = 128
     private static let wakeUpTag = UInt64.max
+    private static let wakeUpEvents = UInt32(CURLEW_POLL_IN) | 1 << 31  // CURLEW_POLL_EDGE
 
     /// The number of sockets that this engine opened and has not closed.
     private(set) var ownedCount = 0
@@ -43,9 +43,8 @@ struct Poller {
     /// nil when the process has no descriptors left.
     init?(wakeUp: Int32) {
         poller = curlew_poll_create()
-        self.wakeUp = wakeUp
         events = .allocate(capacity: Self.capacity)
-        guard poller >= 0, curlew_poll_add(poller, wakeUp, UInt32(CURLEW_POLL_IN), Self.wakeUpTag) == 0 else {
+        guard poller >= 0, curlew_poll_add(poller, wakeUp, Self.wakeUpEvents, Self.wakeUpTag) == 0 else {
             if poller >= 0 { close(poller) }
             events.deallocate()
             return nil
@@ -120,10 +119,8 @@ struct Poller {
     /// The event at `index` of the last wait, or nil where nobody waits for it any more.
     mutating func take(_ index: Int) -> Ready? {
         let event = events[index]
-        if event.tag == Self.wakeUpTag {
-            curlew_wakeup_drain(wakeUp)
-            return nil
-        }
+        // Edge-triggered: there is nothing to reset.
+        if event.tag == Self.wakeUpTag { return nil }
         let fd = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         let registration = registrations[Int(fd)]
         guard registration.generation == UInt32(truncatingIfNeeded: event.tag >> 32) else { return nil }

@@ -3,7 +3,7 @@ internal import CurlewCore
 internal import Foundation
 
 /// What one request asks of its easy handle, worked out in the caller's task without touching libcurl.
-struct RequestPlan: Equatable, Sendable {
+struct RequestPlan: Sendable {
     /// How the body goes to libcurl.
     enum Body: Equatable, Sendable {
         case none
@@ -38,16 +38,38 @@ struct RequestPlan: Equatable, Sendable {
     /// Keeps libcurl from adding it.
     static let noExpectLine = "Expect:"
 
-    init(
-        _ request: TransferRequest,
-        configuration: TransportConfiguration,
-        capabilities: Capabilities,
-        bodyLength: Int64?
-    ) throws(CurlewError) {
+    /// The request's clocks, not yet running.
+    var clocks: TransferClocks
+
+    // `__shared`: an initializer would get copies of its own, and these are large.
+    init(_ request: __shared TransferRequest, planner: __shared RequestPlanner, bodyLength: Int64?)
+        throws(CurlewError)
+    {
         let wire = try WireURL(request.url)
         url = wire.string
         host = wire.host
         isTLS = wire.isTLS
+        redirectsConnections = planner.redirectsConnections
+        // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
+        let shape = RequestShape(request, isTLS: wire.isTLS)
+        if let known = shape.flatMap({ planner.known($0) }) {
+            (settings, clocks) = (known.settings, known.clocks)
+            clocks.limit(total: request.options.timeouts.total)
+            mayBeResent = request.options.mayBeResentSilently ?? known.isIdempotent
+        } else {
+            clocks = TransferClocks(request.options.timeouts)
+            try planAnew(request, planner, wire, bodyLength)
+            if let shape { planner.keep(self, for: shape, isIdempotent: request.method.isIdempotent) }
+        }
+        try planHeaders(request)
+    }
+
+    private mutating func planAnew(
+        _ request: TransferRequest,
+        _ planner: RequestPlanner,
+        _ wire: WireURL,
+        _ bodyLength: Int64?
+    ) throws(CurlewError) {
         guard request.method.isValid else {
             throw CurlewError(
                 .requestCreationFailed,
@@ -56,22 +78,20 @@ struct RequestPlan: Equatable, Sendable {
                 url: request.url
             )
         }
-        let options = request.options
+        let (configuration, options) = (planner.configuration, request.options)
         mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
-        redirectsConnections = !configuration.tls.connectTo.isEmpty || configuration.unixSocketPath != nil
         try planBody(request, bodyLength)
         settings.reserveCapacity(10)
         planMethod(request)
-        planProtocol(configuration, options, wire, capabilities)
+        planProtocol(configuration, options, wire, planner.capabilities)
         planContentCoding(configuration, options)
         planLimits(configuration, options)
-        try planAuthentication(options, capabilities)
+        try planAuthentication(options, planner.capabilities)
         if let proxy = options.proxy {
-            settings += try ProxyPlan.options(proxy, insteadOf: configuration, capabilities)
+            settings += try ProxyPlan.options(proxy, insteadOf: configuration, planner.capabilities)
             needsOwnHandle = true
         }
         settings += DNSPlan.overrides(configuration.dns, host: wire.host, port: wire.port)
-        try planHeaders(request)
     }
 
     // MARK: Parts
@@ -190,6 +210,7 @@ struct RequestPlan: Equatable, Sendable {
 
     private mutating func planHeaders(_ request: TransferRequest) throws(CurlewError) {
         let own = request.headers
+        if body == .none, own.isEmpty, request.method.rawValue == "GET" { return }
         headerLines = try HeaderLines.lines(of: own)
         if let defaults = request.defaultHeaders?.headers {
             sharesDefaultHeaders = own.isEmpty || !own.contains { defaults.contains(name: $0.name) }

@@ -27,7 +27,9 @@ struct WireURL {
 
     private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) -> (isTLS: Bool, host: String, port: Int)? {
         // Raw spaces, controls and non-ASCII never belong in a request line.
-        guard bytes.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return nil }
+        var isPrintable = true
+        for byte in bytes { isPrintable = isPrintable && byte &- 0x21 < 0x5E }
+        guard isPrintable else { return nil }
         let isTLS: Bool
         let start: Int
         if matches(bytes, "https://") {
@@ -68,7 +70,8 @@ struct WireURL {
     private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ prefix: StaticString) -> Bool {
         let count = prefix.utf8CodeUnitCount
         guard bytes.count > count else { return false }
-        for index in 0..<count where ASCII.lowercased(bytes[index]) != prefix.utf8Start[index] { return false }
+        // Letters fold, `:` and `/` stay as they are, and what would become one of them was refused before.
+        for index in 0..<count where bytes[index] | 0x20 != prefix.utf8Start[index] { return false }
         return true
     }
 

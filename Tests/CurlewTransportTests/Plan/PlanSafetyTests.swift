@@ -15,7 +15,7 @@ struct PlanSafetyTests {
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: "https://host/")))
         change(&request.options)
         return try RequestPlan(
-            request, configuration: configuration, capabilities: RequestPlanTests.capabilities, bodyLength: nil
+            request, planner: RequestPlanner(configuration, RequestPlanTests.capabilities), bodyLength: nil
         ).settings.map(\.description)
     }
 

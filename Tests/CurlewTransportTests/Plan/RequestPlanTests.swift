@@ -25,7 +25,7 @@ struct RequestPlanTests {
             headers: headers, body: body)
         change(&request)
         return try RequestPlan(
-            request, configuration: configuration, capabilities: Self.capabilities, bodyLength: length)
+            request, planner: RequestPlanner(configuration, Self.capabilities), bodyLength: length)
     }
 
     private func configured(_ change: (inout TransportConfiguration) -> Void) -> TransportConfiguration {
