@@ -55,7 +55,8 @@ struct Attempt {
         try checkCancellation()
         let initial = try initialRequest()
         try checkCancellation()
-        let adapted = try await adapt(initial)
+        let adapters = request.adapters
+        let adapted = adapters.isEmpty ? initial : try await adapt(initial, with: adapters)
         let upload = try request.makeUpload(events: events)
         try checkCancellation()
         events?.emit { [request] in $0.request(request, didCreateURLRequest: adapted) }
@@ -78,9 +79,10 @@ struct Attempt {
         }
     }
 
-    private func adapt(_ initial: URLRequest) async throws(CurlewError) -> URLRequest {
-        let adapters = request.adapters
-        guard !adapters.isEmpty else { return initial }
+    private func adapt(
+        _ initial: URLRequest,
+        with adapters: [any RequestAdapter]
+    ) async throws(CurlewError) -> URLRequest {
         let state = RequestAdapterState(request: request, session: session)
         do {
             let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget) {
@@ -116,7 +118,7 @@ struct Attempt {
         while true {
             // Before cookies are chosen: https has others than http.
             if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
-            try await request.untilLetGo(within: budget)
+            if request.isHeld { try await request.untilLetGo(within: budget) }
             if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             if !isBegun, !request.begins(task, as: .running) { throw request.cancellation }
@@ -125,7 +127,8 @@ struct Attempt {
             var outcome = await start(withCookies(lowered, urlRequest), delegate)
             if case .success(let response) = outcome { remember(response.head, from: lowered.url, urlRequest) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
-            if case .success(let response) = outcome {
+            // Nearly every response is an answer.
+            if case .success(let response) = outcome, (300..<400).contains(response.head.status) {
                 let follow = Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops)
                 switch await follow.next(after: response.head) {
                 case .deliver:
@@ -173,14 +176,15 @@ struct Attempt {
     }
 
     private func remember(_ head: ResponseHead, from url: URL, _ urlRequest: URLRequest) {
-        let configuration = request.context.configuration
-        configuration.hsts?.receive(head.headers, from: url)
-        if urlRequest.httpShouldHandleCookies { configuration.cookies?.receive(head.headers, from: url) }
+        let context = request.context
+        context.configuration.hsts?.receive(head.headers, from: url)
+        guard let cookies = context.configuration.cookies, urlRequest.httpShouldHandleCookies else { return }
+        cookies.receive(head.headers, from: url)
     }
 
     private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {
         let options = request.record.withLock { $0.options }
-        let lowering = Lowering(context: request.context, options: options, purpose: request.purpose)
+        let lowering = Lowering(context: request.context, options: consume options, purpose: request.purpose)
         return try lowering.lower(
             prepared.urlRequest,
             body: prepared.upload?.source,

@@ -34,10 +34,12 @@ struct Conclusion {
         } else if error == nil, let response {
             (error, isErrorOfTerminal) = validate(response, body)
         }
-        do throws(CurlewError) {
-            body = try await delegate.settle(accepted: error == nil, body: body)
-        } catch let failure {
-            error = error ?? failure
+        if delegate.hasToSettle {
+            do throws(CurlewError) {
+                body = try await delegate.settle(accepted: error == nil, body: body)
+            } catch let failure {
+                error = error ?? failure
+            }
         }
         request.keep(body)
         let final = error.map { complete($0, response, body) }

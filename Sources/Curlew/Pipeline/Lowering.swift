@@ -38,8 +38,10 @@ struct Lowering {
             body: body ?? Self.body(of: request),
             options: transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
         )
-        lowered.options.authentication =
-            options.authentication ?? authority ?? context.configuration.credentials[target.host() ?? ""]
+        lowered.options.authentication = options.authentication ?? authority
+        if lowered.options.authentication == nil, !context.configuration.credentials.isEmpty {
+            lowered.options.authentication = context.configuration.credentials[target.host() ?? ""]
+        }
         if lowered.headers["Accept-Encoding"]?.lowercased() == "identity" { lowered.options.decodesContent = false }
         if let routing = context.configuration.proxyRouting { lowered.options.proxy = routing(target) ?? Proxy.none }
         return lowered

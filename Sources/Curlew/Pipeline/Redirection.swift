@@ -17,8 +17,6 @@ struct Redirection {
     }
 
     func next(after head: ResponseHead) async -> Next {
-        // Nearly every response ends here.
-        guard head.status >= 300, head.status < 400 else { return .deliver }
         let context = attempt.request.context
         let origin = RedirectOrigin(
             url: lowered.url,

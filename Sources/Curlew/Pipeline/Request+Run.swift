@@ -39,9 +39,11 @@ extension Request {
         }
     }
 
+    /// Whether the driver has to wait: `untilLetGo`.
+    var isHeld: Bool { record.withLock { $0.machine.holdsDriver } }
+
     /// Waits while the request is suspended, as long as the total clock allows.
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
-        guard record.withLock({ $0.machine.holdsDriver }) else { return }
         guard budget.total != nil, let remaining = budget.remaining(at: .now) else { return await heldDriver() }
         let isInTime = await withTaskGroup(of: Bool.self) { group in
             group.addTask {

@@ -191,6 +191,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         return CurlewError(.truncated, phase: .receive, reason: "\(received) of \(expected) bytes have come")
     }
 
+    override var hasToSettle: Bool { true }
+
     override func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody {
         guard !isDecided, case .open(let opened) = state.withLock({ $0 }) else { return .none }
         let download = download

@@ -62,6 +62,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// terminal's.
     var verdict: (CurlewError?, Bool)? { nil }
 
+    /// Whether a body goes to its place only after the validation.
+    var hasToSettle: Bool { false }
+
     /// The validation is through: a body may go to its place.
     func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody { body }
 
