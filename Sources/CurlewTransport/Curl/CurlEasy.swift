@@ -15,6 +15,7 @@ final class CurlEasy {
     }
     unowned(unsafe) let book: TransferBook
     /// Both again, for callbacks.
+    // SAFETY: `transfer` and the book's owner retain what these point to as long as libcurl may call back.
     private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
     let unretainedBook: Unmanaged<TransferBook>
     /// Which multi handle it is in, -1 for none.
@@ -31,7 +32,7 @@ final class CurlEasy {
         guard let handle = curl_easy_init() else { return nil }
         self.handle = handle
         self.book = book
-        unretainedBook = Unmanaged.passUnretained(book)
+        unretainedBook = Unmanaged.passUnretained(book)  // SAFETY: as `book`
         errorText = .allocate(capacity: Int(CURL_ERROR_SIZE))
         errorText.pointee = 0
     }

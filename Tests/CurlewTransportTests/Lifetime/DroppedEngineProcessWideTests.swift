@@ -34,7 +34,7 @@ struct DroppedEngineProcessWideTests {
         func failure(_ request: TransferRequest, _ sink: CollectingSink) async -> CurlewError? {
             guard
                 let plan = try? RequestPlan(
-                    request, configuration: TransportConfiguration(), capabilities: .ofLibcurl, bodyLength: nil)
+                    request, planner: RequestPlanner(TransportConfiguration(), .ofLibcurl), bodyLength: nil)
             else { return nil }
             let transfer = ActiveTransfer(
                 request: request, plan: plan, sink: sink, headers: nil, upload: nil, loop: loop)
