@@ -39,6 +39,10 @@ struct ToolProcess {
     /// A fixed environment: what the machine has set must not matter.
     var fullEnvironment: [String: String] {
         var all = ["PATH": "/usr/bin:/bin", "HOME": folder?.path ?? "/nonexistent", "LANG": "C.UTF-8", "TERM": "xterm"]
+        // But a sanitizer of the tests is one of the tool as well, with the same settings.
+        for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"] {
+            all[name] = ProcessInfo.processInfo.environment[name]
+        }
         all.merge(environment) { $1 }
         return all
     }
