@@ -7,8 +7,9 @@ internal import Foundation
 ///     let transport = CurlTransport()
 ///     let outcome = try await transport.perform(request, sink: sink)
 ///
-/// Dropping the last reference ends the thread and closes every connection; `shutdown` does the closing
-/// earlier. A configuration that the running libcurl cannot honour shows at the first `perform`.
+/// A running `perform` holds its transport, so what runs ends as it would. Dropping the last reference ends
+/// the thread and closes every connection; `shutdown` does so earlier, and fails what runs. A configuration
+/// that the running libcurl cannot honour shows at the first `perform`.
 public final class CurlTransport: Transport {
     private let planner: RequestPlanner
     private let engine: Result<TransferEngine, CurlewError>
