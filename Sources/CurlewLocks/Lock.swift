@@ -16,6 +16,7 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     @usableFromInline
     let box: LockBox<State>
 
+    /// Makes a lock around its state.
     @inlinable
     public init(_ state: sending State) {
         let made = LockBox<State>.create(minimumCapacity: 1) { _ in state }

@@ -3,6 +3,7 @@ public import CurlewCore
 
 /// The public suffix list that libpsl has: the distribution's own, kept up to date with it.
 public struct SystemPublicSuffixes: PublicSuffixes {
+    /// Reads the list that libpsl was built with, or a newer one of the system.
     public init() {}
 
     public func isPublicSuffix(_ domain: String) -> Bool {

@@ -2,13 +2,16 @@ public import CurlewCore
 
 // Alamofire's questions. They look at the error itself, never inside what it wraps.
 extension CurlewError {
+    /// Whether the session was gone before the request could run; Alamofire's name.
     public var isSessionDeinitializedError: Bool {
         guard code == .sessionClosed, case .deinitialized? = underlying as? SessionClosedReason else { return false }
         return true
     }
 
+    /// Whether the session was invalidated; Alamofire's name.
     public var isSessionInvalidatedError: Bool { code == .sessionClosed && !isSessionDeinitializedError }
 
+    /// Whether somebody cancelled the request; Alamofire's name for `isCancellation`.
     public var isExplicitlyCancelledError: Bool { code == .cancelled }
 
     /// There is no URL, or one that no request can be sent to.
@@ -24,10 +27,13 @@ extension CurlewError {
         code == .parameterEncodingFailed && underlying is ParameterEncoderFailureReason
     }
 
+    /// Whether a multipart form could not be encoded; Alamofire's name.
     public var isMultipartEncodingError: Bool { code == .multipartEncodingFailed }
 
+    /// Whether an adapter failed; Alamofire's name.
     public var isRequestAdaptationError: Bool { code == .adaptationFailed }
 
+    /// Whether the response was not accepted; Alamofire's name.
     public var isResponseValidationError: Bool {
         switch code {
         case .unacceptableStatus, .unacceptableContentType, .validationFailed: true
@@ -35,12 +41,15 @@ extension CurlewError {
         }
     }
 
+    /// Whether the response could not be turned into the value that was asked for; Alamofire's name.
     public var isResponseSerializationError: Bool {
         code == .decodingFailed || underlying is ResponseSerializationFailureReason
     }
 
+    /// Whether a trust evaluator refused the server; Alamofire's name.
     public var isServerTrustEvaluationError: Bool { isTLS && underlying is ServerTrustFailureReason }
 
+    /// Whether the retrier itself failed; Alamofire's name.
     public var isRequestRetryError: Bool { code == .retryFailed }
 
     /// The body of an upload could not be made.
@@ -48,8 +57,10 @@ extension CurlewError {
         code == .bodyUnavailable || (code == .fileUnreadable && phase == .creation)
     }
 
+    /// Whether a `URLRequestConvertible` failed to make its request; Alamofire's name.
     public var isCreateURLRequestError: Bool { code == .requestCreationFailed }
 
+    /// Whether a downloaded file could not be put in its place; Alamofire's name.
     public var isDownloadedFileMoveError: Bool {
         switch code {
         case .destinationExists, .destinationMissing, .diskFull, .moveFailed: true

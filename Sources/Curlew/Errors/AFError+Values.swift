@@ -24,6 +24,7 @@ extension CurlewError {
         }
     }
 
+    /// The content types that validation would have accepted.
     public var acceptableContentTypes: [String]? {
         switch underlying as? ResponseValidationFailureReason {
         case .missingContentType(let types)?, .unacceptableContentType(let types, _)?: types
@@ -31,6 +32,7 @@ extension CurlewError {
         }
     }
 
+    /// The content type that validation refused.
     public var responseContentType: String? {
         guard case .unacceptableContentType(_, let type)? = underlying as? ResponseValidationFailureReason else {
             return nil
@@ -38,6 +40,7 @@ extension CurlewError {
         return type
     }
 
+    /// The encoding in which the body is not a text.
     public var failedStringEncoding: String.Encoding? {
         guard case .stringSerializationFailed(let encoding)? = underlying as? ResponseSerializationFailureReason else {
             return nil

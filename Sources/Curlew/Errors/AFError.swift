@@ -10,15 +10,18 @@ public typealias AFResult<Success> = Result<Success, AFError>
 // Alamofire's cases as functions that make the error with its code, phase, sentence and reason: the one
 // place where those four are put together.
 extension CurlewError {
+    /// The error of a cancelled request, as Alamofire writes it.
     public static var explicitlyCancelled: CurlewError {
         CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
     }
 
+    /// The error of something that is not a URL, as Alamofire writes it.
     public static func invalidURL(url: any URLConvertible) -> CurlewError {
         let reason = InvalidURLReason(url: url)
         return CurlewError(.invalidURL, phase: .creation, reason: reason.description, underlying: reason)
     }
 
+    /// The error of a request that could not be made, as Alamofire writes it.
     public static func createURLRequestFailed(error: any Error) -> CurlewError {
         CurlewError(
             .requestCreationFailed,
@@ -28,6 +31,7 @@ extension CurlewError {
         )
     }
 
+    /// The error of an upload whose body could not be made, as Alamofire writes it.
     public static func createUploadableFailed(error: any Error) -> CurlewError {
         CurlewError(
             .bodyUnavailable,
@@ -37,22 +41,27 @@ extension CurlewError {
         )
     }
 
+    /// The error of a `URLRequest` that cannot be sent, as Alamofire writes it.
     public static func urlRequestValidationFailed(reason: URLRequestValidationFailureReason) -> CurlewError {
         CurlewError(.invalidBody, phase: .creation, reason: reason.explanation, underlying: reason)
     }
 
+    /// The error of a `ParameterEncoding`, as Alamofire writes it.
     public static func parameterEncodingFailed(reason: ParameterEncodingFailureReason) -> CurlewError {
         CurlewError(.parameterEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
     }
 
+    /// The error of a `ParameterEncoder`, as Alamofire writes it.
     public static func parameterEncoderFailed(reason: ParameterEncoderFailureReason) -> CurlewError {
         CurlewError(.parameterEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
     }
 
+    /// The error of a multipart form, as Alamofire writes it.
     public static func multipartEncodingFailed(reason: MultipartEncodingFailureReason) -> CurlewError {
         CurlewError(.multipartEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
     }
 
+    /// The error of an adapter, as Alamofire writes it.
     public static func requestAdaptationFailed(error: any Error) -> CurlewError {
         CurlewError(
             .adaptationFailed,
@@ -62,6 +71,7 @@ extension CurlewError {
         )
     }
 
+    /// The error of a retrier, with the one that it was asked about, as Alamofire writes it.
     public static func requestRetryFailed(retryError: any Error, originalError: any Error) -> CurlewError {
         var error = CurlewError(
             .retryFailed,
@@ -74,16 +84,19 @@ extension CurlewError {
         return error
     }
 
+    /// The error of a validation, as Alamofire writes it.
     public static func responseValidationFailed(reason: ResponseValidationFailureReason) -> CurlewError {
         var error = CurlewError(reason.code, phase: .validation, reason: reason.explanation, underlying: reason)
         if case .unacceptableStatusCode(let code) = reason { error.responseCode = code }
         return error
     }
 
+    /// The error of a serializer, as Alamofire writes it.
     public static func responseSerializationFailed(reason: ResponseSerializationFailureReason) -> CurlewError {
         CurlewError(reason.code, phase: .decoding, reason: reason.explanation, underlying: reason)
     }
 
+    /// The error of a request whose session is gone, as Alamofire writes it.
     public static var sessionDeinitialized: CurlewError {
         CurlewError(
             .sessionClosed,
@@ -93,6 +106,7 @@ extension CurlewError {
         )
     }
 
+    /// The error of a request whose session was invalidated, as Alamofire writes it.
     public static func sessionInvalidated(error: (any Error)?) -> CurlewError {
         CurlewError(
             .sessionClosed,
@@ -102,6 +116,7 @@ extension CurlewError {
         )
     }
 
+    /// The error of a file that could not be put in its place, as Alamofire writes it.
     public static func downloadedFileMoveFailed(error: any Error, source: URL, destination: URL) -> CurlewError {
         CurlewError(
             FileErrorCode.of(error),

@@ -4,8 +4,10 @@ public import Foundation
 extension CurlewError {
     /// Why a string or other value is no URL; `underlying` of `.invalidURL`.
     public struct InvalidURLReason: Error, CustomStringConvertible {
+        /// What was given as a URL.
         public let url: any URLConvertible
 
+        /// Makes the error of something that is not a URL.
         public init(url: any URLConvertible) { self.url = url }
 
         public var description: String { "URL is not valid: \(Self.shown(url))" }
@@ -29,9 +31,13 @@ extension CurlewError {
 
     /// Why a `ParameterEncoding` failed; `underlying` of `.parameterEncodingFailed`.
     public enum ParameterEncodingFailureReason: Error {
+        /// The request has no URL.
         case missingURL
+        /// The parameters are not JSON.
         case jsonEncodingFailed(error: any Error)
+        /// The parameters are not a property list.
         case propertyListEncodingFailed(error: any Error)
+        /// An encoding of your own failed.
         case customEncodingFailed(error: any Error)
     }
 
@@ -39,11 +45,15 @@ extension CurlewError {
     public enum ParameterEncoderFailureReason: Error {
         /// What a request lacks.
         public enum RequiredComponent: Sendable, Hashable {
+            /// The request's URL.
             case url
+            /// The request's method, which is not one that the encoder knows.
             case httpMethod(rawValue: String)
         }
 
+        /// The request lacks something that the encoder needs.
         case missingRequiredComponent(RequiredComponent)
+        /// The encoder threw.
         case encoderFailed(error: any Error)
     }
 
@@ -54,6 +64,7 @@ extension CurlewError {
         /// The error that the retrier was asked about.
         public let originalError: any Error
 
+        /// Makes the error of a retrier that failed.
         public init(retryError: any Error, originalError: any Error) {
             self.retryError = retryError
             self.originalError = originalError
@@ -64,6 +75,7 @@ extension CurlewError {
     public enum SessionClosedReason: Error {
         /// Its last reference went away.
         case deinitialized
+        /// The session was invalidated, with the reason if one was given.
         case invalidated(error: (any Error)?)
     }
 }

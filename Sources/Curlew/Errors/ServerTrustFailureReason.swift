@@ -6,20 +6,25 @@ extension CurlewError {
     public enum ServerTrustFailureReason: Error {
         /// Every host must be evaluated, and this one has no evaluator.
         case noRequiredEvaluator(host: String)
+        /// The evaluator has no certificates to compare with.
         case noCertificatesFound
+        /// The evaluator has no public keys to compare with.
         case noPublicKeysFound
         /// The chain is not trusted: OpenSSL's number and sentence.
         case defaultEvaluationFailed(host: String, verifyResult: Int, explanation: String)
         /// No name of the certificate is the host's.
         case hostValidationFailed(host: String, names: [String])
+        /// The certificate was revoked, or that could not be found out.
         case revocationCheckFailed(host: String, verifyResult: Int, explanation: String)
         /// Certificates in DER.
         case certificatePinningFailed(host: String, pinned: [Data], server: [Data])
         /// Public keys as SubjectPublicKeyInfo in DER.
         case publicKeyPinningFailed(host: String, pinned: [Data], server: [Data])
+        /// An evaluator of your own refused the server.
         case customEvaluationFailed(error: any Error)
     }
 
+    /// The error of a trust evaluator, as Alamofire writes it.
     public static func serverTrustEvaluationFailed(reason: ServerTrustFailureReason) -> CurlewError {
         CurlewError(reason.code, phase: .tls, reason: reason.explanation, underlying: reason)
     }

@@ -12,7 +12,12 @@ public import FoundationNetworking
 public final class LogEventMonitor: EventMonitor {
     /// How much a message matters.
     public enum Level: String, Sendable, Hashable, Comparable {
-        case debug, info, error
+        /// Every step on the way.
+        case debug
+        /// What came of a request, retries and cancellations.
+        case info
+        /// Failures.
+        case error
 
         public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rank < rhs.rank }
 

@@ -33,6 +33,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         handler = .async(adapt)
     }
 
+    /// Calls the adapter's closure in Alamofire's form.
     open func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
@@ -45,6 +46,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         }
     }
 
+    /// Calls the adapter's closure in Alamofire's form, with the state.
     open func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -53,6 +55,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         adapt(urlRequest, for: state.session, completion: completion)
     }
 
+    /// Gives the closure the request, and answers what it makes of it.
     open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         switch handler {
         case .completion: try await CompletionBridge.value { adapt(urlRequest, for: session, completion: $0) }
@@ -60,6 +63,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         }
     }
 
+    /// Gives the closure the request and the state, and answers what it makes of it.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await adapt(urlRequest, for: state.session)
     }

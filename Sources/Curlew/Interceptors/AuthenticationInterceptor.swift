@@ -7,13 +7,17 @@ public import FoundationNetworking
 /// Requests that are about to be sent wait while an expired credential is refreshed; requests that come back
 /// unauthorized share one refresh and are sent again. Cancelling one of them ends its wait; the refresh goes on.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
+    /// What the authenticator applies and refreshes.
     public typealias Credential = AuthenticatorType.Credential
 
     /// How many refreshes within how many seconds are too many.
     public struct RefreshWindow: Sendable, Hashable {
+        /// The window's length in seconds.
         public let interval: TimeInterval
+        /// How many refreshes may fall into the window.
         public let maximumAttempts: Int
 
+        /// Makes a window; the defaults are five refreshes in 30 seconds.
         public init(interval: TimeInterval = 30.0, maximumAttempts: Int = 5) {
             self.interval = interval
             self.maximumAttempts = maximumAttempts
@@ -41,10 +45,12 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         state = Lock(AuthenticationState(credential: credential))
     }
 
+    /// Applies the credential, after a refresh where it asks for one.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await adapt(urlRequest, for: state.session)
     }
 
+    /// Applies the credential, after a refresh where it asks for one.
     public func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         // The refresh's own requests cannot wait for it.
         if isInsideRefresh { return credential.map { applying($0, to: urlRequest) } ?? urlRequest }
@@ -139,6 +145,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
 // For callers that come with a completion handler; Curlew itself uses the forms above.
 extension AuthenticationInterceptor {
+    /// Applies the credential, in Alamofire's form.
     public func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -147,6 +154,7 @@ extension AuthenticationInterceptor {
         adapt(urlRequest, for: state.session, completion: completion)
     }
 
+    /// Applies the credential, in Alamofire's form with the state.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,

@@ -12,6 +12,7 @@ public protocol AuthenticationCredential {
 /// Write one of the two forms of `refresh`. It runs once for all requests that wait for it, and goes on when any of
 /// them is cancelled. Requests that it makes itself are not held back.
 public protocol Authenticator: AnyObject, Sendable {
+    /// What is applied to requests and refreshed when it has expired.
     associatedtype Credential: AuthenticationCredential & Sendable
 
     /// Puts the credential into a request.

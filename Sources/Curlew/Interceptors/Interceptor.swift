@@ -8,14 +8,18 @@ public import FoundationNetworking
 open class Interceptor: @unchecked Sendable, RequestInterceptor {
     // SAFETY: both lists are constants of Sendable values.
 
+    /// The adapters, in the order in which they change the request.
     public let adapters: [any RequestAdapter]
+    /// The retriers, in the order in which they are asked.
     public let retriers: [any RequestRetrier]
 
+    /// Makes an interceptor of two closures.
     public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler) {
         adapters = [Adapter(adaptHandler)]
         retriers = [Retrier(retryHandler)]
     }
 
+    /// Makes an interceptor of one adapter and one retrier.
     public init(adapter: any RequestAdapter, retrier: any RequestRetrier) {
         adapters = [adapter]
         retriers = [retrier]
@@ -31,12 +35,14 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         self.retriers = retriers + interceptors
     }
 
+    /// Sends the request through every adapter.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         var request = urlRequest
         for adapter in adapters { request = try await adapter.adapt(request, using: state) }
         return request
     }
 
+    /// Sends the request through every adapter.
     open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         try await adapt(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
     }
@@ -115,6 +121,7 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
 }
 
 extension RequestInterceptor where Self == Interceptor {
+    /// Makes an interceptor of two closures: `interceptor: .interceptor(adapter:retrier:)`.
     public static func interceptor(
         adapter: @escaping AdaptHandler,
         retrier: @escaping RetryHandler
@@ -122,10 +129,12 @@ extension RequestInterceptor where Self == Interceptor {
         Interceptor(adaptHandler: adapter, retryHandler: retrier)
     }
 
+    /// Makes an interceptor of one adapter and one retrier.
     public static func interceptor(adapter: any RequestAdapter, retrier: any RequestRetrier) -> Interceptor {
         Interceptor(adapter: adapter, retrier: retrier)
     }
 
+    /// Makes an interceptor of several adapters, retriers and interceptors.
     public static func interceptor(
         adapters: [any RequestAdapter] = [],
         retriers: [any RequestRetrier] = [],

@@ -7,12 +7,14 @@ public import FoundationNetworking
 /// Write one of the two forms; Curlew calls the `async` one. The session's own rules (limits, origins, methods)
 /// come first: `request` is what they would send. nil stops: the redirect itself is the response then.
 public protocol RedirectHandler: Sendable {
+    /// Answers the request to send next, changed or not, or nil where the redirect is not to be followed.
     func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
         for response: HTTPURLResponse
     ) async -> URLRequest?
 
+    /// The same in Alamofire's form: the closure is called with the request, or nil.
     func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -22,6 +24,7 @@ public protocol RedirectHandler: Sendable {
 }
 
 extension RedirectHandler {
+    /// Asks the completion form.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -32,6 +35,7 @@ extension RedirectHandler {
         }
     }
 
+    /// Follows the redirect as the policy would.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -44,7 +48,9 @@ extension RedirectHandler {
 
 /// Follows redirects, or does not, or changes them.
 public struct Redirector: RedirectHandler {
+    /// What a `Redirector` does with a redirect.
     public enum Behavior: Sendable {
+        /// Sends what the policy would send.
         case follow
         /// The redirect itself is the response.
         case doNotFollow
@@ -54,13 +60,18 @@ public struct Redirector: RedirectHandler {
         )
     }
 
+    /// A redirector that follows.
     public static let follow = Redirector(behavior: .follow)
+    /// A redirector that does not follow: the redirect is the response.
     public static let doNotFollow = Redirector(behavior: .doNotFollow)
 
+    /// What this redirector does.
     public let behavior: Behavior
 
+    /// Makes a redirector.
     public init(behavior: Behavior) { self.behavior = behavior }
 
+    /// Does what `behavior` says.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -69,6 +80,7 @@ public struct Redirector: RedirectHandler {
         decision(task, request, response)
     }
 
+    /// Does what `behavior` says, in Alamofire's form.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -88,8 +100,10 @@ public struct Redirector: RedirectHandler {
 }
 
 extension RedirectHandler where Self == Redirector {
+    /// Follows redirects: `redirect(using: .follow)`.
     public static var follow: Redirector { Redirector(behavior: .follow) }
 
+    /// Leaves redirects as they are: `redirect(using: .doNotFollow)`.
     public static var doNotFollow: Redirector { Redirector(behavior: .doNotFollow) }
 
     /// Follows what the closure answers; nil does not follow.

@@ -13,6 +13,7 @@ public enum DuplicateHeaderBehavior: Sendable, Hashable {
 
 /// A request that should be compressed has a `Content-Encoding` already.
 public struct DuplicateHeaderError: Error, Hashable {
+    /// Makes the error of a request that has a `Content-Encoding` already.
     public init() {}
 }
 
@@ -21,12 +22,17 @@ public struct DuplicateHeaderError: Error, Hashable {
 /// Only bodies in the `URLRequest` are compressed, not those of uploads. Use it with servers that are known to
 /// understand it: there is no way for a client to find out.
 public struct DeflateRequestCompressor: RequestInterceptor {
+    /// What to do with a `Content-Encoding` that is there already.
     public typealias DuplicateHeaderBehavior = Curlew.DuplicateHeaderBehavior
+    /// The error of `DuplicateHeaderBehavior.error`.
     public typealias DuplicateHeaderError = Curlew.DuplicateHeaderError
 
+    /// What to do with a `Content-Encoding` that is there already.
     public let duplicateHeaderBehavior: DuplicateHeaderBehavior
+    /// Whether a body is worth compressing.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
+    /// Makes a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -35,6 +41,7 @@ public struct DeflateRequestCompressor: RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
+    /// Compresses the request's body and names the coding.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
@@ -51,9 +58,12 @@ public struct DeflateRequestCompressor: RequestInterceptor {
 
 /// Compresses the bodies of requests with the `gzip` coding.
 public struct GzipRequestCompressor: RequestInterceptor {
+    /// What to do with a `Content-Encoding` that is there already.
     public let duplicateHeaderBehavior: DuplicateHeaderBehavior
+    /// Whether a body is worth compressing.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
+    /// Makes a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -62,6 +72,7 @@ public struct GzipRequestCompressor: RequestInterceptor {
         self.shouldCompressBodyData = shouldCompressBodyData
     }
 
+    /// Compresses the request's body and names the coding.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
@@ -101,8 +112,10 @@ private struct BodyCompression {
 }
 
 extension RequestInterceptor where Self == DeflateRequestCompressor {
+    /// Compresses bodies with deflate.
     public static var deflateCompressor: DeflateRequestCompressor { DeflateRequestCompressor() }
 
+    /// Compresses bodies with deflate, those that the closure chooses.
     public static func deflateCompressor(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -115,8 +128,10 @@ extension RequestInterceptor where Self == DeflateRequestCompressor {
 }
 
 extension RequestInterceptor where Self == GzipRequestCompressor {
+    /// Compresses bodies with gzip.
     public static var gzipCompressor: GzipRequestCompressor { GzipRequestCompressor() }
 
+    /// Compresses bodies with gzip, those that the closure chooses.
     public static func gzipCompressor(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }

@@ -17,6 +17,7 @@ public final class RetryBudget: Sendable {
     private let bucket: Lock<RetryTokenBucket>
     private let now: @Sendable () -> ContinuousClock.Instant
 
+    /// Makes a budget: `ratio` retries per request, at least `minimumPerSecond`, at most `capacity` at once.
     public convenience init(ratio: Double = 0.2, minimumPerSecond: Double = 1, capacity: Double = 20) {
         self.init(ratio: ratio, minimumPerSecond: minimumPerSecond, capacity: capacity) { .now }
     }

@@ -18,10 +18,15 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         case full
     }
 
+    /// At most two retries.
     public static let defaultRetryLimit: UInt = 2
+    /// Each pause is twice as long as the one before it.
     public static let defaultExponentialBackoffBase: UInt = 2
+    /// The first pause is half a second.
     public static let defaultExponentialBackoffScale: Double = 0.5
+    /// The methods that may be repeated without harm.
     public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
+    /// The statuses that tell of a passing trouble.
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
     /// What may pass: the network, the name service, a slow or restarting server. Not `totalTimedOut`, which
     /// leaves no time for another try.
@@ -31,19 +36,25 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         .idleTimedOut,
     ]
 
+    /// How many times a request is tried again.
     public let retryLimit: UInt
     /// At least 2: below that a request that would be retried fails with an error.
     public let exponentialBackoffBase: UInt
     /// The first delay in seconds.
     public let exponentialBackoffScale: Double
+    /// The methods that are retried.
     public let retryableHTTPMethods: Set<HTTPMethod>
+    /// The statuses that are retried.
     public let retryableHTTPStatusCodes: Set<Int>
+    /// The codes of failures that are retried.
     public let retryableErrorCodes: Set<CurlewError.Code>
+    /// How pauses are spread, so that clients do not come back all at once.
     public let jitter: Jitter
     /// No delay is longer, in seconds, whatever the server asks for.
     public let maximumDelay: TimeInterval
     /// Whether a response's `Retry-After` makes the delay longer.
     public let honorsRetryAfter: Bool
+    /// Bounds the retries of all requests together, if there is one.
     public let budget: RetryBudget?
 
     // Time and chance may come from outside. The public initializer is the designated one, so that subclasses of
@@ -51,6 +62,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     private(set) var now: @Sendable () -> Date = { Date() }
     private(set) var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
 
+    /// Makes a policy; see the properties for what the defaults are.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -132,6 +144,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         completion(decision(on: request, dueTo: error))
     }
 
+    /// Sends the request unchanged.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         budget?.deposit()
         return urlRequest

@@ -48,6 +48,7 @@ extension HTTPHeader {
 
 /// What this library is.
 public enum CurlewInfo {
+    /// Curlew's version, as the default `User-Agent` has it.
     public static let version = "1.0.0"
 }
 

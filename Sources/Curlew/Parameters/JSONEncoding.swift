@@ -6,16 +6,22 @@ public import FoundationNetworking
 public struct JSONEncoding: ParameterEncoding {
     /// What this encoding itself complains about.
     public enum Error: Swift.Error {
+        /// The value has something in it that JSON cannot say.
         case invalidJSONObject
     }
 
+    /// JSON without spaces.
     public static var `default`: JSONEncoding { JSONEncoding() }
+    /// JSON with line breaks and indentation.
     public static var prettyPrinted: JSONEncoding { JSONEncoding(options: .prettyPrinted) }
 
+    /// How the text is written.
     public let options: JSONSerialization.WritingOptions
 
+    /// Makes an encoding.
     public init(options: JSONSerialization.WritingOptions = []) { self.options = options }
 
+    /// Puts the parameters into the body as JSON.
     public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
         try encode(urlRequest, withJSONObject: parameters)
     }

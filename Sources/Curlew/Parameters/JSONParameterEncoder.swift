@@ -6,24 +6,30 @@ public import FoundationNetworking
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     // SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
 
+    /// JSON as `JSONEncoder` writes it without settings.
     public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
 
+    /// JSON with line breaks and indentation.
     public static var prettyPrinted: JSONParameterEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .prettyPrinted
         return JSONParameterEncoder(encoder: encoder)
     }
 
+    /// JSON whose keys are sorted, so that equal values have equal bodies.
     public static var sortedKeys: JSONParameterEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = .sortedKeys
         return JSONParameterEncoder(encoder: encoder)
     }
 
+    /// What turns values into JSON.
     public let encoder: JSONEncoder
 
+    /// Makes an encoder around yours.
     public init(encoder: JSONEncoder = JSONEncoder()) { self.encoder = encoder }
 
+    /// Puts the value into the body as JSON.
     open func encode<Parameters: Encodable & Sendable>(
         _ parameters: Parameters?,
         into request: URLRequest

@@ -6,8 +6,10 @@ public import FoundationNetworking
 public final class PropertyListParameterEncoder: @unchecked Sendable, ParameterEncoder {
     // SAFETY: `encoder` is set once; PropertyListEncoder may encode on several threads, and is not changed here.
 
+    /// XML, as `PropertyListEncoder` writes it without settings.
     public static var `default`: PropertyListParameterEncoder { PropertyListParameterEncoder() }
 
+    /// What turns values into property lists.
     public let encoder: PropertyListEncoder
 
     /// The default encoder writes XML.
@@ -21,6 +23,7 @@ public final class PropertyListParameterEncoder: @unchecked Sendable, ParameterE
         }
     }
 
+    /// Puts the value into the body as a property list.
     public func encode<Parameters: Encodable & Sendable>(
         _ parameters: Parameters?,
         into request: URLRequest

@@ -10,7 +10,9 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
     public enum Destination: Sendable {
         /// Into the URL for GET, HEAD and DELETE, into the body otherwise.
         case methodDependent
+        /// Always into the query.
         case queryString
+        /// Always into the body.
         case httpBody
 
         func encodesParametersInURL(for method: HTTPMethod) -> Bool {
@@ -22,16 +24,21 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
         }
     }
 
+    /// The default form encoder; query or body by the method.
     public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
+    /// What turns values into a form.
     public let encoder: URLEncodedFormEncoder
+    /// Where the form goes.
     public let destination: Destination
 
+    /// Makes an encoder.
     public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
         self.encoder = encoder
         self.destination = destination
     }
 
+    /// Puts the value into the query or the body as a form.
     open func encode<Parameters: Encodable & Sendable>(
         _ parameters: Parameters?,
         into request: URLRequest

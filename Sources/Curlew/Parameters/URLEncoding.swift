@@ -12,7 +12,9 @@ public struct URLEncoding: ParameterEncoding {
     public enum Destination: Sendable {
         /// Into the URL for GET, HEAD and DELETE, into the body otherwise.
         case methodDependent
+        /// Always into the query.
         case queryString
+        /// Always into the body.
         case httpBody
 
         func encodesParametersInURL(for method: HTTPMethod) -> Bool {
@@ -32,6 +34,7 @@ public struct URLEncoding: ParameterEncoding {
         case noBrackets
         /// `key[0]`
         case indexInBrackets
+        /// Makes the key with a closure.
         case custom(@Sendable (_ key: String, _ index: Int) -> String)
 
         func encode(key: String, atIndex index: Int) -> String {
@@ -59,14 +62,21 @@ public struct URLEncoding: ParameterEncoding {
         }
     }
 
+    /// Query or body by the method.
     public static var `default`: URLEncoding { URLEncoding() }
+    /// Always into the query.
     public static var queryString: URLEncoding { URLEncoding(destination: .queryString) }
+    /// Always into the body.
     public static var httpBody: URLEncoding { URLEncoding(destination: .httpBody) }
 
+    /// Where the parameters go.
     public let destination: Destination
+    /// How keys of array elements are written.
     public let arrayEncoding: ArrayEncoding
+    /// How booleans are written.
     public let boolEncoding: BoolEncoding
 
+    /// Makes an encoding.
     public init(
         destination: Destination = .methodDependent,
         arrayEncoding: ArrayEncoding = .brackets,
@@ -77,6 +87,7 @@ public struct URLEncoding: ParameterEncoding {
         self.boolEncoding = boolEncoding
     }
 
+    /// Puts the parameters into the query or the body.
     public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
         var request = try urlRequest.asURLRequest()
         guard let parameters, !parameters.isEmpty else { return request }

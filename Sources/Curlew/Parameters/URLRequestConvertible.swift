@@ -5,6 +5,7 @@ public import FoundationNetworking
 ///
 /// It is asked once per attempt, so that a retry sends what is right by then.
 public protocol URLRequestConvertible: Sendable {
+    /// Answers the request, or throws where none can be made.
     func asURLRequest() throws -> URLRequest
 }
 
@@ -14,5 +15,6 @@ extension URLRequestConvertible {
 }
 
 extension URLRequest: URLRequestConvertible {
+    /// Answers itself.
     public func asURLRequest() throws -> URLRequest { self }
 }

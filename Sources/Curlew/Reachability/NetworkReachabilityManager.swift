@@ -9,6 +9,7 @@ public import Foundation
 ///
 /// It wakes only when something changes. Listening ends with `stopListening()`, or with the last reference.
 public final class NetworkReachabilityManager: Sendable {
+    /// Is called with every new status.
     public typealias Listener = @Sendable (_ status: NetworkReachabilityStatus) -> Void
 
     /// Follows the default route.
@@ -16,6 +17,7 @@ public final class NetworkReachabilityManager: Sendable {
 
     /// Posted on the listener's queue with the manager as object and the status under `statusKey`.
     public static let statusDidChangeNotification = Notification.Name("curlew.notification.name.reachability.didChange")
+    /// The key of the status in a notification's `userInfo`.
     public static let statusKey = "curlew.notification.key.reachability.status"
 
     private struct State {
@@ -52,8 +54,11 @@ public final class NetworkReachabilityManager: Sendable {
     /// The last known status; `.unknown` unless somebody listens.
     public var status: NetworkReachabilityStatus { state.withLock { $0.monitor?.status ?? .unknown } }
 
+    /// Whether there is a route at all.
     public var isReachable: Bool { isReachableOnCellular || isReachableOnEthernetOrWiFi }
+    /// Whether the route leads over a cellular modem.
     public var isReachableOnCellular: Bool { status == .reachable(.cellular) }
+    /// Whether the route leads over a network interface that is not a modem.
     public var isReachableOnEthernetOrWiFi: Bool { status == .reachable(.ethernetOrWiFi) }
 
     /// Calls `listener` on `queue` with the present status and then with every change. A former listener

@@ -3,12 +3,16 @@
 /// A route is a way, not a promise that somebody answers: use it to decide when to try again, never
 /// whether to try at all.
 public enum NetworkReachabilityStatus: Sendable, Hashable, CustomStringConvertible {
+    /// Nobody has looked yet.
     case unknown
+    /// There is no route.
     case notReachable
+    /// There is a route of this kind.
     case reachable(ConnectionType)
 
     /// What the way out leads over.
     public enum ConnectionType: Sendable, Hashable {
+        /// Any interface that is not a modem.
         case ethernetOrWiFi
         /// A modem: `wwan` and `ppp` links.
         case cellular

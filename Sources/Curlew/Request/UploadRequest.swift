@@ -9,6 +9,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
     /// The body of one try.
     public enum Uploadable: Sendable {
+        /// Bytes in memory.
         case data(Data)
         /// `shouldRemove`: the file is Curlew's and goes when the request has ended.
         case file(URL, shouldRemove: Bool)

@@ -9,12 +9,14 @@ public import FoundationNetworking
 ///
 /// Where both are unacceptable the error is the status's, and its `underlying` the content type's.
 public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSerializer {
+    /// What serializes a response that is acceptable.
     public let base: Base
     /// nil accepts any.
     public let acceptableStatusCodes: Set<Int>?
     /// nil accepts any; `*` stands for any type or subtype.
     public let acceptableContentTypes: Set<String>?
 
+    /// Makes a serializer that refuses other statuses and types; nil accepts all.
     public init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
         self.base = base
         acceptableStatusCodes = statusCodes

@@ -4,8 +4,10 @@ public import FoundationNetworking
 
 /// Several serializers of one kind of value: the first that succeeds gives it.
 public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
+    /// Those that are tried, in this order.
     public let serializers: [any ResponseSerializer<Value>]
 
+    /// Makes a serializer that answers the first success of several.
     public init(_ serializers: [any ResponseSerializer<Value>]) { self.serializers = serializers }
 
     public func serialize(
@@ -31,5 +33,6 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
 
 /// What each of the serializers had to say, in order.
 public struct NoSerializerSucceeded: Error {
+    /// Why each of them failed, in their order.
     public let failures: [any Error]
 }

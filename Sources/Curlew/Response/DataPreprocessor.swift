@@ -2,13 +2,16 @@ public import Foundation
 
 /// Changes a body before it is turned into a value.
 public protocol DataPreprocessor: Sendable {
+    /// Answers what the serializer is to see.
     func preprocess(_ data: Data) throws -> Data
 }
 
 /// Leaves the body as it is.
 public struct PassthroughPreprocessor: DataPreprocessor {
+    /// Makes a preprocessor that changes nothing.
     public init() {}
 
+    /// Answers the data unchanged.
     public func preprocess(_ data: Data) throws -> Data { data }
 }
 
@@ -16,17 +19,21 @@ public struct PassthroughPreprocessor: DataPreprocessor {
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
     private static let prefix = Data(")]}',\n".utf8)
 
+    /// Makes a preprocessor that takes the prefix away.
     public init() {}
 
+    /// Answers the data without the prefix `)]}',` and its line break, if it has one.
     public func preprocess(_ data: Data) throws -> Data {
         data.starts(with: Self.prefix) ? data.dropFirst(Self.prefix.count) : data
     }
 }
 
 extension DataPreprocessor where Self == PassthroughPreprocessor {
+    /// Changes nothing.
     public static var passthrough: PassthroughPreprocessor { PassthroughPreprocessor() }
 }
 
 extension DataPreprocessor where Self == GoogleXSSIPreprocessor {
+    /// Takes away the prefix with which some servers prevent that JSON is run as a script.
     public static var googleXSSI: GoogleXSSIPreprocessor { GoogleXSSIPreprocessor() }
 }

@@ -12,6 +12,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     public let metrics: TransferMetrics?
     /// How long the serializer took, in seconds.
     public let serializationDuration: TimeInterval
+    /// The value, or the error.
     public let result: Result<Success, Failure>
 
     let lazyResponse: LazyResponse?
@@ -22,11 +23,13 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     /// The response's head as received.
     public var head: ResponseHead? { lazyResponse?.head }
 
+    /// The value, if there is one.
     public var value: Success? {
         guard case .success(let value) = result else { return nil }
         return value
     }
 
+    /// The error, if there is one.
     public var error: Failure? {
         guard case .failure(let error) = result else { return nil }
         return error

@@ -8,6 +8,7 @@ public final class DataResponseSerializer: ResponseSerializer {
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
+    /// Makes a serializer; an empty body is an error unless method or status allow it.
     public init(
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -56,6 +57,7 @@ extension DataResponseSerializerProtocol where Self == DataResponseSerializer {
 
 /// Gives the URL of a downloaded file.
 public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
+    /// Makes a serializer of the `HTTPURLResponse`.
     public init() {}
 
     public func serializeDownload(

@@ -3,16 +3,21 @@ public import Foundation
 
 /// Turns each chunk of a stream into a value.
 public protocol DataStreamSerializer<SerializedObject>: Sendable {
+    /// What a piece becomes.
     associatedtype SerializedObject: Sendable
 
+    /// Makes a value of one piece.
     func serialize(_ data: Data) throws -> SerializedObject
 }
 
 /// Decodes each chunk.
 public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSerializer {
+    /// What decodes each piece.
     public let decoder: any DataDecoder
+    /// What each piece goes through first.
     public let dataPreprocessor: any DataPreprocessor
 
+    /// Makes a serializer that decodes each piece by itself.
     public init(
         decoder: any DataDecoder = JSONDecoder(),
         dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
@@ -21,6 +26,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
         self.dataPreprocessor = dataPreprocessor
     }
 
+    /// Decodes one piece.
     public func serialize(_ data: Data) throws -> T {
         let processed = try dataPreprocessor.preprocess(data)
         do {
@@ -33,15 +39,19 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
 
 /// Gives each chunk as it came.
 public struct PassthroughStreamSerializer: DataStreamSerializer {
+    /// Makes a serializer that hands on pieces as they are.
     public init() {}
 
+    /// Answers the piece unchanged.
     public func serialize(_ data: Data) throws -> Data { data }
 }
 
 /// Gives each chunk as UTF-8 text; bytes that are none become U+FFFD.
 public struct StringStreamSerializer: DataStreamSerializer {
+    /// Makes a serializer that reads each piece as UTF-8.
     public init() {}
 
+    /// Reads one piece as UTF-8; what is not UTF-8 becomes U+FFFD.
     public func serialize(_ data: Data) throws -> String { String(decoding: data, as: UTF8.self) }
 }
 

@@ -3,6 +3,7 @@ internal import Foundation
 
 /// A type that an empty body stands for.
 public protocol EmptyResponse: Sendable {
+    /// The value that stands for an empty body.
     static func emptyValue() -> Self
 }
 
@@ -10,10 +11,12 @@ public protocol EmptyResponse: Sendable {
 ///
 ///     try await session.request(url, method: .delete).decode(Empty.self)      // 204 No Content
 public struct Empty: Codable, Hashable, Sendable {
+    /// The one value.
     public static let value = Empty()
 }
 
 extension Empty: EmptyResponse {
+    /// Answers `value`.
     public static func emptyValue() -> Empty { value }
 }
 

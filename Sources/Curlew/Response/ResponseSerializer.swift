@@ -4,6 +4,7 @@ public import FoundationNetworking
 
 /// Turns the body of a response into a value.
 public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
+    /// What a response becomes.
     associatedtype SerializedObject: Sendable
 
     /// `error` is the request's own, if it has failed: most serializers only throw it on.
@@ -17,6 +18,7 @@ public protocol DataResponseSerializerProtocol<SerializedObject>: Sendable {
 
 /// Turns a downloaded file into a value.
 public protocol DownloadResponseSerializerProtocol<SerializedObject>: Sendable {
+    /// What a download becomes.
     associatedtype SerializedObject: Sendable
 
     /// `error` is the request's own, if it has failed: most serializers only throw it on.

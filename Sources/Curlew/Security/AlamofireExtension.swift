@@ -4,22 +4,29 @@ public import FoundationNetworking
 
 /// Alamofire's name space for what it adds to Foundation's types.
 public struct AlamofireExtension<ExtendedType> {
+    /// What is extended.
     public private(set) var type: ExtendedType
 
+    /// Makes the extension of a value.
     public init(_ type: ExtendedType) { self.type = type }
 }
 
 /// A type with the name space `af`.
 public protocol AlamofireExtended {
+    /// What is extended.
     associatedtype ExtendedType
 
+    /// The extension of the type.
     static var af: AlamofireExtension<ExtendedType>.Type { get }
+    /// The extension of the value.
     var af: AlamofireExtension<ExtendedType> { get }
 }
 
 extension AlamofireExtended {
+    /// The extension of the type.
     public static var af: AlamofireExtension<Self>.Type { AlamofireExtension<Self>.self }
 
+    /// The extension of the value.
     public var af: AlamofireExtension<Self> { AlamofireExtension(self) }
 }
 

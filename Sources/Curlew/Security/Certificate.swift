@@ -6,11 +6,15 @@ public struct Certificate: Sendable, Hashable {
     public let data: Data
     /// As OpenSSL writes it on one line: `/C=…/O=…/CN=…`.
     public let subject: String
+    /// Who issued it, as OpenSSL writes names.
     public let issuer: String
+    /// Before this moment it is not valid.
     public let notValidBefore: Date
+    /// After this moment it is not valid.
     public let notValidAfter: Date
     /// DNS names and IP addresses that it is made out to.
     public let names: [String]
+    /// The key that it vouches for.
     public let publicKey: PublicKey
 
     /// nil where `data` is no certificate in DER.
@@ -45,6 +49,7 @@ public struct PublicKey: Sendable, Hashable {
     /// SubjectPublicKeyInfo in DER.
     public let data: Data
 
+    /// Makes a key of its SubjectPublicKeyInfo in DER.
     public init(data: Data) { self.data = data }
 
     /// SHA-256 of the key: what RFC 7469 pins.

@@ -8,12 +8,17 @@ public import Foundation
 public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     /// Alamofire's options. Those about the network and OCSP are accepted and have nothing to decide here.
     public struct Options: OptionSet, Sendable {
+        /// The lists that the evaluator was given are what decides, with or without this option.
         public static let crl = Options(rawValue: 1 << 0)
+        /// Always so here: nothing is fetched.
         public static let networkAccessDisabled = Options(rawValue: 1 << 1)
+        /// Without effect here: no responder is asked.
         public static let ocsp = Options(rawValue: 1 << 2)
+        /// Always so here: there are only lists.
         public static let preferCRL = Options(rawValue: 1 << 3)
         /// Every certificate but the root must stand under a list that is in force.
         public static let requirePositiveResponse = Options(rawValue: 1 << 4)
+        /// The default.
         public static let any: Options = [.crl, .ocsp]
 
         public let rawValue: Int
@@ -63,8 +68,10 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
 }
 
 extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
+    /// Refuses certificates that were revoked.
     public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }
 
+    /// Refuses certificates that were revoked, by the lists that are given.
     public static func revocationChecking(
         performDefaultValidation: Bool = true,
         validateHost: Bool = true,

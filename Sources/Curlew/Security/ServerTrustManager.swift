@@ -12,6 +12,7 @@ open class ServerTrustManager: @unchecked Sendable {
     /// Evaluators by host, in lower case.
     public let evaluators: [String: any ServerTrustEvaluating]
 
+    /// Makes a manager; a host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators

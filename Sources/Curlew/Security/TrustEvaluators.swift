@@ -5,6 +5,7 @@ public import Foundation
 public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     private let validateHost: Bool
 
+    /// Makes an evaluator; without `validateHost` the chain alone counts.
     public init(validateHost: Bool = true) { self.validateHost = validateHost }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -59,6 +60,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     private let performDefaultValidation: Bool
     private let validateHost: Bool
 
+    /// Makes an evaluator that accepts chains with one of these keys.
     public init(
         keys: [PublicKey] = Bundle.main.af.publicKeys,
         performDefaultValidation: Bool = true,
@@ -97,6 +99,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
+    /// Makes an evaluator that accepts what all of these accept.
     public init(evaluators: [any ServerTrustEvaluating]) { self.evaluators = evaluators }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -106,14 +109,17 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
 
 /// Accepts every server: anybody can read and change the traffic. Never in production.
 public final class DisabledTrustEvaluator: ServerTrustEvaluating {
+    /// Makes an evaluator that accepts everything: for tests only.
     public init() {}
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
 }
 
 extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
+    /// Accepts chains with a certificate that lies in the main bundle.
     public static var pinnedCertificates: PinnedCertificatesTrustEvaluator { PinnedCertificatesTrustEvaluator() }
 
+    /// Accepts chains with one of these certificates.
     public static func pinnedCertificates(
         certificates: [Certificate] = Bundle.main.af.certificates,
         acceptSelfSignedCertificates: Bool = false,
@@ -130,8 +136,10 @@ extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
 }
 
 extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
+    /// Accepts chains with a key of a certificate that lies in the main bundle.
     public static var publicKeys: PublicKeysTrustEvaluator { PublicKeysTrustEvaluator() }
 
+    /// Accepts chains with one of these keys.
     public static func publicKeys(
         keys: [PublicKey] = Bundle.main.af.publicKeys,
         performDefaultValidation: Bool = true,
@@ -146,6 +154,7 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
 }
 
 extension ServerTrustEvaluating where Self == CompositeTrustEvaluator {
+    /// Accepts what all of these accept.
     public static func composite(evaluators: [any ServerTrustEvaluating]) -> CompositeTrustEvaluator {
         CompositeTrustEvaluator(evaluators: evaluators)
     }

@@ -11,6 +11,7 @@ public struct StreamChunks: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
 
+    /// Hands out one piece after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let reader: StreamReader
 

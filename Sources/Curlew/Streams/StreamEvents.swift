@@ -53,6 +53,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         )
     }
 
+    /// Hands out one event after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let open: Open
         var connection: Connection?

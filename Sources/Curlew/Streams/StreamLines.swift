@@ -17,6 +17,7 @@ public struct StreamLines: AsyncSequence, Sendable {
         )
     }
 
+    /// Hands out one line after the other.
     public struct Iterator: AsyncIteratorProtocol {
         var lines: LineReader<String>
 

@@ -29,6 +29,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
         )
     }
 
+    /// Hands out one element after the other.
     public struct Iterator: AsyncIteratorProtocol {
         public typealias Failure = Never
 

@@ -21,6 +21,7 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
         return Iterator(reader: reader, lines: lines, decoder: decoder)
     }
 
+    /// Hands out one value after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let reader: StreamReader
         var lines: LineReader<Data>

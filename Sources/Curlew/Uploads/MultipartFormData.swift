@@ -20,6 +20,7 @@ open class MultipartFormData: @unchecked Sendable {
 
     /// Packets of 16 KiB with pauses of 0.2 s suit a mobile connection.
     public static let suggestedThrottlePacketSize = 16_384
+    /// The pause between packets that Alamofire suggests, in seconds.
     public static let suggestedThrottleDelay: TimeInterval = 0.2
 
     /// What separates the parts.

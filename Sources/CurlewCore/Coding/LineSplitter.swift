@@ -11,6 +11,7 @@ public struct LineSplitter: Sendable {
     /// The line that has begun, and has not ended.
     private var partial: [UInt8] = []
 
+    /// Makes a splitter that refuses lines above this length.
     public init(maximumLength: Int) { self.maximumLength = maximumLength }
 
     /// Calls `body` with each line that ends in `bytes`, in order. The buffer is valid during the call only.

@@ -4,9 +4,11 @@ public import Foundation
 public struct Cookie: Sendable, Hashable, Codable {
     /// May be empty: such a cookie is sent as its value alone.
     public var name: String
+    /// The value, as the server sent it.
     public var value: String
     /// Lower case, without a leading dot.
     public var domain: String
+    /// The path under which it is sent.
     public var path: String
     /// nil for a cookie that ends with its session.
     public var expires: Date?
@@ -18,12 +20,20 @@ public struct Cookie: Sendable, Hashable, Codable {
     public var isHostOnly: Bool
     /// Kept as sent: a client that is no browser has no sites.
     public var sameSite: SameSite?
+    /// When it was first stored; of two with paths of one length the older is sent first.
     public var created: Date
 
+    /// Which requests from other sites it goes with.
     public enum SameSite: String, Sendable, Hashable, Codable {
-        case strict, lax, none
+        /// With none.
+        case strict
+        /// With navigations only.
+        case lax
+        /// With all.
+        case none
     }
 
+    /// Makes a cookie; how a response's header becomes one is `CookieStore`'s business.
     public init(
         name: String,
         value: String,
@@ -48,6 +58,7 @@ public struct Cookie: Sendable, Hashable, Codable {
         self.created = created
     }
 
+    /// Whether it is past its end.
     public func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// As it stands in a `Cookie` header.

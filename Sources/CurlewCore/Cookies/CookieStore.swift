@@ -4,9 +4,12 @@ public import Foundation
 public struct CookieStore: Sendable {
     /// How many cookies are kept; above that the least useful go (`evict`).
     public struct Limits: Sendable, Hashable {
+        /// At most so many for one domain.
         public var perDomain: Int
+        /// At most so many altogether.
         public var total: Int
 
+        /// Makes limits; the defaults are what browsers have.
         public init(perDomain: Int = 180, total: Int = 3300) {
             self.perDomain = perDomain
             self.total = total
@@ -21,6 +24,7 @@ public struct CookieStore: Sendable {
         var lastAccess: Date
     }
 
+    /// How many cookies are kept.
     public let limits: Limits
     let publicSuffixes: (any PublicSuffixes)?
     /// By domain, so that only a host's own names are looked at.
@@ -39,6 +43,7 @@ public struct CookieStore: Sendable {
             .map(\.cookie)
     }
 
+    /// How many cookies there are, expired ones included.
     public var count: Int { domains.values.reduce(0) { $0 + $1.count } }
 
     /// The cookies to send to `url`, in the order to send them: longer paths first, then older ones.
@@ -104,6 +109,7 @@ public struct CookieStore: Sendable {
         }
     }
 
+    /// Forgets every cookie.
     public mutating func removeAll() { domains = [:] }
 
     /// Removes what has expired.

@@ -1,6 +1,11 @@
 /// How a checksum is computed.
 public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable {
-    case sha256, sha512, sha384
+    /// SHA-256.
+    case sha256
+    /// SHA-512.
+    case sha512
+    /// SHA-384.
+    case sha384
     /// Finds accidents, not attacks.
     case sha1
     /// Finds accidents, not attacks.
@@ -20,6 +25,7 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
 
 /// What the bytes of a file must come to.
 public struct Checksum: Sendable, Hashable, CustomStringConvertible {
+    /// How it is computed.
     public let algorithm: ChecksumAlgorithm
     /// The checksum itself.
     public let bytes: [UInt8]

@@ -7,13 +7,16 @@ public struct FileSegment: Hashable, Sendable, Codable {
     /// How many of its bytes are there, counted from `first`.
     public var written: Int64
 
+    /// Makes a segment of a range of bytes.
     public init(_ range: Range<Int64>, written: Int64 = 0) {
         first = range.lowerBound
         end = range.upperBound
         self.written = written
     }
 
+    /// How many bytes it has.
     public var length: Int64 { end - first }
+    /// Whether all its bytes are written.
     public var isComplete: Bool { written >= length }
     /// Where the next byte belongs.
     public var position: Int64 { first + written }

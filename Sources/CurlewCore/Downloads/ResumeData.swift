@@ -16,13 +16,18 @@ public import Foundation
 /// `file`. Credentials are left out: no user information in the URL, no header that looks like a secret.
 /// The URL keeps its query, without which there would be nothing to ask for; treat the data accordingly.
 public struct ResumeData: Hashable, Sendable {
+    /// The version that is written.
     public static let currentVersion = 1
 
+    /// Where the file is.
     public var url: URL
+    /// How it was asked for.
     public var method: HTTPMethod
     /// The request's own fields, without secrets and without those that a resumed request sets itself.
     public var headers: [HTTPHeader]
+    /// What tells whether the server's file is still the same.
     public var validator: EntityValidator
+    /// How many bytes of the file there are.
     public var bytesWritten: Int64
     /// Length of the whole file, where the server told.
     public var expectedTotal: Int64?
@@ -31,6 +36,7 @@ public struct ResumeData: Hashable, Sendable {
     /// Which parts of the file are there; nil where it is simply the first `bytesWritten` bytes.
     public var segments: [FileSegment]?
 
+    /// Makes resume data.
     public init(
         url: URL,
         headers: HTTPHeaders = [:],

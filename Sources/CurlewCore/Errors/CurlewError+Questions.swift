@@ -19,6 +19,7 @@ extension CurlewError {
         }
     }
 
+    /// Whether somebody cancelled the request.
     public var isCancellation: Bool { code == .cancelled }
 
     /// The connection could not be made secure.

@@ -19,6 +19,7 @@ public import Foundation
 ///
 /// Catch by code: `catch CurlewError.Code.cancelled`, or ask `error.isTimeout`, `error.isSafeToRetry`.
 public struct CurlewError: Error, Sendable {
+    /// What went wrong.
     public var code: Code
     /// How far the attempt had come.
     public var phase: Phase
@@ -34,6 +35,7 @@ public struct CurlewError: Error, Sendable {
         get { details.attempt }
         set { change { $0.attempt = newValue } }
     }
+    /// What your own code or the system threw, if anything.
     public var underlying: (any Error)? {
         get { details.underlying }
         set { change { $0.underlying = newValue } }
@@ -43,10 +45,12 @@ public struct CurlewError: Error, Sendable {
         get { details.native }
         set { change { $0.native = newValue } }
     }
+    /// What was measured until then, if anything was sent.
     public var metrics: TransferMetrics? {
         get { details.metrics }
         set { change { $0.metrics = newValue } }
     }
+    /// The status of the response, if there was one.
     public var responseCode: Int? {
         get { details.responseCode }
         set { change { $0.responseCode = newValue } }
@@ -65,6 +69,7 @@ public struct CurlewError: Error, Sendable {
     // Rarely read and large: kept behind one reference so that a typed throw moves few words.
     private var details: Details
 
+    /// Makes an error.
     public init(
         _ code: Code,
         phase: Phase,
@@ -101,15 +106,48 @@ public struct CurlewError: Error, Sendable {
 
     /// How far an attempt had come.
     public enum Phase: String, Sendable, Hashable {
-        case creation, adaptation, queue, resolve, connect, proxy, tls, send, waiting, receive
-        case redirect, retry, validation, decoding, file, lifecycle
+        /// The request was being made.
+        case creation
+        /// Adapters were changing it.
+        case adaptation
+        /// It waited for a connection.
+        case queue
+        /// The host's name was looked up.
+        case resolve
+        /// The connection was being made.
+        case connect
+        /// A proxy was asked to connect.
+        case proxy
+        /// TLS was being negotiated.
+        case tls
+        /// The request was being sent.
+        case send
+        /// It was sent, and the answer had not begun.
+        case waiting
+        /// The answer was arriving.
+        case receive
+        /// A redirect was being judged.
+        case redirect
+        /// Another attempt was being decided on.
+        case retry
+        /// The response was being judged.
+        case validation
+        /// The body was being turned into a value.
+        case decoding
+        /// A file was being written or moved.
+        case file
+        /// The request or its session was being ended.
+        case lifecycle
     }
 
     /// A number with its C name: `28 CURLE_OPERATION_TIMEDOUT`, `13 EACCES`.
     public struct NativeCode: Sendable, Hashable, CustomStringConvertible {
+        /// The number that libcurl or the system gave.
         public let number: Int
+        /// Its name, as the manual has it.
         public let name: String
 
+        /// Makes a native code.
         public init(number: Int, name: String) {
             self.number = number
             self.name = name

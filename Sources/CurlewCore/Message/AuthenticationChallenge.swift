@@ -7,12 +7,14 @@ public struct AuthenticationChallenge: Hashable, Sendable {
     /// The single value of schemes that have no parameters (`Negotiate`, `NTLM`).
     public let token68: String?
 
+    /// Makes a challenge.
     public init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
         self.scheme = scheme
         self.parameters = parameters
         self.token68 = token68
     }
 
+    /// What the credentials are for, as the server names it.
     public var realm: String? { parameters["realm"] }
 
     /// The challenges of all such fields of a response, in order. What follows a syntax error in a field is

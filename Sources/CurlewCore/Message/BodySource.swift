@@ -2,7 +2,9 @@ public import Foundation
 
 /// Where the bytes of a request's body come from. It says whether it can be sent a second time.
 public enum BodySource: Sendable {
+    /// No body.
     case none
+    /// Bytes in memory.
     case data(Data)
     /// `range` counts bytes from the start of the file; nil is the whole file as long as it is when the
     /// attempt starts.
@@ -46,11 +48,14 @@ public enum BodyRead: Sendable {
     case bytes(Int)
     /// Nothing yet: the waker tells when.
     case pending
+    /// There is nothing more.
     case end
+    /// The source failed, and with it the request.
     case failed(CurlewError)
 }
 
 /// Wakes a transfer whose body was `.pending`. Callable from any thread, any number of times.
 public protocol BodyWaker: Sendable {
+    /// Says that there may be bytes again.
     func wake()
 }

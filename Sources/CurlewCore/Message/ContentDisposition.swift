@@ -15,10 +15,13 @@ public struct ContentDisposition: Hashable, Sendable {
     public enum Fallback: Hashable, Sendable {
         /// The name with `?` for what is not ASCII.
         case automatic
+        /// Nothing: `filename*` stands alone.
         case none
+        /// This text.
         case text(String)
     }
 
+    /// Makes a disposition.
     public init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
         self.type = type
         self.filename = filename

@@ -1,8 +1,10 @@
 internal import Foundation
 
 extension HTTPHeader {
+    /// `Accept`: the media types that are wanted.
     public static func accept(_ value: String) -> HTTPHeader { HTTPHeader(name: "Accept", value: value) }
 
+    /// `Accept-Charset`: the charsets that are wanted.
     public static func acceptCharset(_ value: String) -> HTTPHeader {
         HTTPHeader(name: "Accept-Charset", value: value)
     }
@@ -22,6 +24,7 @@ extension HTTPHeader {
         authorization("Basic " + Data("\(username):\(password)".utf8).base64EncodedString())
     }
 
+    /// `Authorization` with a bearer token.
     public static func authorization(bearerToken: String) -> HTTPHeader { authorization("Bearer \(bearerToken)") }
 
     /// A complete value, scheme included.
@@ -29,18 +32,23 @@ extension HTTPHeader {
         HTTPHeader(name: "Authorization", value: value)
     }
 
+    /// `Content-Disposition`: how the body is to be presented.
     public static func contentDisposition(_ value: String) -> HTTPHeader {
         HTTPHeader(name: "Content-Disposition", value: value)
     }
 
+    /// `Content-Encoding`: the codings of the body.
     public static func contentEncoding(_ value: String) -> HTTPHeader {
         HTTPHeader(name: "Content-Encoding", value: value)
     }
 
+    /// `Content-Type`: the body's media type.
     public static func contentType(_ value: String) -> HTTPHeader { HTTPHeader(name: "Content-Type", value: value) }
 
+    /// `User-Agent`: who asks.
     public static func userAgent(_ value: String) -> HTTPHeader { HTTPHeader(name: "User-Agent", value: value) }
 
+    /// `Sec-WebSocket-Protocol`: the subprotocols that are wanted.
     public static func websocketProtocol(_ value: String) -> HTTPHeader {
         HTTPHeader(name: "Sec-WebSocket-Protocol", value: value)
     }

@@ -1,8 +1,11 @@
 /// One header field.
 public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
+    /// The name, in the case in which it was given.
     public let name: String
+    /// The value.
     public let value: String
 
+    /// Makes a field; what cannot be sent is found when the request is made.
     public init(name: String, value: String) {
         self.name = name
         self.value = value

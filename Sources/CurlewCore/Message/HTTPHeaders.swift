@@ -5,6 +5,7 @@
 public struct HTTPHeaders: Equatable, Hashable, Sendable {
     private var fields: [HTTPHeader] = []
 
+    /// Makes an empty list.
     public init() {}
 
     /// Of several fields with one name the last value wins, at the first one's position.
@@ -13,6 +14,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         for header in headers { update(header) }
     }
 
+    /// Makes a list of a dictionary, in no particular order.
     public init(_ dictionary: [String: String]) {
         fields.reserveCapacity(dictionary.count)
         for (name, value) in dictionary { update(name: name, value: value) }
@@ -29,6 +31,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Same as `update(_:)`.
     public mutating func add(_ header: HTTPHeader) { update(header) }
 
+    /// Sets the field of this name, in place of those that are there.
     public mutating func update(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
 
     /// Replaces the first field of that name in place, or appends it.
@@ -48,8 +51,10 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, name) }
     }
 
+    /// Sorts the fields by name.
     public mutating func sort() { fields.sort { $0.name.lowercased() < $1.name.lowercased() } }
 
+    /// Answers the fields sorted by name.
     public func sorted() -> HTTPHeaders {
         var copy = self
         copy.sort()
@@ -72,8 +77,10 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         return all.isEmpty ? nil : all.joined(separator: ", ")
     }
 
+    /// Whether there is a field of this name.
     public func contains(name: String) -> Bool { index(of: name) != nil }
 
+    /// The value of the first field of this name; setting nil removes the name.
     public subscript(_ name: String) -> String? {
         get { value(for: name) }
         set {

@@ -1,14 +1,24 @@
 /// An HTTP request method. Case-sensitive, as RFC 9110 says.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
+    /// `CONNECT`.
     public static let connect = HTTPMethod(rawValue: "CONNECT")
+    /// `DELETE`.
     public static let delete = HTTPMethod(rawValue: "DELETE")
+    /// `GET`.
     public static let get = HTTPMethod(rawValue: "GET")
+    /// `HEAD`.
     public static let head = HTTPMethod(rawValue: "HEAD")
+    /// `OPTIONS`.
     public static let options = HTTPMethod(rawValue: "OPTIONS")
+    /// `PATCH`.
     public static let patch = HTTPMethod(rawValue: "PATCH")
+    /// `POST`.
     public static let post = HTTPMethod(rawValue: "POST")
+    /// `PUT`.
     public static let put = HTTPMethod(rawValue: "PUT")
+    /// `QUERY`.
     public static let query = HTTPMethod(rawValue: "QUERY")
+    /// `TRACE`.
     public static let trace = HTTPMethod(rawValue: "TRACE")
 
     public let rawValue: String

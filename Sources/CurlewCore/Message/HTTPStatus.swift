@@ -6,11 +6,21 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cust
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
+    /// Makes a status of its number.
     public init(_ code: Int) { rawValue = code }
 
     /// The five classes of RFC 9110, 15.
     public enum Kind: Sendable, Hashable {
-        case informational, successful, redirection, clientError, serverError
+        /// 1xx: the answer is still to come.
+        case informational
+        /// 2xx.
+        case successful
+        /// 3xx: it is somewhere else.
+        case redirection
+        /// 4xx: the request was wrong.
+        case clientError
+        /// 5xx: the server failed.
+        case serverError
     }
 
     /// nil for a code outside 100...599.
@@ -25,6 +35,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cust
         }
     }
 
+    /// Whether it is one of 200 to 299.
     public var isSuccess: Bool { kind == .successful }
 
     /// Whether a response with it never has a body (RFC 9110, 6.4.1), whatever the method was.

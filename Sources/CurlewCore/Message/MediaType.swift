@@ -13,7 +13,9 @@ public struct MediaType: Hashable, Sendable {
 
     /// `name=value`, the name in lower case.
     public struct Parameter: Hashable, Sendable {
+        /// The parameter's name, in small letters.
         public let name: String
+        /// The parameter's value, without quotes.
         public let value: String
     }
 
@@ -29,8 +31,10 @@ public struct MediaType: Hashable, Sendable {
     /// The value of a parameter; `name` in lower case.
     public subscript(parameter name: String) -> String? { parameters.first { $0.name == name }?.value }
 
+    /// The parameter `charset`.
     public var charset: String? { self[parameter: "charset"] }
 
+    /// The parameter `boundary`.
     public var boundary: String? { self[parameter: "boundary"] }
 
     /// Whether `pattern`, whose type and subtype may be `*`, takes this type in.

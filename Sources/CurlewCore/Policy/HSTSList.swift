@@ -2,10 +2,14 @@ public import Foundation
 
 /// Hosts that have asked to be reached by https only (RFC 6797), as a value with time passed in.
 public struct HSTSList: Sendable, Hashable, Codable {
+    /// What is known about one host.
     public struct Entry: Sendable, Hashable, Codable {
+        /// When it is to be forgotten.
         public var expires: Date
+        /// Whether it holds for the names below, too.
         public var includesSubdomains: Bool
 
+        /// Makes an entry.
         public init(expires: Date, includesSubdomains: Bool) {
             self.expires = expires
             self.includesSubdomains = includesSubdomains
@@ -17,6 +21,7 @@ public struct HSTSList: Sendable, Hashable, Codable {
     /// Most hosts; above that those go that expire first.
     public let limit: Int
 
+    /// Makes a list, of at most `limit` hosts.
     public init(entries: [String: Entry] = [:], limit: Int = 10_000) {
         self.entries = entries
         self.limit = limit
@@ -62,8 +67,10 @@ public struct HSTSList: Sendable, Hashable, Codable {
         return parts.url ?? url
     }
 
+    /// Forgets the entries that have expired.
     public mutating func removeExpired(at now: Date) { entries = entries.filter { $0.value.expires > now } }
 
+    /// Forgets every entry.
     public mutating func removeAll() { entries = [:] }
 }
 

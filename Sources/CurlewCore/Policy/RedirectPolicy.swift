@@ -8,6 +8,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     /// Whether https may lead to http. Otherwise that is `.redirectRefused`.
     public var allowsInsecure: Bool
 
+    /// Makes a policy.
     public init(limit: Int = 20, sensitiveHeaders: [String] = [], allowsInsecure: Bool = false) {
         self.limit = limit
         self.sensitiveHeaders = sensitiveHeaders

@@ -8,12 +8,14 @@ public struct Capabilities: Sendable, Hashable {
     public var versionNumber: Int
     /// libcurl's names: `HTTP2`, `HTTP3`, `brotli`, `zstd`, `UnixSockets`, `HTTPS-proxy`, …
     public var features: Set<String>
+    /// The schemes that libcurl speaks, in small letters.
     public var protocols: Set<String>
     /// `OpenSSL/3.0.15`; nil without TLS.
     public var tlsBackend: String?
     /// Whether name servers can be chosen.
     public var hasCustomResolver: Bool
 
+    /// Makes capabilities, for tests; the running libcurl's are `Capabilities.current`.
     public init(
         version: String,
         versionNumber: Int,

@@ -2,43 +2,66 @@ public import Foundation
 
 /// How a connection is secured, and whom it trusts. The default is the system's store, TLS 1.2 and later.
 public struct TLSConfiguration: Sendable, Hashable {
+    /// The oldest version to agree on.
     public var minimumVersion: TLSVersion = .v1_2
+    /// The newest version to agree on; nil is the newest that there is.
     public var maximumVersion: TLSVersion?
+    /// Whose signatures are trusted.
     public var trustRoots: TrustRoots = .system
+    /// What is checked of the server's certificate.
     public var certificateVerification: CertificateVerification = .full
+    /// The certificate with which to answer a server that wants one.
     public var clientIdentity: ClientIdentity?
     /// `sha256//<base64>` of a public key; a server must have one of them. Empty: no pinning.
     public var publicKeyPins: [String] = []
     /// OpenSSL's cipher list for TLS 1.2 and earlier.
     public var cipherList: String?
+    /// The cipher suites of TLS 1.3, in OpenSSL's notation; nil is its default.
     public var tls13CipherSuites: String?
     /// Whether HTTP versions are negotiated by ALPN.
     public var usesALPN = true
     /// `host:port` → `host:port` to connect to instead; SNI and verification keep the URL's host.
     public var connectTo: [String: String] = [:]
+    /// A file with lists of revoked certificates, in PEM.
     public var certificateRevocationList: URL?
     /// Demands a stapled OCSP answer.
     public var requiresOCSPStapling = false
     /// Appends session secrets for a packet analyser. Never in production.
     public var keyLogFile: URL?
 
+    /// Makes the default configuration.
     public init() {}
 }
 
+/// A version of TLS.
 public enum TLSVersion: Int, Sendable, Hashable, Comparable {
-    case v1_0, v1_1, v1_2, v1_3
+    /// TLS 1.0, which is broken.
+    case v1_0
+    /// TLS 1.1, which is broken.
+    case v1_1
+    /// TLS 1.2.
+    case v1_2
+    /// TLS 1.3.
+    case v1_3
 
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
+/// Where trusted certificates come from.
 public enum TrustRoots: Sendable, Hashable {
+    /// Those of the system.
     case system
+    /// Certificates in PEM.
     case pem(Data)
+    /// A file of certificates in PEM.
     case file(URL)
+    /// A directory of certificates as `openssl rehash` arranges them.
     case directory(URL)
 }
 
+/// What is checked of a server's certificate.
 public enum CertificateVerification: Sendable, Hashable {
+    /// Chain, validity and host name.
     case full
     /// The chain, not the name.
     case noHostnameVerification
@@ -46,25 +69,32 @@ public enum CertificateVerification: Sendable, Hashable {
     case none
 }
 
+/// A certificate of one's own, with its key.
 public enum ClientIdentity: Sendable, Hashable {
+    /// Certificate and key in PEM.
     case pem(certificate: Data, key: Data, passphrase: String? = nil)
+    /// Two files in PEM.
     case files(certificate: URL, key: URL, passphrase: String? = nil)
+    /// Both in one PKCS #12 container.
     case pkcs12(Data, passphrase: String? = nil)
 }
 
 /// Decides about a server's certificates, synchronously and without I/O, on the transport's thread.
 public protocol TrustEvaluation: Sendable {
+    /// Throws where the server is not to be trusted.
     func evaluate(_ trust: ServerTrust) throws
 }
 
 /// What a server showed to prove who it is.
 public struct ServerTrust: Sendable, Hashable {
+    /// The host that was asked for.
     public let host: String
     /// Certificates in DER, the server's own first.
     public let certificateChain: [Data]
     /// X509_V_OK (0) or OpenSSL's reason why the chain is not trusted.
     public let verifyResult: Int
 
+    /// Makes a value, for tests of evaluators.
     public init(host: String, certificateChain: [Data], verifyResult: Int) {
         self.host = host
         self.certificateChain = certificateChain

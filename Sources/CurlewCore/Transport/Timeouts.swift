@@ -11,6 +11,7 @@ public struct Timeouts: Sendable, Hashable {
     /// Waiting for a free connection.
     public var queue: Duration?
 
+    /// Makes timeouts; nil is no limit.
     public init(
         connect: Duration? = .seconds(10),
         firstByte: Duration? = .seconds(60),

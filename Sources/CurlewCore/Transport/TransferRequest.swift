@@ -2,19 +2,25 @@ public import Foundation
 
 /// One exchange, frozen: what goes onto the wire and under which limits. A retry or a redirect makes a new one.
 public struct TransferRequest: Sendable {
+    /// Names the attempt.
     public var identifier: TaskIdentifier
     /// 0 for the first try of a request.
     public var attempt: Int
+    /// Where it goes.
     public var url: URL
+    /// The method.
     public var method: HTTPMethod
     /// This request's own fields.
     public var headers: HTTPHeaders
     /// The session's fields, sent where `headers` does not have the name. Shared, so that a transport can
     /// keep its own form of them.
     public var defaultHeaders: DefaultHeaders?
+    /// The body.
     public var body: BodySource
+    /// Timeouts, limits and the like.
     public var options: TransferOptions
 
+    /// Makes a request.
     @inlinable
     public init(
         identifier: TaskIdentifier,
@@ -47,7 +53,9 @@ public struct TransferRequest: Sendable {
 
 /// The header fields of a session. A class, because its identity is the key of a transport's prebuilt copy.
 public final class DefaultHeaders: Sendable {
+    /// The fields.
     public let headers: HTTPHeaders
 
+    /// Makes the fields that every request of a session has.
     public init(_ headers: HTTPHeaders) { self.headers = headers }
 }

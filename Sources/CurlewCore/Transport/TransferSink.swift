@@ -23,6 +23,7 @@ extension TransferSink {
 
 /// A sink's answer.
 public enum Disposition: Sendable {
+    /// Goes on.
     case proceed
     /// Take nothing more until `TransferControl.resumeReceiving()`.
     case pause

@@ -4,6 +4,7 @@
 /// `perform` carries out one exchange: no redirect is followed, nothing is tried again. It returns when
 /// the response has ended, after the last call to `sink`; cancelling the calling task cancels the exchange.
 public protocol Transport: Sendable {
+    /// Sends one request and hands the sink what comes back; returns when it is over.
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
@@ -16,10 +17,14 @@ extension Transport {
 
 /// What an exchange gave, beside the bytes that its sink received.
 public struct TransferOutcome: Sendable {
+    /// The head of the response.
     public var head: ResponseHead
+    /// The fields behind the body.
     public var trailers: HTTPHeaders
+    /// What was measured.
     public var metrics: TransferMetrics
 
+    /// Makes an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {
         self.head = head
         self.trailers = trailers

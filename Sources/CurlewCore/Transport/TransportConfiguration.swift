@@ -3,25 +3,37 @@ public import Foundation
 /// What a transport is made with: everything that concerns connections, and that two requests that share
 /// a connection must agree on.
 public struct TransportConfiguration: Sendable {
+    /// Which version of HTTP is spoken.
     public var httpVersion: HTTPVersionPolicy = .automatic
     /// Content codings to offer and undo, by name (`gzip`, `br`); nil is all that the transport has.
     public var acceptedEncodings: [String]?
+    /// At most so many connections to one host.
     public var maximumConnectionsPerHost = 6
+    /// At most so many connections altogether.
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
     /// Most bytes of all header lines of one response.
     public var maximumHeaderSize = 256 * 1024
+    /// Trust, versions and certificates.
     public var tls = TLSConfiguration()
+    /// Through which proxy.
     public var proxy: Proxy = .environment
+    /// How names become addresses.
     public var dns = DNSConfiguration()
+    /// The address from which to connect.
     public var localAddress: String?
+    /// The network interface from which to connect.
     public var interface: String?
+    /// A Unix socket to connect to, whatever the URL's host is.
     public var unixSocketPath: String?
+    /// Whether `.netrc` is read for credentials.
     public var netrc: Netrc = .ignored
+    /// Which addresses may be connected to.
     public var addressPolicy: AddressPolicy = .any
     /// Bytes per second of one transfer.
     public var uploadRateLimit: Int?
+    /// At most so many bytes a second for each download; nil is no limit.
     public var downloadRateLimit: Int?
     /// Asked before the first byte of a request goes over a TLS connection; nil is libcurl's verdict alone.
     public var trustEvaluation: (any TrustEvaluation)?
@@ -29,12 +41,15 @@ public struct TransportConfiguration: Sendable {
     /// root leads to; otherwise it is asked after libcurl. About HTTPS proxies libcurl decides in either case.
     public var trustEvaluationReplacesVerification = false
 
+    /// Makes the default configuration.
     public init() {}
 }
 
+/// Which version of HTTP is spoken.
 public enum HTTPVersionPolicy: Sendable, Hashable {
     /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
     case automatic
+    /// HTTP/1.1 only.
     case http1_1
     /// As `automatic`; kept apart so that a reader sees the intent.
     case http2
@@ -48,6 +63,7 @@ public enum HTTPVersionPolicy: Sendable, Hashable {
 public enum Proxy: Sendable, Hashable {
     /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as curl reads them.
     case environment
+    /// None, whatever the environment says.
     case none
     /// `http`, `https`, `socks4`, `socks4a`, `socks5`, `socks5h` URLs. `exclusions` follow NO_PROXY's rules.
     case url(URL, username: String? = nil, password: String? = nil, exclusions: [String] = [])
@@ -55,19 +71,23 @@ public enum Proxy: Sendable, Hashable {
 
 /// Where credentials may be read from.
 public enum Netrc: Sendable, Hashable {
+    /// It is not read.
     case ignored
     /// `~/.netrc`, unless the URL has credentials.
     case optional
+    /// This file is read.
     case file(URL)
 }
 
 /// Which addresses may be connected to.
 public enum AddressPolicy: Sendable, Hashable {
+    /// Every address.
     case any
     /// Refuses private, loopback, link-local and other special addresses after name resolution.
     case publicOnly
 }
 
+/// How names become addresses.
 public struct DNSConfiguration: Sendable, Hashable {
     /// `host` or `host:port` → addresses, instead of asking a resolver.
     public var overrides: [String: [String]] = [:]
@@ -75,12 +95,23 @@ public struct DNSConfiguration: Sendable, Hashable {
     public var dohURL: URL?
     /// Name servers, where libcurl was built with c-ares.
     public var servers: [String] = []
+    /// How long an answer is remembered.
     public var cacheLifetime: Duration = .seconds(60)
+    /// Which kind of addresses is used.
     public var ipVersion: IPVersion = .any
     /// How long IPv6 has before IPv4 is tried too; nil is libcurl's 200 ms.
     public var happyEyeballsDelay: Duration?
 
-    public enum IPVersion: Sendable, Hashable { case any, v4, v6 }
+    /// The kind of an address.
+    public enum IPVersion: Sendable, Hashable {
+        /// Both, whichever answers first.
+        case any
+        /// IPv4 only.
+        case v4
+        /// IPv6 only.
+        case v6
+    }
 
+    /// Makes a configuration.
     public init(overrides: [String: [String]] = [:]) { self.overrides = overrides }
 }

@@ -128,7 +128,9 @@ public struct Cassette: Codable, Sendable, Equatable {
 
     /// Bytes, as text where they are UTF-8.
     public enum Body: Codable, Sendable, Equatable {
+        /// A text.
         case text(String)
+        /// Bytes that are not a text.
         case base64(Data)
 
         /// nil where there are no bytes.

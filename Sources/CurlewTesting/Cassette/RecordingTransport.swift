@@ -39,6 +39,7 @@ public final class RecordingTransport: Transport {
     /// Writes what has been recorded so far.
     public func save(to file: URL) throws { try cassette.write(to: file) }
 
+    /// Performs the request for real, and records it.
     public func perform(
         _ request: TransferRequest,
         sink: any TransferSink

@@ -12,9 +12,11 @@ public import Foundation
 public final class ReplayTransport: Transport {
     /// What must be equal for a request to get an exchange.
     public enum Matching: Sendable, Hashable {
+        /// By method and URL.
         case methodAndURL
         /// Method, path and query: for servers whose port changes.
         case methodAndTarget
+        /// By method, URL and body.
         case methodURLAndBody
     }
 
@@ -75,6 +77,7 @@ public final class ReplayTransport: Transport {
     /// Exchanges that no request has got yet.
     public var unusedExchanges: [Cassette.Exchange] { state.value.left }
 
+    /// Answers from the cassette.
     public func perform(
         _ request: TransferRequest,
         sink: any TransferSink

@@ -77,6 +77,7 @@ public final class MockTransport: Transport {
         return requests
     }
 
+    /// Answers what the script says.
     public func perform(
         _ request: TransferRequest,
         sink: any TransferSink

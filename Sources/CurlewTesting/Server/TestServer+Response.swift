@@ -54,7 +54,9 @@ extension TestServer {
 
         /// Where the body's bytes come from.
         public enum Body: Sendable {
+            /// No body.
             case none
+            /// These bytes.
             case data(Data)
             /// One chunk each, with a pause between.
             case chunks([Data], every: Duration = .zero)
@@ -67,6 +69,7 @@ extension TestServer {
         public enum Framing: Sendable, Hashable {
             /// By length where it is known, chunked otherwise (until close for HTTP/1.0).
             case automatic
+            /// In chunks.
             case chunked
             /// By the end of the connection.
             case untilClose

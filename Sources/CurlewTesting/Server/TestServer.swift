@@ -56,6 +56,7 @@ public final class TestServer: Sendable {
     public enum WaitFailure: Error, Sendable, Hashable, CustomStringConvertible {
         /// The time was over; the text says what had arrived.
         case timedOut(String)
+        /// The server was stopped.
         case stopped
 
         public var description: String {

@@ -16,6 +16,7 @@ public final class CurlTransport: Transport {
     private let published = Lock(TransportStatistics())
     private let defaultHeaders = DefaultHeaderLists()
 
+    /// Makes an engine; its thread ends with the last reference to it.
     public init(configuration: TransportConfiguration = TransportConfiguration()) {
         planner = RequestPlanner(configuration, .ofLibcurl)
         engine = Self.makeEngine(configuration, .ofLibcurl, published)
@@ -44,6 +45,7 @@ public final class CurlTransport: Transport {
     /// Counters as of the loop's last turn, readable from any thread.
     public var statistics: TransportStatistics { published.withLock { $0 } }
 
+    /// Sends one request over libcurl.
     public func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome
     {
         let transfer: ActiveTransfer

@@ -2,6 +2,7 @@
 public struct TransportStatistics: Sendable, Equatable {
     /// Transfers that have begun and not ended.
     public var liveTransfers = 0
+    /// Handles that a transfer uses at this moment.
     public var easyHandlesInUse = 0
     /// Handles kept for the next request.
     public var easyHandlesIdle = 0
@@ -9,9 +10,11 @@ public struct TransportStatistics: Sendable, Equatable {
     public var openSockets = 0
     /// Sockets ever opened.
     public var connectionsMade = 0
+    /// Transfers that have ended since the start.
     public var transfersEnded = 0
     /// How often the loop went round.
     public var loopTurns = 0
 
+    /// Makes statistics of zeros.
     public init() {}
 }

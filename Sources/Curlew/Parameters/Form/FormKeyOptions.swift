@@ -7,6 +7,7 @@ extension URLEncodedFormEncoder {
         case noBrackets
         /// `key[0]`
         case indexInBrackets
+        /// Makes the key with a closure.
         case custom(@Sendable (_ key: String, _ index: Int) -> String)
 
         func encode(_ key: String, atIndex index: Int) -> String {
@@ -36,6 +37,7 @@ extension URLEncodedFormEncoder {
 
     /// How keys are changed.
     public enum KeyEncoding: Sendable {
+        /// Leaves keys as they are.
         case useDefaultKeys
         /// `oneTwoThree` → `one_two_three`
         case convertToSnakeCase
@@ -43,8 +45,11 @@ extension URLEncodedFormEncoder {
         case convertToKebabCase
         /// `oneTwoThree` → `OneTwoThree`
         case capitalized
+        /// `oneTwoThree` becomes `ONETWOTHREE`.
         case uppercased
+        /// `oneTwoThree` becomes `onetwothree`.
         case lowercased
+        /// Makes the key with a closure.
         case custom(@Sendable (_ key: String) -> String)
 
         func encode(_ key: String) -> String {

@@ -20,7 +20,9 @@ extension URLEncodedFormEncoder {
     public enum DataEncoding: Sendable {
         /// As an array of byte values.
         case deferredToData
+        /// Base64, padded.
         case base64
+        /// Makes the text with a closure.
         case custom(@Sendable (Data) throws -> String)
 
         func encode(_ data: Data) throws -> String? {
@@ -36,11 +38,15 @@ extension URLEncodedFormEncoder {
     public enum DateEncoding: Sendable {
         /// Seconds since 2001.
         case deferredToDate
+        /// Seconds since 1970, with a fraction.
         case secondsSince1970
+        /// Milliseconds since 1970, with a fraction.
         case millisecondsSince1970
         /// `2001-01-01T00:02:03Z`
         case iso8601
+        /// By a formatter of yours.
         case formatted(DateFormatter)
+        /// Makes the text with a closure.
         case custom(@Sendable (Date) throws -> String)
 
         func encode(_ date: Date) throws -> String? {

@@ -16,13 +16,21 @@ public final class URLEncodedFormEncoder: Sendable {
 
     /// Whether pairs are sorted by key, so that equal values give equal text. Otherwise they stand as encoded.
     public let alphabetizeKeyValuePairs: Bool
+    /// How keys of array elements are written.
     public let arrayEncoding: ArrayEncoding
+    /// How booleans are written.
     public let boolEncoding: BoolEncoding
+    /// How `Data` is written.
     public let dataEncoding: DataEncoding
+    /// How dates are written.
     public let dateEncoding: DateEncoding
+    /// How the names of members become keys.
     public let keyEncoding: KeyEncoding
+    /// How keys of nested members are put together.
     public let keyPathEncoding: KeyPathEncoding
+    /// What becomes of nil.
     public let nilEncoding: NilEncoding
+    /// How a space is written.
     public let spaceEncoding: SpaceEncoding
 
     /// What is not percent-encoded.
@@ -33,6 +41,7 @@ public final class URLEncodedFormEncoder: Sendable {
 
     private let allowed: Lock<Allowed>
 
+    /// Makes an encoder; the defaults are Alamofire's.
     public init(
         alphabetizeKeyValuePairs: Bool = true,
         arrayEncoding: ArrayEncoding = .brackets,
