@@ -28,6 +28,10 @@ demo: packages ## Shows Curlew at work, without the internet
 test: ## Runs every test against the in-process server and real servers
 	@scripts/test plain
 
+.PHONY: docs
+docs: packages ## Builds the documentation into .docs/html; a warning or a missing comment fails it
+	@scripts/docs
+
 .PHONY: sanitize-thread
 sanitize-thread: ## Runs the tests under the thread sanitizer
 	@scripts/test thread
@@ -68,4 +72,4 @@ ci: ## Everything that continuous integration runs
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf .build Benchmarks/.build Image/.build .servers
+	rm -rf .build Benchmarks/.build Image/.build .docs .servers
