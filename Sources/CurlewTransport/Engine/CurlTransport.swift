@@ -7,9 +7,10 @@ internal import Foundation
 ///     let transport = CurlTransport()
 ///     let outcome = try await transport.perform(request, sink: sink)
 ///
-/// A running `perform` holds its transport, so what runs ends as it would. Dropping the last reference ends
-/// the thread and closes every connection; `shutdown` does so earlier, and fails what runs. A configuration
-/// that the running libcurl cannot honour shows at the first `perform`.
+/// Dropping the last reference ends the thread, closes every connection and fails what runs with
+/// `.sessionClosed`, as `shutdown` does. A running `perform` is no such reference, unless its own was the only
+/// one from the start: `CurlTransport().perform(…)` ends as it would. A configuration that the running libcurl
+/// cannot honour shows at the first `perform`.
 public final class CurlTransport: Transport {
     private let planner: RequestPlanner
     private let engine: Result<TransferEngine, CurlewError>
@@ -46,8 +47,10 @@ public final class CurlTransport: Transport {
     public var statistics: TransportStatistics { published.withLock { $0 } }
 
     /// Sends one request over libcurl.
-    public func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome
-    {
+    public consuming func perform(
+        _ request: TransferRequest,
+        sink: any TransferSink
+    ) async throws(CurlewError) -> TransferOutcome {
         let transfer: ActiveTransfer
         do throws(CurlewError) {
             transfer = try makeTransfer(request, sink)
@@ -57,6 +60,9 @@ public final class CurlTransport: Transport {
             error.attempt = request.attempt
             throw error
         }
+        // The exchange needs the loop, not the transport: whoever holds that decides how long both live.
+        var own: CurlTransport? = consume self
+        if !isKnownUniquelyReferenced(&own) { own = nil }
         await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
                 transfer.continuation = continuation
@@ -65,6 +71,7 @@ public final class CurlTransport: Transport {
         } onCancel: {
             transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
         }
+        own = nil
         switch transfer.takeResult() {
         case .success(let outcome): return outcome
         case .failure(let error): throw error

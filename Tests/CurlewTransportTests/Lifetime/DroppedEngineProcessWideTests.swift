@@ -108,8 +108,43 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
-    /// `perform` holds its transport, so what runs ends as it would have.
-    @Test func aTransportThatNobodyHoldsFinishesWhatRuns() async throws {
+    @Test func aTransportThatIsDroppedInMidTransferFailsWhatRuns() async throws {
+        try await leavingNothing { server in
+            let transport = Lock<CurlTransport?>(CurlTransport())
+            server.script("/never", Array(repeating: .hanging, count: 5))
+            let url = server.url("/never")
+            let before = server.requestCount
+            let tasks = (0..<5).map { _ in
+                Task { () -> CurlewError? in
+                    do throws(CurlewError) {
+                        // The call's reference goes with the call: what is left is the lock's.
+                        _ = try await transport.withLock { $0 }?.perform(request(url), sink: CollectingSink())
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            try await server.waitForRequests(count: before + 5)
+            transport.withLock { $0 = nil }
+            for task in tasks {
+                let error = await task.value
+                #expect(error?.code == .sessionClosed)
+                #expect(error?.phase == .lifecycle)
+                #expect(error?.url == url)
+            }
+        }
+    }
+
+    @Test func aTransportThatOnlyItsExchangeHoldsEndsIt() async throws {
+        try await leavingNothing { server in
+            let outcome = try await CurlTransport().perform(request(server.url("/get")), sink: CollectingSink())
+            #expect(outcome.head.status == 200)
+        }
+    }
+
+    /// A caller that goes on using it after the exchange keeps it.
+    @Test func aTransportThatItsCallerHoldsFinishesWhatRuns() async throws {
         try await leavingNothing { server in
             weak var left: CurlTransport?
             let gate = Gate()
