@@ -60,10 +60,11 @@ struct Poller {
 
     mutating func socketOpened(_ fd: Int32) {
         reserve(fd)
+        // A number that comes again without a close in between was closed behind our back: still one socket.
+        if !registrations[Int(fd)].isOwned { ownedCount += 1 }
         registrations[Int(fd)].isOwned = true
         registrations[Int(fd)].registered = 0
         registrations[Int(fd)].wanted = 0
-        ownedCount += 1
         openedCount += 1
     }
 
