@@ -12,6 +12,11 @@ extension ActiveTransfer {
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
     func mayBeSent(_ book: TransferBook) -> Bool {
         guard !hasFailed else { return false }
+        if pauses.isSuspended, sends == 0 {
+            // Here libcurl can only be told to give the connection up.
+            isHeldBack = true
+            return false
+        }
         // libcurl would repeat an expectation that it did not add itself; `finish` sees to it.
         if sends > 0, isRefusedExpectation { return false }
         if head != nil, sends > 0 {

@@ -53,6 +53,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     @exclusivity(unchecked) var deferredHead: ResponseHead?
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
     var isUploadMoot = false
+    /// It was suspended when libcurl was about to send it.
+    var isHeldBack = false
+    private var hasOpenedBody = false
     /// libcurl was about to send again what must not be: the response that was delivered is the result.
     var keepsDeliveredResponse = false
     /// Bytes of the response's body where the head tells, and they arrive as they are.
@@ -101,6 +104,20 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func startsOver() {
         easy = nil
         stage = .created
+        isHeldBack = false
+        isSecuring = false
+        clocks.startOver()
+    }
+
+    /// Once, however often the transfer is given to libcurl.
+    func openBody() {
+        guard let upload, !hasOpenedBody else { return }
+        hasOpenedBody = true
+        upload.open(waker: self)
+    }
+
+    func closeBody() {
+        if hasOpenedBody { upload?.close() }
     }
 
     func ends() {

@@ -64,7 +64,7 @@ final class TransferBook: @unchecked Sendable {
         launch(transfer)
     }
 
-    private func launch(_ transfer: ActiveTransfer, isRepetition: Bool = false) {
+    private func launch(_ transfer: ActiveTransfer) {
         guard let easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
             return end(transfer, .failure(transfer.makeError(.`internal`, "libcurl gives no handle")))
         }
@@ -75,7 +75,7 @@ final class TransferBook: @unchecked Sendable {
             // The options of a half set-up handle are unknown.
             return end(transfer, .failure(transfer.rejected(code)))
         }
-        if !isRepetition { transfer.upload?.open(waker: transfer) }
+        transfer.openBody()
         easy.transfer = transfer
         transfer.runs(on: easy)
         handlesInUse += 1
@@ -97,12 +97,10 @@ final class TransferBook: @unchecked Sendable {
     /// The result is there: what the transfer used is given back.
     private func putAway(_ transfer: ActiveTransfer) {
         if let easy = transfer.easy {
-            if easy.multi >= 0 { multis[easy.multi].remove(easy) }
-            easy.transfer = nil
-            handlesInUse -= 1
-            transfer.upload?.close()
+            release(easy)
             recycle(easy, transfer.plan)
         }
+        transfer.closeBody()
         transfer.ends()
         transfer.letGoOfSink()
         deadlines.remove(transfer)
@@ -116,6 +114,12 @@ final class TransferBook: @unchecked Sendable {
         ended.append(transfer)
     }
 
+    private func release(_ easy: CurlEasy) {
+        if easy.multi >= 0 { multis[easy.multi].remove(easy) }
+        easy.transfer = nil
+        handlesInUse -= 1
+    }
+
     private func recycle(_ easy: CurlEasy, _ plan: RequestPlan) {
         guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
         if plan.needsOwnHandle { easy.reset() }
@@ -124,11 +128,17 @@ final class TransferBook: @unchecked Sendable {
 
     /// Sends the same transfer once more, over another handle: this one remembers what was refused.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
-        if easy.multi >= 0 { multis[easy.multi].remove(easy) }
-        easy.transfer = nil
-        handlesInUse -= 1
+        release(easy)
         transfer.startsOver()
-        launch(transfer, isRepetition: true)
+        launch(transfer)
+    }
+
+    /// Suspended on its way to a connection, it was not sent: it waits for `resume` without a handle.
+    private func holdBack(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
+        release(easy)
+        recycle(easy, transfer.plan)
+        transfer.startsOver()
+        if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
     }
 
     func take(_ command: TransferCommand, for transfer: ActiveTransfer) {
@@ -351,6 +361,7 @@ extension TransferBook: LoopClient {
     }
 
     private func finish(_ transfer: ActiveTransfer, _ easy: CurlEasy, _ result: CURLcode) {
+        if transfer.isHeldBack, !transfer.hasFailed { return holdBack(transfer, easy) }
         if transfer.failure == nil, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
             return repeatLaunch(transfer, easy)
         }

@@ -49,6 +49,12 @@ struct TransferClocks {
         if case .queue = stretch { enter(.connect, now) }
     }
 
+    /// Nothing was sent; there is no connection any more.
+    mutating func startOver() {
+        stretch = .queue
+        stretchBegan = .unset
+    }
+
     mutating func sendingStarted(at now: LoopInstant) { enter(.send, now) }
 
     mutating func requestSent(at now: LoopInstant) { enter(.firstByte, now) }

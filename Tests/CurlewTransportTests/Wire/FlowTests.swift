@@ -59,6 +59,60 @@ struct FlowTests {
         }
     }
 
+    @Test(arguments: [false, true])
+    func suspendOnTheWayToAConnectionKeepsItFromBeingSent(withBody: Bool) async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
+            let first = server.url("/first")
+            let blocker = Task { try await transport.fetch(request(first)).text }
+            try await server.waitForRequests(count: 1)
+
+            let sink = CollectingSink()
+            let held =
+                withBody
+                ? request(
+                    server.url("/anything"), method: .post, body: .stream(ScriptedBody([.bytes("some")]), length: nil))
+                : request(server.url("/anything"))
+            let task = Task { try await transport.fetch(held, sink).status }
+            while transport.statistics.liveTransfers < 2 { await Task.yield() }
+            sink.control?.suspend()
+            gate.open()
+            #expect(try await blocker.value == "first")
+
+            // What is not held passes by.
+            let last = try await transport.fetch(request(server.url("/last")))
+            #expect(last.status == 404)
+            #expect(server.requests.map(\.path) == ["/first", "/last"])
+            sink.control?.resume()
+            #expect(try await task.value == 200)
+            #expect(server.requests.map(\.path) == ["/first", "/last", "/anything"])
+            #expect(server.requests.last?.body == (withBody ? Data("some".utf8) : Data()))
+        }
+    }
+
+    @Test func aTransferHeldOnItsWayCanBeCancelled() async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
+            let first = server.url("/first")
+            let blocker = Task { try await transport.fetch(request(first)).text }
+            try await server.waitForRequests(count: 1)
+            let sink = CollectingSink()
+            let held = request(
+                server.url("/anything"), method: .post, body: .stream(ScriptedBody([.pending]), length: nil))
+            let task = Task { await transport.failure(held, sink) }
+            while transport.statistics.liveTransfers < 2 { await Task.yield() }
+            sink.control?.suspend()
+            gate.open()
+            #expect(try await blocker.value == "first")
+            _ = try await transport.fetch(request(server.url("/last")))
+            task.cancel()
+            #expect(await task.value.code == .cancelled)
+            #expect(server.requests.map(\.path) == ["/first", "/last"])
+        }
+    }
+
     @Test func suspendAndResumeInTheBody() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
