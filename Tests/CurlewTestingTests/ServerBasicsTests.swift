@@ -80,14 +80,24 @@ struct ServerBasicsTests {
         server.stop()
         client.readToEnd()
         #expect(client.ending != .open)
-        #expect(throws: WireClient.Failure.self) { try WireClient(port: server.port) }
         server.stop()
+        try expectRefused {
+            let server = try TestServer()
+            server.stop()
+            return server.port
+        }
     }
 
     @Test func goesWithItsLastReference() throws {
-        var server: TestServer? = try TestServer()
-        let port = try #require(server?.port)
-        server = nil
-        #expect(throws: WireClient.Failure.self) { try WireClient(port: port) }
+        try expectRefused { try TestServer().port }
+    }
+
+    /// A server of another test may be given the port at once: a second and a third one will not.
+    private func expectRefused(atPortOf makeAndEnd: () throws -> Int) throws {
+        for _ in 0..<5 {
+            let port = try makeAndEnd()
+            if (try? WireClient(port: port)) == nil { return }
+        }
+        Issue.record("somebody still listens")
     }
 }

@@ -21,7 +21,9 @@ struct MigratedCodeTests {
         _ = session.request(url, interceptor: .interceptor(adapters: [], retriers: []))
         _ = session.request(url) { $0.timeoutInterval = 1 }.redirect(using: .doNotFollow)
         #expect(try await session.request(url).serializingResponse(using: .string).value == "{\"a\": 1}")
-        #expect(try await session.download(url).serializingDownload(using: .data).value.count == 8)
+        let scratch = try ScratchDirectory()
+        let download = session.download(url, to: { _, _ in (scratch.file("a"), []) })
+        #expect(try await download.serializingDownload(using: .data).value.count == 8)
         #expect(try await session.request(url).serializingDecodable([String: Int].self).value == ["a": 1])
     }
 
@@ -82,6 +84,7 @@ struct MigratedCodeTests {
             return .success(())
         }
         let url = try await request.file()
+        defer { try? FileManager.default.removeItem(at: url) }
         #expect(request.fileURL == url)
     }
 

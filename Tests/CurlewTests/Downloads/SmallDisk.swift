@@ -1,3 +1,4 @@
+import CurlewTesting
 import Foundation
 import Glibc
 

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewTesting
 import Foundation
 import Testing
 
@@ -6,13 +7,9 @@ import Testing
 
 @Suite(.timeLimit(.minutes(1)))
 struct MultipartFormDataTests {
-    private static func temporaryFile(_ data: Data, name: String = "file.txt") throws -> URL {
-        let directory = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
-        try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
-        let url = directory.appendingPathComponent(name)
-        try data.write(to: url)
-        return url
-    }
+    private let scratch: ScratchDirectory
+
+    init() throws { scratch = try ScratchDirectory() }
 
     private static func form() -> MultipartFormData { MultipartFormData(boundary: "B") }
 
@@ -37,7 +34,7 @@ struct MultipartFormDataTests {
     }
 
     @Test func readsFilesAndStreams() throws {
-        let url = try Self.temporaryFile(Data("file".utf8), name: "photo.jpg")
+        let url = try scratch.write("photo.jpg", "file")
         let form = Self.form()
         form.append(url, withName: "photo")
         form.append(
@@ -74,7 +71,7 @@ struct MultipartFormDataTests {
     }
 
     @Test func checksFiles() throws {
-        let file = try Self.temporaryFile(Data("x".utf8))
+        let file = try scratch.write("file.txt", "x")
         func reason(_ url: URL) -> String {
             let form = Self.form()
             form.append(url, withName: "a", fileName: "f", mimeType: "x/y")
@@ -85,7 +82,7 @@ struct MultipartFormDataTests {
         #expect(reason(file.deletingLastPathComponent()) == "bodyPartFileIsDirectory")
         #expect(reason(URL(filePath: "/dev/null")) == "bodyPartFileSizeNotAvailable")
         let nameless = Self.form()
-        nameless.append(try Self.temporaryFile(Data(), name: "noextension"), withName: "a")
+        nameless.append(try scratch.write("noextension", ""), withName: "a")
         #expect(firstReason(nameless) == "bodyPartFilenameInvalid")
     }
 
@@ -114,7 +111,7 @@ struct MultipartFormDataTests {
     @Test func writesFiles() throws {
         let form = Self.form()
         form.append(Data("one".utf8), withName: "a")
-        let url = try Self.temporaryFile(Data()).deletingLastPathComponent().appendingPathComponent("out")
+        let url = scratch.file("out")
         try form.writeEncodedData(to: url)
         #expect(try Data(contentsOf: url) == form.encode())
         func reason(_ url: URL) -> String {

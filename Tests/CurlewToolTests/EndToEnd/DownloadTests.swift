@@ -10,12 +10,12 @@ import Testing
 struct DownloadTests {
     private let server: TestServer
     private let base: String
-    private let folder: TemporaryFolder
+    private let folder: ScratchDirectory
 
     init() throws {
         server = try TestServer()
         base = ":\(server.port)"
-        folder = try TemporaryFolder()
+        folder = try ScratchDirectory()
     }
 
     private func tool(_ arguments: String...) -> ToolProcess {

@@ -94,8 +94,8 @@ struct PipeTests {
     }
 
     @Test func saysWhatFailedWhereAndWhatToTry() async throws {
-        let port = server.port
-        server.stop()
+        let nobody = try DeadEnd(.refusing)
+        let port = nobody.port
         let outcome = try await ToolProcess(":\(port)/").run()
         #expect(outcome.status == 1)
         #expect(outcome.text == "")
@@ -184,7 +184,7 @@ struct PipeTests {
     }
 
     @Test func writesAnArchive() async throws {
-        let folder = try TemporaryFolder()
+        let folder = try ScratchDirectory()
         let file = folder.url.appending(path: "x.har").path
         server.script("/har", .text("fine"))
         #expect(try await ToolProcess("--har", file, "-a", "u:secret", base + "/har", "a=1").run().status == 0)

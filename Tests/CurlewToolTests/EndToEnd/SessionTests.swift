@@ -8,11 +8,11 @@ import Testing
 @Suite("curlew --session", .timeLimit(.minutes(1)))
 struct SessionFileTests {
     private let server: TestServer
-    private let folder: TemporaryFolder
+    private let folder: ScratchDirectory
 
     init() throws {
         server = try TestServer()
-        folder = try TemporaryFolder()
+        folder = try ScratchDirectory()
     }
 
     private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
@@ -50,7 +50,7 @@ struct SessionFileTests {
         let base = ":\(server.port)"
         #expect(try await run("--session-read-only=me", base + "/get", "X-A:1").status == 0)
         #expect(folder.read(path) == nil)
-        let file = try folder.write("s.json", "{}")
+        let file = try folder.write("s.json", "{}").path
         #expect(try await run("--session", file, base + "/get", "X-A:1").status == 0)
         #expect(String(decoding: folder.read("s.json") ?? Data(), as: UTF8.self).contains("\"X-A\""))
         _ = try folder.write("broken.json", "[")

@@ -75,10 +75,9 @@ struct BadInputTests {
     }
 
     @Test func aClosedPortIsAConnectFailureAndSafeToRetry() async throws {
-        try await withTransport { transport, server in
-            let url = server.url("/get")
-            server.stop()
-            let error = await transport.failure(request(url, method: .post))
+        try await withTransport { transport, _ in
+            let nobody = try DeadEnd(.refusing)
+            let error = await transport.failure(request(nobody.url, method: .post))
             #expect(error.code == .connectFailed)
             #expect(error.phase == .connect)
             #expect(error.native?.number == 7)
