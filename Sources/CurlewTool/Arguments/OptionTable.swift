@@ -87,7 +87,7 @@ enum OptionTable {
         ),
         OptionSpec(
             .resume, "continue", short: "c", group: .download,
-            help: "Go on with a download that was cut short: the rest is added to the file that is there."
+            help: "Go on with a download that was cut short, by curlew or another program: only the rest is fetched."
         ),
         OptionSpec(
             .checksum, "checksum", value: .text("sha256:HEX"), group: .download,

@@ -23,8 +23,7 @@ struct Download: Sendable {
         do {
             request = try await makeRequest()
         } catch {
-            await job.end(.failed("\(error)"))
-            return .notBegun((error as? UsageError) ?? UsageError("\(error)"))
+            return await notBegun(error)
         }
         guard await job.begin(request) else { return .interrupted(path: await job.path, kept: false) }
         do {
@@ -53,16 +52,16 @@ struct Download: Sendable {
         }
         showRequest()
         let request: DownloadRequest
-        let resumePath = DownloadName.resumeFile(for: wanted ?? DownloadName.expected(for: preparation.plan.url))
-        if settings.continues, InputFile.exists(resumePath) {
-            let data = Data(try InputFile.read(resumePath))
-            let final = String(resumePath.dropLast(DownloadName.resumeFile(for: "").count))
-            await job.named(final)
-            request = session.download(resumingWith: data, interceptor: interceptor) { _, _ in
+        if let data = try await leftover(at: wanted ?? DownloadName.expected(for: preparation.plan.url)) {
+            let final = await job.path
+            let fields = PlannedFields(plan: preparation.plan)
+            request = session.download(
+                resumingWith: data,
+                interceptor: Interceptor(adapters: [fields], interceptors: interceptor.map { [$0] } ?? [])
+            ) { _, _ in
                 (URL(filePath: final), [.removePreviousFile])
             }
         } else {
-            if settings.continues { context.warn("there is no \(resumePath): the download begins at the beginning") }
             request = session.download(try preparation.plan.urlRequest(), interceptor: interceptor, to: destination)
         }
         let retry = RetrySettings(limit: preparation.invocation.network.retries)
@@ -77,6 +76,13 @@ struct Download: Sendable {
             request.authenticate(with: authentication)
         }
         return request
+    }
+
+    /// What `--continue` goes on with, and where it goes.
+    private func leftover(at path: String) async throws -> Data? {
+        guard settings.continues else { return nil }
+        await job.named(path)
+        return try await Continuation(preparation: preparation, session: session, job: job, path: path).resumeData()
     }
 
     // MARK: What -v shows
@@ -114,19 +120,47 @@ struct Download: Sendable {
         return .saved(path: shown, size: InputFile.length(path) ?? 0, checksum: settings.checksum?.algorithm.rawValue)
     }
 
+    /// Nothing was asked for yet that could be kept; what was there before is as it was.
+    private func notBegun(_ error: any Error) async -> Result {
+        switch ToolFailure(error) {
+        case .request(let error):
+            return await ended(with: error, kept: false)
+        case .interrupted:
+            return await ended(with: CurlewError(.cancelled, phase: .lifecycle), kept: false)
+        case .usage(let error):
+            await job.end(.failed(error.message))
+            return .notBegun(error)
+        case .output(let failure):
+            await job.end(.failed(failure.text))
+            return .notBegun(UsageError(failure.text))
+        }
+    }
+
     private func failed(_ error: CurlewError, request: DownloadRequest) async -> Result {
-        let path = await job.path
         var kept = false
+        let resumePath = DownloadName.resumeFile(for: await job.path)
         if let data = request.resumeData {
             kept = FileManager.default.createFile(
-                atPath: DownloadName.resumeFile(for: path),
+                atPath: resumePath,
                 contents: data,
                 attributes: [.posixPermissions: 0o600]
             )
+        } else if settings.continues, let bytes = try? InputFile.read(resumePath),
+            let data = try? ResumeData(Data(bytes)), !InputFile.exists(data.file)
+        {
+            // What it speaks of is gone: a checksum was wrong, say.
+            try? FileManager.default.removeItem(atPath: resumePath)
         }
+        return await ended(with: error, kept: kept)
+    }
+
+    private func ended(with error: CurlewError, kept: Bool) async -> Result {
+        let path = await job.path
+        // Before a continuation has begun there is what was there before.
+        let kept = kept || (settings.continues && InputFile.exists(DownloadName.resumeFile(for: path)))
         if error.isCancellation {
             await job.end(.failed("interrupted"))
-            return .interrupted(path: path, kept: kept)
+            return .interrupted(path: path, kept: kept || (settings.continues && InputFile.exists(path)))
         }
         let code = error.responseCode.flatMap { 200..<300 ~= $0 ? nil : $0 }
         await job.end(.failed(code.map { "the server answered \($0)" } ?? ErrorReport(error).what))

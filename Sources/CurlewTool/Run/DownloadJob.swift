@@ -6,6 +6,7 @@ actor DownloadJob {
     nonisolated let plan: RequestPlan
     private(set) var path: String
     private var request: DownloadRequest?
+    private var question: Request?
     private var started: Date?
     private var ended: Date?
     private var state: TransferSnapshot.State = .waiting
@@ -26,6 +27,12 @@ actor DownloadJob {
         return true
     }
 
+    /// A request that finds out what the download has to fetch. False where the run was interrupted before.
+    func asks(_ request: Request) -> Bool {
+        question = request
+        return !isInterrupted
+    }
+
     func named(_ path: String) { self.path = path }
 
     func end(_ state: TransferSnapshot.State) {
@@ -36,6 +43,7 @@ actor DownloadJob {
     /// Stops the transfer and keeps what there is.
     func interrupt() {
         isInterrupted = true
+        question?.cancel()
         request?.cancel(producingResumeData: true)
     }
 

@@ -85,6 +85,9 @@ enum Topics {
             "While it grows the bytes are in a hidden file beside it. Ctrl-C and broken connections leave them there, "
                 + "with what is needed to go on in NAME.curlew-resume; --continue picks that up, and begins again if "
                 + "the file has changed on the server.",
+            "--continue also goes on with the beginning of a file that another program has fetched, if the server has "
+                + "ranges and says which version it sends: the last bytes are compared first. What is no beginning of "
+                + "the server's file is an error, and stays as it is.",
             "Several URLs are fetched at the same time, one bar each. --segments fetches one file in several parts.",
         ]
     )

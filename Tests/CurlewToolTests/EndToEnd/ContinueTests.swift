@@ -1,0 +1,137 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew --continue without a resume file", .timeLimit(.minutes(1)))
+struct ContinueTests {
+    private let server: TestServer
+    private let base: String
+    private let folder: ScratchDirectory
+    private let size = 300_000
+    private let whole: Data
+
+    init() throws {
+        server = try TestServer()
+        base = ":\(server.port)"
+        folder = try ScratchDirectory()
+        whole = TestServer.patternBytes(count: size)
+    }
+
+    private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
+        var tool = ToolProcess()
+        tool.arguments = ["-d", "-c"] + arguments
+        tool.folder = folder.url
+        return try await tool.run()
+    }
+
+    /// Whatever went wrong: the file is there, as it was.
+    private func expectUntouched(_ data: Data, after outcome: ToolProcess.Outcome) {
+        #expect(outcome.status == 1)
+        #expect(folder.names == ["file"])
+        #expect(folder.read("file") == data)
+        #expect(outcome.errors.contains("Without --continue it is fetched from its beginning."))
+    }
+
+    @Test("The rest is fetched under If-Range, after the last bytes were compared")
+    func fetchesTheRest() async throws {
+        try folder.write("file", whole.prefix(100_000))
+        let outcome = try await run("-o", "file", base + "/range/\(size)", "X-Token:t")
+        #expect(outcome.status == 0, "\(outcome.errors)")
+        #expect(folder.names == ["file"])
+        #expect(folder.read("file") == whole)
+        #expect(server.requests.map { $0.headers["Range"] } == ["bytes=34464-99999", "bytes=100000-"])
+        #expect(server.requests.last?.headers["If-Range"] == "\"range\(size)-0\"")
+        // The token is not in the resume data, but on the command line.
+        #expect(server.requests.map { $0.headers["X-Token"] } == ["t", "t"])
+    }
+
+    @Test func findsTheFileByTheURLsName() async throws {
+        try folder.write("\(size)", whole.prefix(1))
+        #expect(try await run(base + "/range/\(size)").status == 0)
+        #expect(folder.names == ["\(size)"])
+        #expect(folder.read("\(size)") == whole)
+    }
+
+    @Test func isDoneAtOnceWithACompleteFile() async throws {
+        try folder.write("file", whole)
+        #expect(try await run("-o", "file", base + "/range/\(size)").status == 0)
+        #expect(folder.names == ["file"])
+        #expect(folder.read("file") == whole)
+        #expect(server.bytesSent < 80_000)
+    }
+
+    @Test func beginsWhereThereIsNothing() async throws {
+        let outcome = try await run("-o", "file", base + "/range/\(size)")
+        #expect(outcome.status == 0)
+        #expect(!outcome.errors.contains("warning"))
+        #expect(folder.read("file") == whole)
+        #expect(server.requests.map { $0.headers["Range"] } == [nil])
+    }
+
+    @Test func leavesAnotherFileAlone() async throws {
+        let other = Data(repeating: 7, count: 100_000)
+        try folder.write("file", other)
+        let outcome = try await run("-o", "file", base + "/range/\(size)")
+        expectUntouched(other, after: outcome)
+        #expect(outcome.errors.contains("file is not the beginning of the file on the server: the last bytes differ"))
+    }
+
+    @Test func leavesALongerFileAlone() async throws {
+        let longer = whole + Data([1])
+        try folder.write("file", longer)
+        let outcome = try await run("-o", "file", base + "/range/\(size)")
+        expectUntouched(longer, after: outcome)
+        #expect(outcome.errors.contains("file is longer than the file on the server"))
+    }
+
+    @Test func doesNotStartOverWhereThereAreNoRanges() async throws {
+        server.script("/whole", .data(whole))
+        try folder.write("file", whole.prefix(100_000))
+        let outcome = try await run("-o", "file", base + "/whole")
+        expectUntouched(whole.prefix(100_000), after: outcome)
+        #expect(outcome.errors.contains("the server sends the whole file or nothing"))
+    }
+
+    @Test func leavesTheFileAloneWhereTheServerHasNone() async throws {
+        try folder.write("file", "part")
+        let outcome = try await run("-o", "file", base + "/status/404")
+        #expect(outcome.status == 4)
+        #expect(outcome.errors.contains("curlew: error: file: the server answered 404"))
+        #expect(folder.names == ["file"])
+    }
+
+    @Test("Ctrl-C while the server is asked leaves the file as it was")
+    func isInterruptedWhileItAsks() async throws {
+        try folder.write("file", "part")
+        var tool = ToolProcess()
+        tool.arguments = ["-d", "-c", "-o", "file", base + "/hang"]
+        tool.folder = folder.url
+        let outcome = try await tool.run { pid in
+            try await server.waitForRequests(count: 1)
+            kill(pid, SIGINT)
+        }
+        #expect(outcome.status == 130)
+        #expect(folder.names == ["file"])
+        #expect(folder.read("file") == Data("part".utf8))
+    }
+
+    @Test("A download of one's own goes on with the command line's fields")
+    func resendsTheFields() async throws {
+        server.script(
+            "/range/\(size)",
+            TestServer.Response.bytes(Int64(size)).header("ETag", "\"range\(size)-0\"")
+                .faulting(.reset, at: .inBody(after: 50_000)))
+        let arguments = ["-o", "file", base + "/range/\(size)", "Authorization:Bearer t"]
+        var tool = ToolProcess()
+        tool.arguments = ["-d"] + arguments
+        tool.folder = folder.url
+        #expect(try await tool.run().status == 1)
+        tool.arguments = ["-d", "-c"] + arguments
+        #expect(try await tool.run().status == 0)
+        #expect(server.requests.map { $0.headers["Authorization"] } == ["Bearer t", "Bearer t"])
+        #expect(folder.read("file") == whole)
+    }
+}
