@@ -18,8 +18,12 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
 
     /// Makes a lock around its state.
     @inlinable
-    public init(_ state: sending State) {
-        let made = LockBox<State>.create(minimumCapacity: 1) { _ in state }
+    public init(_ state: sending State) { self.init(making: { state }) }
+
+    /// A large state is made where it stays: a copy would cost more than the lock.
+    @inlinable
+    public init(making state: () -> State) {
+        let made = LockBox<State>.create(minimumCapacity: 1) { _ in state() }
         box = unsafeDowncast(made, to: LockBox<State>.self)  // SAFETY: `create` makes the class it is called on.
         let code = pthread_mutex_init(mutex, nil)
         precondition(code == 0, "pthread_mutex_init failed: \(code)")

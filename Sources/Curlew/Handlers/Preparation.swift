@@ -31,7 +31,7 @@ extension Request {
             var (prepared, task) = try await prepareInSession()
             record.withLock { $0.preparation?.task = task }
             // From here on the session is not needed, and may go as soon as monitors know of the exchange.
-            prepared.isBegun = begins(task, as: .created)
+            prepared.isBegun = begins(task, as: .created, eventSink)
             result = .success(prepared)
         } catch {
             result = .failure(isCancelled ? cancellation : error)
@@ -60,6 +60,9 @@ extension Request {
     }
 
     // MARK: What a run takes over
+
+    /// Whether there may be something that was done ahead.
+    var isSetUpAhead: Bool { context.requestSetup == .eager }
 
     /// Waits for what was begun ahead.
     func untilPrepared() async { await record.withLock { $0.preparation?.work }?.value }

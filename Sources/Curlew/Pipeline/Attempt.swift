@@ -26,7 +26,12 @@ struct Attempt {
     mutating func run(task: TaskIdentifier) async -> RunResult {
         self.task = task
         do throws(CurlewError) {
-            return try await exchange(try await prepared())
+            if let early = preparedAhead() { return try await exchange(try early.get()) }
+            let initial = try begin()
+            let adapters = request.adapters
+            // Called only where there is something to wait for.
+            let adapted = adapters.isEmpty ? initial : try await adapt(initial, with: adapters)
+            return try await exchange(try ready(adapted))
         } catch {
             var error = error
             if request.isCancelled { error = request.cancellation }
@@ -46,17 +51,23 @@ struct Attempt {
         var isBegun = false
     }
 
-    private func prepared() async throws(CurlewError) -> Prepared {
-        if number == 0, let early = request.takePreparation() { return try early.get() }
-        return try await prepare()
+    private func preparedAhead() -> Result<Prepared, CurlewError>? {
+        number == 0 && request.isSetUpAhead ? request.takePreparation() : nil
     }
 
+    /// Everything before the wire, ahead of the request's start.
     func prepare() async throws(CurlewError) -> Prepared {
-        try checkCancellation()
-        let initial = try initialRequest()
-        try checkCancellation()
+        let initial = try begin()
         let adapters = request.adapters
-        let adapted = adapters.isEmpty ? initial : try await adapt(initial, with: adapters)
+        return try ready(adapters.isEmpty ? initial : try await adapt(initial, with: adapters))
+    }
+
+    private func begin() throws(CurlewError) -> URLRequest {
+        try checkCancellation()
+        return try initialRequest()
+    }
+
+    private func ready(_ adapted: URLRequest) throws(CurlewError) -> Prepared {
         let upload = try request.makeUpload(events: events)
         try checkCancellation()
         events?.emit { [request] in $0.request(request, didCreateURLRequest: adapted) }
@@ -115,16 +126,28 @@ struct Attempt {
         var hops: [RedirectHop] = []
         var lowered = try lower(prepared)
         var isBegun = prepared.isBegun
+        let transport = session.transport
         while true {
             // Before cookies are chosen: https has others than http.
             if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
             if request.isHeld { try await request.untilLetGo(within: budget) }
             if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
-            if !isBegun, !request.begins(task, as: .running) { throw request.cancellation }
-            isBegun = false
+            if !isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
             let started = Date()
-            var outcome = await start(withCookies(lowered, urlRequest), delegate)
+            var outcome: Result<TransferOutcome, CurlewError>
+            do throws(CurlewError) {
+                let hasCookies = addCookies(to: &lowered, urlRequest)
+                // The next hop has others.
+                defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
+                if isBegun { try startsEarlier() }
+                emitStart(lowered)
+                delegate.willPerform(lowered, over: transport)
+                outcome = .success(try await transport.perform(lowered, sink: delegate))
+            } catch {
+                outcome = .failure(error)
+            }
+            isBegun = false
             if case .success(let response) = outcome { remember(response.head, from: lowered.url, urlRequest) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
             // Nearly every response is an answer.
@@ -166,13 +189,12 @@ struct Attempt {
     }
 
     /// A `Cookie` field of the user's own is sent as it is.
-    private func withCookies(_ lowered: TransferRequest, _ urlRequest: URLRequest) -> TransferRequest {
+    private func addCookies(to lowered: inout TransferRequest, _ urlRequest: URLRequest) -> Bool {
         guard let jar = request.context.configuration.cookies, urlRequest.httpShouldHandleCookies,
             !lowered.headers.contains(name: "Cookie"), let cookies = jar.header(for: lowered.url)
-        else { return lowered }
-        var wire = lowered
-        wire.headers.append(name: "Cookie", value: cookies)
-        return wire
+        else { return false }
+        lowered.headers.append(name: "Cookie", value: cookies)
+        return true
     }
 
     private func remember(_ head: ResponseHead, from url: URL, _ urlRequest: URLRequest) {
@@ -194,27 +216,10 @@ struct Attempt {
         )
     }
 
-    private func start(
-        _ lowered: TransferRequest,
-        _ delegate: TaskDelegate
-    ) async -> Result<TransferOutcome, CurlewError> {
-        // Cancelled since it was set up: monitors that know of the exchange are told its end as well.
-        if request.isCancelled { return .failure(request.cancellation) }
+    /// The exchange was set up ahead: monitors that know of it are told its end as well.
+    private func startsEarlier() throws(CurlewError) {
+        try checkCancellation()
         request.record.withLock { $0.taskState = .running }
-        emitStart(lowered)
-        return await perform(lowered, delegate)
-    }
-
-    private func perform(
-        _ lowered: TransferRequest,
-        _ delegate: TaskDelegate
-    ) async -> Result<TransferOutcome, CurlewError> {
-        delegate.willPerform(lowered, over: session.transport)
-        do throws(CurlewError) {
-            return .success(try await session.transport.perform(lowered, sink: delegate))
-        } catch {
-            return .failure(error)
-        }
     }
 
     private func emitStart(_ lowered: TransferRequest) {
@@ -236,10 +241,9 @@ struct Attempt {
         case .success(let response): metrics = response.metrics
         case .failure(let error): metrics = error.metrics ?? TransferMetrics(queued: started, ended: Date())
         }
-        metrics.redirects = hops
+        if !hops.isEmpty { metrics.redirects = hops }
         metrics.attempt = number
-        let kept = metrics
-        request.record.withLock { $0.metrics.append(kept) }
+        request.keep(metrics)
         return metrics
     }
 }

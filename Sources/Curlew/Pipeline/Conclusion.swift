@@ -16,17 +16,17 @@ struct Conclusion {
         var error: CurlewError?
         if case .failure(let failure) = outcome { error = failure }
         if request.isCancelled { error = request.cancellation }
-        var body = ReceivedBody.none
-        switch await delegate.finish(error) {
-        case .success(let received): body = received
+        let finished: Result<ReceivedBody, CurlewError>
+        if let now = delegate.finishAtOnce(error) { finished = now } else { finished = await delegate.finish(error) }
+        // Validations may ask the request for it.
+        var (body, response) = (ReceivedBody.none, nil as LazyResponse?)
+        switch finished {
+        case .success(let received): (body, response) = (received, request.keep(received))
         case .failure(let failure):
             error = failure
-            body = request.record.withLock { $0.body }
+            (body, response) = request.record.withLock { ($0.body, $0.response) }
         }
-        // Validations may ask the request for it.
-        if error == nil { request.keep(body) }
         emitMetrics(error)
-        let response = request.record.withLock { $0.response }
         var isErrorOfTerminal = false
         if let verdict = delegate.verdict, !request.isCancelled {
             // A rejected body is not read to its end: that is no error beside the rejection.
@@ -40,8 +40,8 @@ struct Conclusion {
             } catch let failure {
                 error = error ?? failure
             }
+            request.keep(body)
         }
-        request.keep(body)
         let final = error.map { complete($0, response, body) }
         emitEnd(final)
         return RunResult(

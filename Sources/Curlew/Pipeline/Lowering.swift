@@ -21,7 +21,9 @@ struct Lowering {
         }
         let (target, authority) = try Self.separateCredentials(of: url)
         // Foundation takes `http://ho%0Ast/`.
-        if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
+        if Hostname.mayBeUnusable(in: target.absoluteString), let host = target.host(percentEncoded: false),
+            !Hostname.isUsable(host)
+        {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
         }
         let method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get

@@ -28,7 +28,7 @@ extension Request {
 
     /// There is an exchange, which starts at once or when somebody asks for it. False where the request was
     /// cancelled: then there is none.
-    func begins(_ task: TaskIdentifier, as state: TaskState) -> Bool {
+    func begins(_ task: TaskIdentifier, as state: TaskState, _ events: EventSink?) -> Bool {
         let (hook, streams, isSuspended) = record.withLock { record in
             guard !record.machine.isCancelled, record.machine.run != .ended else {
                 return (nil as Hook<TaskIdentifier>?, nil as [any RequestStream]?, false)
@@ -42,8 +42,8 @@ extension Request {
             return (record.hooks.onTaskCreation, record.hooks.streams, record.machine.state == .suspended)
         }
         guard let streams else { return false }
-        eventSink?.emit { [self] in $0.request(self, didCreateTask: task) }
-        if isSuspended { eventSink?.emit { [self] in $0.request(self, didSuspendTask: task) } }
+        events?.emit { [self] in $0.request(self, didCreateTask: task) }
+        if isSuspended { events?.emit { [self] in $0.request(self, didSuspendTask: task) } }
         hook?.call(task)
         for stream in streams { stream.send(task) }
         return true

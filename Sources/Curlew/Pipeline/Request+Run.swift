@@ -81,10 +81,11 @@ extension Request {
 
     /// The result of the one run: the first who asks carries it out, the others wait for it.
     func outcome(checksStatus: Bool) async -> RunResult {
-        switch record.withLock({ $0.machine.awaited() }) {
+        let (action, isShelved) = record.withLock { ($0.machine.awaited(), $0.session.isShelved) }
+        switch action {
         case .drive(let becameResumed):
             if becameResumed { eventSink?.emit { [self] in $0.requestDidResume(self) } }
-            unshelve()
+            if isShelved { unshelve() }
             return await withTaskCancellationHandler {
                 await drive(RunRules(checksStatus: checksStatus, ownsTask: false))
             } onCancel: {
@@ -104,11 +105,11 @@ extension Request {
             guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
             var runner = try await RequestRunner(self, in: session, rules: rules)
             result = await runner.run()
-            await cleanUp()
+            if hasToCleanUp { await cleanUp() }
             await runner.leave()
         } catch {
             result = RunResult(error: error)
-            await cleanUp()
+            if hasToCleanUp { await cleanUp() }
         }
         eventSink?.emit { [self] in $0.requestDidFinish(self) }
         conclude(result)

@@ -17,7 +17,7 @@ struct RequestRunner: Sendable {
 
     /// The request joins the session's registry. Throws where the session takes no more.
     init(_ request: Request, in session: Session, rules: RunRules) async throws(CurlewError) {
-        await request.untilPrepared()
+        if request.isSetUpAhead { await request.untilPrepared() }
         task = try await session.join(request)
         self.request = request
         self.session = session

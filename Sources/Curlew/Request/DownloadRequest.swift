@@ -96,6 +96,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     override func triesAgainAtOnce() -> Bool { download.withLock { exchange(&$0.asksAgain, with: false) } }
 
+    override var hasToCleanUp: Bool { true }
+
     override func cleanUp() async {
         let keepsPart = !isCancelled || download.withLock { $0.keepsPartOnCancel }
         if !keepsPart {

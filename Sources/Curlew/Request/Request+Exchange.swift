@@ -91,12 +91,16 @@ extension Request {
         reporter?.report(count)
     }
 
-    /// The exchange is over: this is what it brought.
-    func keep(_ body: ReceivedBody) {
+    func keep(_ metrics: TransferMetrics) { record.withLock { $0.metrics.append(metrics) } }
+
+    /// The exchange is over: this is what it brought, as an answer to what is returned.
+    @discardableResult
+    func keep(_ body: ReceivedBody) -> LazyResponse? {
         record.withLock { record in
             record.control = nil
             record.taskState = .none
             record.body = body
+            return record.response
         }
     }
 }

@@ -6,7 +6,7 @@ public import FoundationNetworking
 // What has happened so far, attempt by attempt.
 extension Request {
     /// The initial and the adapted `URLRequest` of every try, and those of redirects.
-    public var requests: [URLRequest] { record.withLock { $0.requests } }
+    public var requests: [URLRequest] { record.withLock { $0.requests.all } }
     /// The first `URLRequest`, before any adapter.
     public var firstRequest: URLRequest? { record.withLock { $0.requests.first } }
     /// The last `URLRequest`, adapted if there are adapters.
@@ -15,11 +15,11 @@ extension Request {
     public var request: URLRequest? { lastRequest }
     /// The `URLRequest`s that went out.
     public var performedRequests: [URLRequest] {
-        record.withLock { record in record.tasks.isEmpty ? [] : Array(record.requests.suffix(record.tasks.count)) }
+        record.withLock { record in record.tasks.isEmpty ? [] : Array(record.requests.all.suffix(record.tasks.count)) }
     }
 
     /// The identifiers of all exchanges.
-    public var tasks: [TaskIdentifier] { record.withLock { $0.tasks } }
+    public var tasks: [TaskIdentifier] { record.withLock { $0.tasks.all } }
     /// The identifier of the first exchange.
     public var firstTask: TaskIdentifier? { record.withLock { $0.tasks.first } }
     /// The identifier of the last exchange.
@@ -28,7 +28,7 @@ extension Request {
     public var task: TaskIdentifier? { record.withLock { $0.task } }
 
     /// The metrics of all exchanges.
-    public var allMetrics: [TransferMetrics] { record.withLock { $0.metrics } }
+    public var allMetrics: [TransferMetrics] { record.withLock { $0.metrics.all } }
     /// The metrics of the first exchange.
     public var firstMetrics: TransferMetrics? { record.withLock { $0.metrics.first } }
     /// The metrics of the last exchange.

@@ -32,7 +32,7 @@ public class Request: @unchecked Sendable {
         context = session.context
         serial = context.nextSerial()
         self.shouldAutomaticallyResume = shouldAutomaticallyResume
-        record = Lock(RequestRecord(session: .strong(session), options: options))
+        record = Lock(making: { RequestRecord(session: .strong(session), options: options) })
     }
 
     // MARK: What a kind of request differs in
@@ -65,7 +65,10 @@ public class Request: @unchecked Sendable {
     /// What a later download can go on with.
     var producedResumeData: Data? { nil }
 
-    /// After the last attempt: what the kind of request has to put away.
+    /// Whether the kind of request has something to put away.
+    var hasToCleanUp: Bool { false }
+
+    /// After the last attempt: puts it away.
     func cleanUp() async {}
 
     /// Whether another try would do no harm: what was handed on cannot be taken back.

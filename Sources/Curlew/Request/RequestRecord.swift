@@ -12,9 +12,9 @@ struct RequestRecord {
     var handlers = HandlerQueue()
 
     // What has happened.
-    var requests: [URLRequest] = []
-    var tasks: [TaskIdentifier] = []
-    var metrics: [TransferMetrics] = []
+    var requests = Sequel<URLRequest>()
+    var tasks = Sequel<TaskIdentifier>()
+    var metrics = Sequel<TransferMetrics>()
     var response: LazyResponse?
     var body: ReceivedBody = .none
     var error: CurlewError?
@@ -69,6 +69,13 @@ enum SessionLink {
     /// Waiting on the session's shelf: the session holds the request.
     case shelved(WeakSession)
     case none
+
+    var isShelved: Bool {
+        switch self {
+        case .shelved: true
+        case .strong, .none: false
+        }
+    }
 
     var session: Session? {
         switch self {

@@ -81,6 +81,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         UploadTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
     }
 
+    override var hasToCleanUp: Bool { true }
+
     override func cleanUp() async {
         guard case .file(let url, shouldRemove: true) = uploadable else { return }
         FileLane.next().enqueue { try? FileManager.default.removeItem(at: url) }

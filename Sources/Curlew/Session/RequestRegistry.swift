@@ -3,7 +3,7 @@ internal import CurlewCore
 /// Which requests run, under which attempt's name. The session's isolated state.
 struct RequestRegistry {
     var lifecycle = SessionStateMachine()
-    private var active: [ObjectIdentifier: Request] = [:]
+    /// By the name of the attempt in flight: each request that runs has one.
     private var byTask: [TaskIdentifier: Request] = [:]
     private var lastIdentifier: UInt64 = 0
     private var waiters: [Waiter] = []
@@ -14,13 +14,12 @@ struct RequestRegistry {
         let continuation: CheckedContinuation<Void, Never>
     }
 
-    var activeRequests: [Request] { Array(active.values) }
+    var activeRequests: [Request] { Array(byTask.values) }
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
     mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
         guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
-        active[ObjectIdentifier(request)] = request
         guard let early else { return name(request) }
         byTask[early] = request
         return early
@@ -46,10 +45,9 @@ struct RequestRegistry {
     }
 
     mutating func leave(_ request: Request, last: TaskIdentifier) {
-        let key = ObjectIdentifier(request)
-        active[key] = nil
         byTask[last] = nil
         guard !waiters.isEmpty else { return }
+        let key = ObjectIdentifier(request)
         waiters = waiters.compactMap { waiter in
             var waiter = waiter
             waiter.missing.remove(key)
@@ -61,8 +59,8 @@ struct RequestRegistry {
 
     /// Resumes the continuation when these requests, or all that are active now, have ended; false if they have.
     mutating func wait(for requests: [Request]?, with continuation: CheckedContinuation<Void, Never>) -> Bool {
-        let asked = requests?.map { ObjectIdentifier($0) } ?? Array(active.keys)
-        let missing = Set(asked.filter { active[$0] != nil })
+        let active = Set(byTask.values.map { ObjectIdentifier($0) })
+        let missing = requests.map { active.intersection($0.map { ObjectIdentifier($0) }) } ?? active
         guard !missing.isEmpty else { return false }
         waiters.append(Waiter(missing: missing, continuation: continuation))
         return true

@@ -81,7 +81,7 @@ public actor Session {
 
     /// A run begins: its request joins, its first attempt gets a name. One step for both.
     func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
-        try registry.join(request, as: request.earlyTask)
+        try registry.join(request, as: request.isSetUpAhead ? request.earlyTask : nil)
     }
 
     /// A name for an exchange that is set up ahead of its start.

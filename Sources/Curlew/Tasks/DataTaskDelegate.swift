@@ -29,11 +29,13 @@ class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
         return .proceed
     }
 
-    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+    override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? {
         let body: ReceivedBody = data.map { .data($0) } ?? .none
         data = nil
+        guard let error else { return .success(body) }
+        // What came before the failure stays visible.
         request.keep(body)
-        return error.map { .failure($0) } ?? .success(body)
+        return .failure(error)
     }
 }
 

@@ -154,6 +154,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         return nil
     }
 
+    override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? { nil }
+
     override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
         // Behind the opening, where that is still to come.
         await lane.barrier()

@@ -50,7 +50,13 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// The next bytes of the answer's body. After `.pause` the same come again.
     func take(_ bytes: UnsafeRawBufferPointer) -> Disposition { .proceed }
 
-    /// The exchange is over, on the run. What was received, or why it could not be kept.
+    /// The exchange is over, on the run. What was received, or why it could not be kept; nil where that takes
+    /// time: `finish`.
+    func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? {
+        error.map { .failure($0) } ?? .success(.none)
+    }
+
+    /// As `finishAtOnce`, where that gives nothing.
     func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
         error.map { .failure($0) } ?? .success(.none)
     }

@@ -21,14 +21,52 @@ package enum Hostname {
     /// Whether a host, escapes undone, has none of the characters that would make it mean another host or
     /// end the line it stands in (`http://a%0Ab/`, `http://a%2Fb/`).
     package static func isUsable(_ host: String) -> Bool {
-        if case .v6 = IPAddress(host) { return true }
-        return !host.isEmpty
-            && host.utf8.allSatisfy { byte in
-                switch byte {
-                case 0...0x20, 0x7F: false
-                default: !"#%/:<>?@[\\]^|".utf8.contains(byte)
+        let delimiters = delimiters
+        var isPlain = !host.isEmpty
+        for byte in host.utf8 { isPlain = isPlain && !delimiters.contains(byte) }
+        if isPlain { return true }
+        guard case .v6 = IPAddress(host) else { return false }
+        return true
+    }
+
+    /// Whether a URL's host has to be looked at: the URL has an escape or a character that may hide a delimiter
+    /// in the host. Few have, and taking a URL apart costs more than this.
+    package static func mayBeUnusable(in url: String) -> Bool {
+        var url = url
+        return url.withUTF8 { bytes in
+            let suspicious = suspicious
+            var (isSuspicious, colons) = (false, 0)
+            for byte in bytes {
+                isSuspicious = isSuspicious || suspicious.contains(byte)
+                if byte == UInt8(ascii: ":") { colons += 1 }
+            }
+            // One behind the scheme, one before the port.
+            return isSuspicious || colons > 2
+        }
+    }
+
+    private static let delimiters = ByteSet(controls: true, "#%/:<>?@[\\]^|")
+    /// The delimiters but for those that every URL has.
+    private static let suspicious = ByteSet(controls: true, "%<>@[\\]^|")
+
+    /// A set of ASCII characters: every request's host is looked at, byte by byte.
+    private struct ByteSet: Sendable {
+        private let low: UInt64
+        private let high: UInt64
+
+        init(controls: Bool, _ characters: StaticString) {
+            var (low, high): (UInt64, UInt64) = controls ? (0x1_FFFF_FFFF, 1 << 63) : (0, 0)
+            characters.withUTF8Buffer { characters in
+                for byte in characters {
+                    if byte < 64 { low |= 1 << UInt64(byte) } else { high |= 1 << UInt64(byte & 63) }
                 }
             }
+            (self.low, self.high) = (low, high)
+        }
+
+        func contains(_ byte: UInt8) -> Bool {
+            byte < 0x80 && (byte < 64 ? low : high) >> UInt64(byte & 63) & 1 != 0
+        }
     }
 
     /// RFC 6265, 5.1.3: `host` is `domain` or a name below it. An IP address has no names below.
