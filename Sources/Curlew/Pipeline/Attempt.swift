@@ -205,8 +205,8 @@ struct Attempt {
     }
 
     private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {
-        let options = request.record.withLock { $0.options }
-        let lowering = Lowering(context: request.context, options: consume options, purpose: request.purpose)
+        let wishes = request.record.withLock { Lowering.Wishes($0.options) }
+        let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
         return try lowering.lower(
             prepared.urlRequest,
             body: prepared.upload?.source,

@@ -6,8 +6,23 @@ internal import FoundationNetworking
 /// could not go onto the wire is refused.
 struct Lowering {
     let context: SessionContext
-    let options: RequestOptions
+    let wishes: Wishes
     let purpose: TransferPurpose
+
+    /// What of a request's options the transport has to know.
+    struct Wishes {
+        var timeouts: Timeouts?
+        var maximumBodySize: Int?
+        var authentication: TransferAuthentication?
+        var expectContinue: ExpectContinue
+
+        init(_ options: __shared RequestOptions) {
+            timeouts = options.timeouts
+            maximumBodySize = options.maximumBodySize
+            authentication = options.authentication
+            expectContinue = options.expectContinue
+        }
+    }
 
     func lower(
         _ request: URLRequest,
@@ -30,41 +45,42 @@ struct Lowering {
         guard method.isValid else {
             throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: url)
         }
-        var lowered = TransferRequest(
+        let headers = try Self.headers(of: request)
+        var options = transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
+        options.authentication = wishes.authentication ?? authority
+        if options.authentication == nil, !context.configuration.credentials.isEmpty {
+            options.authentication = context.configuration.credentials[target.host() ?? ""]
+        }
+        if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
+        if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
+        return TransferRequest(
             identifier: task,
             attempt: attempt,
             url: target,
             method: method,
-            headers: try Self.headers(of: request),
+            headers: headers,
             defaultHeaders: context.defaultHeaders,
             body: body ?? Self.body(of: request),
-            options: transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
+            options: options
         )
-        lowered.options.authentication = options.authentication ?? authority
-        if lowered.options.authentication == nil, !context.configuration.credentials.isEmpty {
-            lowered.options.authentication = context.configuration.credentials[target.host() ?? ""]
-        }
-        if lowered.headers["Accept-Encoding"]?.lowercased() == "identity" { lowered.options.decodesContent = false }
-        if let routing = context.configuration.proxyRouting { lowered.options.proxy = routing(target) ?? Proxy.none }
-        return lowered
     }
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
-        var timeouts = options.timeouts ?? context.configuration.timeouts
+        var timeouts = wishes.timeouts ?? context.configuration.timeouts
         // 60 is what URLRequest has when nobody said anything.
-        if timeoutInterval != 60, timeoutInterval > 0, options.timeouts == nil {
+        if timeoutInterval != 60, timeoutInterval > 0, wishes.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
             timeouts.idle = .bounded(seconds: timeoutInterval)
         }
         timeouts.total = remaining
         var lowered = TransferOptions(timeouts: timeouts)
         lowered.purpose = purpose
-        lowered.expectContinue = options.expectContinue
+        lowered.expectContinue = wishes.expectContinue
         switch purpose {
         case .memory:
-            lowered.maximumBodySize = options.maximumBodySize ?? context.configuration.maximumBodySize
+            lowered.maximumBodySize = wishes.maximumBodySize ?? context.configuration.maximumBodySize
         // On disk there is no limit but the user's own; in a stream it is that of a line.
-        case .file: lowered.maximumBodySize = options.maximumBodySize
+        case .file: lowered.maximumBodySize = wishes.maximumBodySize
         case .stream: lowered.maximumBodySize = nil
         }
         return lowered

@@ -97,10 +97,10 @@ struct Redirection {
 
     /// The handler has made a request of its own.
     private func apply(_ changed: URLRequest, to next: TransferRequest) throws(CurlewError) -> TransferRequest {
-        var options = attempt.request.record.withLock { $0.options }
+        var wishes = attempt.request.record.withLock { Lowering.Wishes($0.options) }
         // What an earlier hop has left behind with its origin stays there.
-        options.authentication = lowered.options.authentication
-        let lowering = Lowering(context: attempt.request.context, options: options, purpose: next.options.purpose)
+        wishes.authentication = lowered.options.authentication
+        let lowering = Lowering(context: attempt.request.context, wishes: wishes, purpose: next.options.purpose)
         var body: BodySource?
         if changed.httpBody == nil, case .data = next.body {} else if changed.httpBody == nil { body = next.body }
         var result = try lowering.lower(

@@ -8,13 +8,15 @@ extension Request {
     /// The session's, then the request's own.
     var adapters: [any RequestAdapter] {
         let own = record.withLock { $0.options.adapters }
-        return context.interceptor.map { [$0] + own } ?? own
+        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
+        return [interceptor] + own
     }
 
     /// The session's, then the request's own.
     var retriers: [any RequestRetrier] {
         let own = record.withLock { $0.options.retriers }
-        return context.interceptor.map { [$0] + own } ?? own
+        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
+        return [interceptor] + own
     }
 
     var timeouts: Timeouts { record.withLock { $0.options.timeouts } ?? context.configuration.timeouts }
@@ -119,10 +121,7 @@ extension Request {
     /// The run is over, and so is the request unless handlers are at work on the result.
     func conclude(_ result: RunResult) {
         if let error = result.error { failed(with: error) }
-        settle(result)
-        record.withLock { record in
-            if !record.handlers.isRunning { record.machine.finished() }
-        }
+        settle(result, isLast: true)
     }
 
     /// Waits for somebody else's run. Cancelling this wait ends nothing but the wait.

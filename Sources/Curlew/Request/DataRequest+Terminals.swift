@@ -47,10 +47,11 @@ extension Request {
         let result = await outcome(checksStatus: true)
         if let error = result.error { throw error }
         // Another awaiter's run may have been less strict.
-        let (hasOwnRules, response) = record.withLock { record in
-            (record.options.acceptsAnyStatus || !record.options.validations.isEmpty, result.response)
+        guard let response = result.response, let error = StatusCheck.error(for: response, body: result.body) else {
+            return result
         }
-        if !hasOwnRules, let response, let error = StatusCheck.error(for: response, body: result.body) { throw error }
+        let hasOwnRules = record.withLock { $0.options.acceptsAnyStatus || !$0.options.validations.isEmpty }
+        if !hasOwnRules { throw error }
         return result
     }
 

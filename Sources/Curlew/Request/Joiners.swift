@@ -28,6 +28,7 @@ struct Joiners {
     mutating func forget(_ ticket: UInt64) { abandoned.remove(ticket) }
 
     mutating func takeAll() -> [UnsafeContinuation<RunResult?, Never>] {
+        guard !waiting.isEmpty else { return [] }
         defer { waiting = [:] }
         return Array(waiting.values)
     }

@@ -232,9 +232,9 @@ public class Request: @unchecked Sendable {
         session?.shelf.take(self)
     }
 
-    /// Keeps the result, and wakes everybody who waits for it.
-    func settle(_ result: RunResult) {
-        let (joiners, reporters, streams) = record.withLock { record in
+    /// Keeps the result, and wakes everybody who waits for it. `isLast`: nobody but handlers works on.
+    func settle(_ result: RunResult, isLast: Bool = false) {
+        let (joiners, upload, download, streams) = record.withLock { record in
             record.machine.runEnded()
             record.result = result
             record.control = nil
@@ -242,12 +242,14 @@ public class Request: @unchecked Sendable {
             record.taskState = .none
             record.preparation = nil
             record.session = .none
-            let reporters = [record.hooks.uploadProgress, record.hooks.downloadProgress]
-            return (record.joiners.takeAll(), reporters, exchange(&record.hooks.streams, with: []))
+            if isLast, !record.handlers.isRunning { record.machine.finished() }
+            let streams = exchange(&record.hooks.streams, with: [])
+            return (record.joiners.takeAll(), record.hooks.uploadProgress, record.hooks.downloadProgress, streams)
         }
         resultArrived(result)
         for joiner in joiners { joiner.resume(returning: result) }
-        for reporter in reporters { reporter?.finish() }
+        upload?.finish()
+        download?.finish()
         for stream in streams { stream.finish() }
     }
 

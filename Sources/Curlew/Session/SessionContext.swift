@@ -5,6 +5,8 @@ internal import CurlewLocks
 final class SessionContext: Sendable {
     let configuration: SessionConfiguration
     let interceptor: (any RequestInterceptor)?
+    /// The same question without a copy of it.
+    let hasInterceptor: Bool
     let redirectHandler: (any RedirectHandler)?
     let monitors: MonitorHub?
     let startsImmediately: Bool
@@ -23,6 +25,7 @@ final class SessionContext: Sendable {
     ) {
         self.configuration = configuration
         self.interceptor = interceptor
+        hasInterceptor = interceptor != nil
         self.redirectHandler = redirectHandler
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup

@@ -5,7 +5,7 @@ internal import Foundation
 class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
     // SAFETY: as for `TaskDelegate`: one owner at a time.
 
-    private var data: Data?
+    @exclusivity(unchecked) private var data: Data?
     private let limit: Int
 
     init(request: Request, task: TaskIdentifier, url: URL, events: EventSink?, limit: Int) {

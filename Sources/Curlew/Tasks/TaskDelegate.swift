@@ -13,17 +13,18 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     let task: TaskIdentifier
     let events: EventSink?
 
+    // Unchecked: one owner at a time, which never calls foreign code during an access.
     /// The head, once it is known to be the answer or may be.
-    private(set) var head: ResponseHead?
+    @exclusivity(unchecked) private(set) var head: ResponseHead?
     /// Decoded body bytes so far.
-    private(set) var received: Int64 = 0
+    @exclusivity(unchecked) private(set) var received: Int64 = 0
     /// -1 is unknown.
-    private(set) var expected: Int64 = -1
+    @exclusivity(unchecked) private(set) var expected: Int64 = -1
     /// The body of a response that may turn out to be a step on the way to the answer.
-    private var detour: Detour?
-    private var sent: Int64 = 0
+    @exclusivity(unchecked) private var detour: Detour?
+    @exclusivity(unchecked) private var sent: Int64 = 0
     /// The body waits for it.
-    private var awaitedAnswer: HeadAnswer?
+    @exclusivity(unchecked) private var awaitedAnswer: HeadAnswer?
     private let url: URL
 
     private struct Detour {

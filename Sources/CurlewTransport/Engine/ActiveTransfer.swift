@@ -83,7 +83,6 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         loop: LoopExecutor
     ) {
         self.request = request
-        self.plan = plan
         self.sink = sink
         self.headers = headers
         self.upload = upload
@@ -91,6 +90,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         clocks = plan.clocks
         queued = Date()
         fieldBytes = if case .fields(let data) = plan.body { NSData(data: data) } else { nil }
+        // Last: moved, not copied.
+        self.plan = plan
     }
 
     /// The handle that it runs on, while it does.

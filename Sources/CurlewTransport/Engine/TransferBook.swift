@@ -98,7 +98,7 @@ final class TransferBook: @unchecked Sendable {
     private func putAway(_ transfer: ActiveTransfer) {
         if let easy = transfer.easy {
             release(easy)
-            recycle(easy, transfer.plan)
+            recycle(easy, wasOwn: transfer.plan.needsOwnHandle)
         }
         transfer.closeBody()
         transfer.ends()
@@ -120,9 +120,9 @@ final class TransferBook: @unchecked Sendable {
         handlesInUse -= 1
     }
 
-    private func recycle(_ easy: CurlEasy, _ plan: RequestPlan) {
+    private func recycle(_ easy: CurlEasy, wasOwn: Bool) {
         guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
-        if plan.needsOwnHandle { easy.reset() }
+        if wasOwn { easy.reset() }
         idleHandles.append(easy)
     }
 
@@ -136,7 +136,7 @@ final class TransferBook: @unchecked Sendable {
     /// Suspended on its way to a connection, it was not sent: it waits for `resume` without a handle.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
         release(easy)
-        recycle(easy, transfer.plan)
+        recycle(easy, wasOwn: transfer.plan.needsOwnHandle)
         transfer.startsOver()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
     }
@@ -322,9 +322,8 @@ extension TransferBook: LoopClient {
         publish()
         // Only now: a caller that goes on at once would compete with the work of this turn.
         guard !ended.isEmpty else { return }
-        let batch = ended
+        for index in ended.indices { ended[index].continuation?.resume() }
         ended.removeAll(keepingCapacity: true)
-        for transfer in batch { transfer.continuation?.resume() }
     }
 
     func end() {
