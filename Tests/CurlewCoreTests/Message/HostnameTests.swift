@@ -1,0 +1,35 @@
+import Foundation
+import Testing
+
+@testable import CurlewCore
+
+@Suite("Host names")
+struct HostnameTests {
+    @Test(
+        "a host with a delimiter in it is not usable",
+        arguments: ["", "a b", "a/b", "a\nb", "a%41", "a:b", "a@b", "a\\b", "[::1", "a|b", "\u{7F}"])
+    func unusable(host: String) {
+        #expect(!Hostname.isUsable(host))
+    }
+
+    @Test(
+        "names and addresses are usable", arguments: ["a", "example.org", "127.0.0.1", "::1", "fe80::1", "xn--a", "ä"])
+    func usable(host: String) {
+        #expect(Hostname.isUsable(host))
+    }
+
+    /// What the quick look lets pass is never refused by the thorough one.
+    @Test(
+        "a URL that is not looked at closely has a usable host",
+        arguments: [
+            "http://a/", "http://example.org:8080/a/b?c=d:e", "https://127.0.0.1/x#y", "http://a.b/c?d=%20",
+            "http://a%2Fb/",
+            "http://a%0Ab/", "http://u:p@h/", "http://u@v@h/", "http://[::1]:80/", "http://a:b:80/", "http://a|b/",
+            "http://a^b/",
+            "http://a\\b/",
+        ])
+    func quickLook(text: String) {
+        guard let url = URL(string: text), let host = url.host(percentEncoded: false) else { return }
+        if !Hostname.mayBeUnusable(in: url.absoluteString) { #expect(Hostname.isUsable(host)) }
+    }
+}

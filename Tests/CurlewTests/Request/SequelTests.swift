@@ -1,0 +1,17 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("A list that mostly has one element")
+struct SequelTests {
+    @Test("it is what was appended, in its order", arguments: 0...4)
+    func order(count: Int) {
+        var list = Sequel<Int>()
+        for number in 0..<count { list.append(number) }
+        #expect(list.all == Array(0..<count))
+        #expect(list.count == count)
+        #expect(list.isEmpty == (count == 0))
+        #expect(list.first == list.all.first)
+        #expect(list.last == list.all.last)
+    }
+}
