@@ -104,13 +104,16 @@ public class Request: @unchecked Sendable {
     /// Runs the request, or lets it go on after `suspend()`.
     @discardableResult
     public func resume() -> Self {
-        let (action, hasTask, driver, didResume) = record.withLock { record in
+        let (action, task, driver, didResume) = record.withLock { record in
             let before = record.machine.state
             let action = record.machine.resumed()
-            guard action == .proceed else { return (action, false, nil as Driver?, before != record.machine.state) }
+            guard action == .proceed else {
+                return (action, nil as TaskIdentifier?, nil as Driver?, before != record.machine.state)
+            }
             // Under the lock, so that the transport gets what several threads ask for in the order decided here.
             record.control?.resume()
-            return (action, record.taskState == .running, exchange(&record.heldDriver, with: nil), true)
+            let task = record.taskState == .running ? record.task : nil
+            return (action, task, exchange(&record.heldDriver, with: nil), true)
         }
         guard didResume else { return self }
         eventSink?.emit { [self] in $0.requestDidResume(self) }
@@ -121,7 +124,7 @@ public class Request: @unchecked Sendable {
             HandlerRun.start(self, drives: true)
         case .proceed:
             driver?.resume()
-            if hasTask { emitTask { $0.request($1, didResumeTask: $2) } }
+            if let task { eventSink?.emit { [self] in $0.request(self, didResumeTask: task) } }
         }
         return self
     }
@@ -131,14 +134,14 @@ public class Request: @unchecked Sendable {
     /// Holds the request: no byte moves until `resume()`. Timeouts go on.
     @discardableResult
     public func suspend() -> Self {
-        let (didSuspend, hasTask) = record.withLock { record in
-            guard record.machine.suspended() else { return (false, false) }
+        let (didSuspend, task) = record.withLock { record in
+            guard record.machine.suspended() else { return (false, nil as TaskIdentifier?) }
             record.control?.suspend()
-            return (true, record.taskState != .none)
+            return (true, record.startedTask)
         }
         guard didSuspend else { return self }
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
-        if hasTask { emitTask { $0.request($1, didSuspendTask: $2) } }
+        if let task { eventSink?.emit { [self] in $0.request(self, didSuspendTask: task) } }
         return self
     }
 
@@ -158,7 +161,7 @@ public class Request: @unchecked Sendable {
             if record.error == nil { record.error = error }
             return Stop(
                 action: action,
-                hasTask: record.taskState != .none,
+                task: record.startedTask,
                 control: record.control,
                 foreignWork: record.foreignWork,
                 driver: exchange(&record.heldDriver, with: nil),
@@ -166,12 +169,15 @@ public class Request: @unchecked Sendable {
             )
         }
         guard stop.action != .nothing else { return }
-        eventSink?.emit { [self] in $0.requestDidCancel(self) }
+        if let events = eventSink {
+            events.emit { [self] in $0.requestDidCancel(self) }
+            // Before the exchange hears of it, whose end may come at once.
+            if let task = stop.task { events.emit { [self] in $0.request(self, didCancelTask: task) } }
+        }
         stop.driver?.resume()
         stop.foreignWork?.cancel()
         for task in stop.tasks { task?.cancel() }
         stop.control?.cancel(with: error)
-        if stop.hasTask { emitTask { $0.request($1, didCancelTask: $2) } }
         switch stop.action {
         case .nothing, .stopRun: break
         case .end: endWithoutRun(error)
@@ -183,7 +189,7 @@ public class Request: @unchecked Sendable {
 
     private struct Stop {
         var action: RequestStateMachine.CancelAction
-        var hasTask = false
+        var task: TaskIdentifier?
         var control: (any TransferControl)?
         var foreignWork: ForeignWork?
         var driver: Driver?
@@ -251,11 +257,6 @@ public class Request: @unchecked Sendable {
         upload?.finish()
         download?.finish()
         for stream in streams { stream.finish() }
-    }
-
-    func emitTask(_ event: @escaping @Sendable (any EventMonitor, Request, TaskIdentifier) -> Void) {
-        guard let events = eventSink, let task = record.withLock({ $0.task }) else { return }
-        events.emit { [self] in event($0, self, task) }
     }
 
     // MARK: Identity

@@ -13,6 +13,8 @@ struct RequestRecord {
 
     // What has happened.
     var requests = Sequel<URLRequest>()
+    /// So many of them there were when the last final one was told.
+    var requestsTold = 0
     var tasks = Sequel<TaskIdentifier>()
     var metrics = Sequel<TransferMetrics>()
     var response: LazyResponse?
@@ -46,6 +48,17 @@ struct RequestRecord {
     var isBeingRead = false
     /// What `cancel` was given as the reason, for a run that has yet to notice.
     var cancellationError: CurlewError?
+
+    /// The final `URLRequest` of the last try that has one.
+    var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1] : nil }
+
+    /// The exchange that monitors know of.
+    var startedTask: TaskIdentifier? {
+        switch taskState {
+        case .none: nil
+        case .created, .running: task
+        }
+    }
 
     init(session: SessionLink, options: RequestOptions) {
         self.session = session

@@ -8,6 +8,8 @@ struct Sequel<Element: Sendable>: Sendable {
     var last: Element? { others.last ?? first }
     var all: [Element] { first.map { [$0] + others } ?? [] }
 
+    subscript(index: Int) -> Element? { index == 0 ? first : others[index - 1] }
+
     mutating func append(_ element: Element) {
         if first == nil { first = element } else { others.append(element) }
     }

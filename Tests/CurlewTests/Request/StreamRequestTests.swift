@@ -101,10 +101,12 @@ struct StreamRequestTests {
     }
 
     @Test func everyHandlerGetsEveryChunkAndTheCompletionLast() async {
-        let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
+        let session = Session(
+            transport: MockTransport { [pieces] _ in .chunks(pieces) }, startRequestsImmediately: false)
         let first = Recorded<String>()
         let second = Recorded<String>()
         await withCheckedContinuation { continuation in
+            // Started by the first handler the request might be through before the second is there.
             session.streamRequest("https://example.org/")
                 .responseStreamString(on: queue) { stream in
                     first.note(stream.value ?? "end")
@@ -113,6 +115,7 @@ struct StreamRequestTests {
                     second.note(stream.value ?? "end")
                     if stream.completion != nil { continuation.resume() }
                 }
+                .resume()
         }
         await queue.settled()
         #expect(first.all == ["one\ntw", "o\n\nthree", "end"])

@@ -46,10 +46,12 @@ struct UploadRequestTests {
         let request = session.upload(Data(count: 5 << 20), to: server.url(isSentAgain ? "/from" : "/anything"))
             .expectContinue(.never)
         let values = Lock<[Int64]>([])
-        request.uploadProgress(queue: DispatchQueue(label: "p")) { progress in
+        let queue = DispatchQueue(label: "p")
+        request.uploadProgress(queue: queue) { progress in
             values.withLock { $0.append(progress.completedUnitCount) }
         }
         _ = try await request.data()
+        await queue.settled()
         #expect(request.tasks.count == (isSentAgain ? 2 : 1))
         #expect(request.uploadProgress.fractionCompleted == 1)
         let seen = values.withLock { $0 }
