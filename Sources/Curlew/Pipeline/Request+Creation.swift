@@ -9,6 +9,8 @@ extension Request {
     func created(_ urlRequest: URLRequest) {
         let (hooks, streams) = record.withLock { record in
             defer { record.hooks.onCURL = nil }
+            // In one step with the look at who wants it: who comes later finds it here.
+            record.requestsTold = record.requests.count
             return ((record.hooks.onRequestCreation, record.hooks.onCURL), record.hooks.streams)
         }
         hooks.0?.call(urlRequest)

@@ -36,10 +36,8 @@ extension DataStreamRequest {
     /// The response's head, before the body. Go on with `chunks`, `lines` or `events`, or cancel the request: until
     /// then the server is kept waiting. Cancelling this wait cancels the request.
     public func head() async throws(CurlewError) -> ResponseHead {
-        let heads = stream(.unbounded, last: record.withLock { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
+        let heads = stream(.unbounded, last: { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
         StreamRun.start(self)
-        // It may have come just before the stream was there.
-        if let accepted = record.withLock({ $0.acceptedHead }) { return accepted.head }
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
         } onCancel: {

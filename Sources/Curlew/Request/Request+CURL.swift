@@ -8,8 +8,13 @@ extension Request {
     /// The request as a command line for curl, quoted for the shell. Credentials are left out unless asked for:
     /// a description ends up in logs and chats.
     public func cURLDescription(includingCredentials: Bool = false) -> String {
-        let (request, options, uploadable) = record.withLock { ($0.requests.last, $0.options, $0.uploadable) }
-        guard let request, let url = request.url, url.host() != nil, let method = request.httpMethod else {
+        record.withLock { cURLDescription(of: $0, includingCredentials: includingCredentials) }
+    }
+
+    func cURLDescription(of record: RequestRecord, includingCredentials: Bool = false) -> String {
+        guard let request = record.requests.last, let url = request.url, url.host() != nil,
+            let method = request.httpMethod
+        else {
             return "$ curl command could not be created"
         }
         let description = CURLDescription(
@@ -17,8 +22,8 @@ extension Request {
             method: method,
             headers: headers(of: request),
             body: request.httpBody,
-            uploadable: uploadable,
-            authentication: options.authentication ?? context.configuration.credentials[url.host() ?? ""],
+            uploadable: record.uploadable,
+            authentication: record.options.authentication ?? context.configuration.credentials[url.host() ?? ""],
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             showsCredentials: includingCredentials
         )
@@ -33,7 +38,7 @@ extension Request {
     ) -> Self {
         let hook = Hook(queue: queue, body: handler)
         let isCreated = record.withLock { record in
-            let isCreated = !record.requests.isEmpty
+            let isCreated = record.toldRequest != nil || record.result != nil
             if !isCreated { record.hooks.onCURL = hook }
             return isCreated
         }

@@ -37,7 +37,7 @@ extension Request {
     func setHeadHook(_ hook: HeadHook) { record.withLock { $0.hooks.onHead = hook } }
 
     func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
-        stream(policy, last: record.withLock { $0.response }) { (response: LazyResponse) in response.value }
+        stream(policy, last: { $0.response }) { (response: LazyResponse) in response.value }
     }
 }
 

@@ -153,7 +153,7 @@ extension Request {
         let hook = Hook(queue: queue, body: handler)
         let last = record.withLock { record in
             record.hooks.onRequestCreation = hook
-            return record.requests.last
+            return record.toldRequest
         }
         if let last { hook.call(last) }
         return self

@@ -25,14 +25,14 @@ extension Request {
     public func urlRequests(
         bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .unbounded
     ) -> StreamOf<URLRequest> {
-        stream(bufferingPolicy, last: lastRequest) { $0 }
+        stream(bufferingPolicy, last: { $0.toldRequest }) { $0 }
     }
 
     /// The identifier of every exchange.
     public func urlSessionTasks(
         bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .unbounded
     ) -> StreamOf<TaskIdentifier> {
-        stream(bufferingPolicy, last: lastTask) { $0 }
+        stream(bufferingPolicy, last: { $0.tasks.last }) { $0 }
     }
 
     /// Every try as a command line.
@@ -40,22 +40,23 @@ extension Request {
         bufferingPolicy: StreamOf<String>.BufferingPolicy = .unbounded
     ) -> StreamOf<String> {
         stream(
-            bufferingPolicy, last: record.withLock { !$0.requests.isEmpty } ? CURLCommand(text: cURLDescription()) : nil
-        ) {
-            (command: CURLCommand) in command.text
-        }
+            bufferingPolicy,
+            last: { record in record.toldRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) } }
+        ) { (command: CURLCommand) in command.text }
     }
 
-    /// A stream made from what the request sends of one type. `last` is a value that has been sent before.
+    /// A stream made from what the request sends of one type. `last` is what was sent before; it must not take locks
+    /// of the request's.
     func stream<Sent: Sendable, Element: Sendable>(
         _ policy: StreamOf<Element>.BufferingPolicy,
-        last: Sent?,
+        last: (RequestRecord) -> Sent?,
         _ transform: @escaping @Sendable (Sent) -> Element?
     ) -> StreamOf<Element> {
         StreamOf(bufferingPolicy: policy) { continuation in
             let stream = MappedRequestStream(continuation: continuation, transform: transform)
-            if let last { stream.send(last) }
+            // Under the lock: what came before is here, what comes later is sent, and in that order.
             let hasEnded = record.withLock { record in
+                if let last = last(record) { stream.send(last) }
                 if record.result == nil { record.hooks.streams.append(stream) }
                 return record.result != nil
             }

@@ -68,8 +68,11 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         waiter.withLock { exchange(&$0, with: nil) }?.resume()
         guard error == nil, let response else { return }
         let accepted = AcceptedHead(head: response.head)
-        request.record.withLock { $0.acceptedHead = accepted }
-        request.announce(accepted)
+        let streams = request.record.withLock { record in
+            record.acceptedHead = accepted
+            return record.hooks.streams
+        }
+        for stream in streams { stream.send(accepted) }
     }
 
     override func untilReady() async {
@@ -113,12 +116,4 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
 /// A head whose body is being handed on.
 struct AcceptedHead: Sendable {
     let head: ResponseHead
-}
-
-extension Request {
-    /// Sends a value to whatever streams want it.
-    func announce(_ value: some Sendable) {
-        let streams = record.withLock { $0.hooks.streams }
-        for stream in streams { stream.send(value) }
-    }
 }
