@@ -16,6 +16,8 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
         /// The reader has nothing left.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
+        /// Carries the chunks. The sequence may be waiting for its next one when nobody wants that any more.
+        var task: Task<Void, Never>?
     }
 
     private let source: Source
@@ -35,14 +37,15 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
     func rewind() -> Bool { state.withLock { !$0.hasBeenRead } }
 
     func close() {
-        let pump = state.withLock { state in
+        let (pump, task) = state.withLock { state in
             state.isClosed = state.isStarted
             state.waker = nil
             state.chunk = Data()
-            defer { state.pump = nil }
-            return state.pump
+            defer { (state.pump, state.task) = (nil, nil) }
+            return (state.pump, state.task)
         }
         pump?.resume(returning: false)
+        task?.cancel()
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
@@ -50,7 +53,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
             defer { state.isStarted = true }
             return !state.isStarted
         }
-        if isFirst { BodyTask.start { await self.pump() } }
+        if isFirst { start() }
         let (answer, pump): (BodyRead, CheckedContinuation<Bool, Never>?) = state.withLock { state in
             guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil) }
             state.hasBeenRead = true
@@ -67,6 +70,15 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
         }
         pump?.resume(returning: true)
         return answer
+    }
+
+    private func start() {
+        let task = BodyTask.start { await self.pump() }
+        let isClosed = state.withLock { state in
+            if !state.isClosed { state.task = task }
+            return state.isClosed
+        }
+        if isClosed { task.cancel() }
     }
 
     /// Carries chunks from the sequence to the reader until either ends.

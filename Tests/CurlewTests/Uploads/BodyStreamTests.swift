@@ -206,6 +206,20 @@ struct BodyStreamTests {
         }
     }
 
+    @Test func aSequenceThatIsWaitingIsCancelledWithItsBody() async throws {
+        let silent = SilentSequence()
+        let (body, _) = try stream(.sequence(silent))
+        body.open(waker: BodyReader())
+        var buffer = [UInt8](repeating: 0, count: 10)
+        guard case .pending = buffer.withUnsafeMutableBytes({ body.read(into: $0) }) else {
+            Issue.record("it has something")
+            return
+        }
+        try await silent.asked.wait()
+        body.close()
+        try await silent.cancelled.wait()
+    }
+
     @Test func aSequenceThatThrowsIsUnavailable() async throws {
         struct Reason: Error {}
         let failing = AsyncThrowingStream<Data, any Error> { continuation in
@@ -219,6 +233,24 @@ struct BodyStreamTests {
         #expect(error?.code == .bodyUnavailable)
         #expect(error?.underlying is Reason)
         body.close()
+    }
+}
+
+/// Has nothing until somebody cancels the question.
+private struct SilentSequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
+    let asked = Gate()
+    let cancelled = Gate()
+
+    func makeAsyncIterator() -> SilentSequence { self }
+
+    func next() async -> Data? {
+        asked.open()
+        do {
+            try await Gate().wait()
+        } catch {
+            cancelled.open()
+        }
+        return nil
     }
 }
 
