@@ -11,6 +11,8 @@ struct SegmentedTransfer: Sendable {
     let transport: any Transport
     /// The first exchange's, after its redirects: with the adapters' fields.
     let lowered: TransferRequest
+    /// The whole request's: what the first exchange has used of it is gone.
+    let budget: TimeoutBudget
     let opened: OpenedDownload
     let progress: SegmentProgress
 
@@ -39,6 +41,7 @@ struct SegmentedTransfer: Sendable {
             var exchange = lowered
             for field in fields { exchange.headers.update(field) }
             exchange.options.decodesContent = false
+            if budget.total != nil { exchange.options.timeouts.total = budget.remaining(at: .now) }
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {

@@ -96,7 +96,7 @@ struct Attempt {
     ) async throws(CurlewError) -> URLRequest {
         let state = RequestAdapterState(request: request, session: session)
         do {
-            let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget) {
+            let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: .adaptation) {
                 var adapted = initial
                 for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
                 return adapted
@@ -106,8 +106,8 @@ struct Attempt {
             events?.emit { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
             return adapted
         } catch {
-            let isTimeout = (error as? CurlewError)?.code == .totalTimedOut
-            let failure = isTimeout ? .totalTimeout(phase: .adaptation) : ErrorWrapping.adaptation(error)
+            let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
+            let failure = timeout ?? ErrorWrapping.adaptation(error)
             events?.emit { [request] in
                 $0.request(request, didFailToAdaptURLRequest: initial, withError: failure)
             }

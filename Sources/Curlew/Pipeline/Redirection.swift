@@ -127,7 +127,9 @@ struct Redirection {
         guard let lifted = response.value else { return .success(proposal) }
         let task = attempt.task
         do {
-            let answer = try await attempt.request.foreign(ownsTask: attempt.rules.ownsTask, budget: attempt.budget) {
+            let answer = try await attempt.request.foreign(
+                ownsTask: attempt.rules.ownsTask, budget: attempt.budget, in: .redirect
+            ) {
                 await handler.task(task, willBeRedirectedTo: proposal, for: lifted)
             }
             if attempt.request.isCancelled { return .failure(attempt.request.cancellation) }

@@ -6,6 +6,7 @@ extension Request {
     func foreign<T: Sendable>(
         ownsTask: Bool,
         budget: TimeoutBudget,
+        in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
         guard let remaining = budget.total == nil ? nil : budget.remaining(at: .now) else {
@@ -15,7 +16,7 @@ extension Request {
             group.addTask { try await self.interruptible(ownsTask: ownsTask, work) }
             group.addTask {
                 try await Task.sleep(for: remaining)
-                throw CurlewError.totalTimeout(phase: .adaptation)
+                throw CurlewError.totalTimeout(phase: phase)
             }
             defer { group.cancelAll() }
             guard let first = try await group.next() else { throw CancellationError() }

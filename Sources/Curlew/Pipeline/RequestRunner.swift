@@ -14,6 +14,8 @@ struct RequestRunner: Sendable {
     let budget: TimeoutBudget
     private(set) var attempt = 0
     private var isFirst = true
+    /// Why there was another try, when that one finds that the body is spent.
+    private var reasonForRetry: CurlewError?
 
     /// The request joins the session's registry. Throws where the session takes no more.
     init(_ request: Request, in session: Session, rules: RunRules) async throws(CurlewError) {
@@ -35,7 +37,7 @@ struct RequestRunner: Sendable {
             if !isFirst { task = await session.nextTask(of: request, after: task) }
             isFirst = false
             var tried = Attempt(request: request, session: session, rules: rules, budget: budget, number: attempt)
-            let result = await tried.run(task: task)
+            let result = explained(await tried.run(task: task))
             task = tried.task
             guard let error = result.error else { return result }
             if !request.isCancelled, request.triesAgainAtOnce() { continue }
@@ -47,6 +49,14 @@ struct RequestRunner: Sendable {
         }
     }
 
+    /// A body that cannot be sent again says what it should have been sent again for.
+    private func explained(_ result: RunResult) -> RunResult {
+        guard let reasonForRetry, var error = result.error, error.code == .bodyUnavailable, error.underlying == nil
+        else { return result }
+        error.underlying = reasonForRetry
+        return result.failing(with: error, resumeData: result.resumeData)
+    }
+
     /// The run is over: it leaves the registry.
     func leave() async { await session.leave(request, last: task) }
 
@@ -56,57 +66,60 @@ struct RequestRunner: Sendable {
     }
 
     /// Asks the retriers, waits as they want, and makes the request ready for another try.
-    mutating func decideRetry(after error: CurlewError) async -> RetryDecision {
+    mutating func decideRetry(after failure: CurlewError) async -> RetryDecision {
         let retriers = request.retriers
-        guard !retriers.isEmpty, !request.isCancelled, error.code != .totalTimedOut else { return .end }
-        request.failed(with: error)
+        guard !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else { return .end }
+        request.failed(with: failure)
         guard request.mayBeTriedAgain else { return .end }
         for retrier in retriers {
             let answer: RetryResult
             do {
                 let (request, session) = (request, session)
-                answer = try await foreign { await retrier.retry(request, for: session, dueTo: error) }
+                answer = try await foreign { await retrier.retry(request, for: session, dueTo: failure) }
             } catch {
-                return interrupted(by: error)
+                return interrupted(by: error, after: failure)
             }
             if request.isCancelled { return .endWith(request.cancellation) }
             switch answer {
             case .doNotRetry: continue
             case .doNotRetryWithError(let retryError):
-                return .endWith(.requestRetryFailed(retryError: retryError, originalError: error))
-            case .retry: return prepareRetry()
-            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), error)
+                return .endWith(.requestRetryFailed(retryError: retryError, originalError: failure))
+            case .retry: return prepareRetry(after: failure)
+            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), failure)
             }
         }
         return .end
     }
 
-    private mutating func retry(after delay: Duration, _ error: CurlewError) async -> RetryDecision {
+    private mutating func retry(after delay: Duration, _ failure: CurlewError) async -> RetryDecision {
         guard budget.total == nil || budget.allows(delay, at: .now) else {
-            return .endWith(.totalTimeout(phase: .retry, underlying: error))
+            return .endWith(.totalTimeout(phase: .retry, underlying: failure))
         }
         do {
             try await foreign { try await Task.sleep(for: delay) }
         } catch {
-            return interrupted(by: error)
+            return interrupted(by: error, after: failure)
         }
-        return prepareRetry()
+        return prepareRetry(after: failure)
     }
 
-    private mutating func prepareRetry() -> RetryDecision {
+    private mutating func prepareRetry(after failure: CurlewError) -> RetryDecision {
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
+        if failure.code != .bodyUnavailable { reasonForRetry = failure }
         attempt += 1
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
         return .again
     }
 
-    private func interrupted(by error: any Error) -> RetryDecision {
+    private func interrupted(by error: any Error, after failure: CurlewError) -> RetryDecision {
         if request.isCancelled { return .endWith(request.cancellation) }
-        return .endWith((error as? CurlewError) ?? .explicitlyCancelled)
+        guard var error = error as? CurlewError else { return .endWith(.explicitlyCancelled) }
+        if error.underlying == nil { error.underlying = failure }
+        return .endWith(error)
     }
 
     private func foreign<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
-        try await request.foreign(ownsTask: rules.ownsTask, budget: budget, work)
+        try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: .retry, work)
     }
 }
 

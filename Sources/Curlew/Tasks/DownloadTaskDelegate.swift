@@ -11,7 +11,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
 
     private let download: DownloadRequest
     private let asked: DownloadAsking
-    private var exchange: (lowered: TransferRequest, transport: any Transport)?
+    private var exchange: (lowered: TransferRequest, transport: any Transport, budget: TimeoutBudget)?
     private let lane = FileLane.next()
     private let state = Lock<FileState>(.waiting)
     /// What becomes of the file is decided.
@@ -29,8 +29,10 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         super.init(request: request, task: task, url: url, events: events)
     }
 
-    override func willPerform(_ lowered: TransferRequest, over transport: any Transport) {
-        exchange = (lowered, transport)
+    override func willPerform(
+        _ lowered: TransferRequest, over transport: any Transport, within budget: TimeoutBudget
+    ) {
+        exchange = (lowered, transport, budget)
     }
 
     // MARK: The head
@@ -182,6 +184,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             request: download,
             transport: exchange.transport,
             lowered: exchange.lowered,
+            budget: exchange.budget,
             opened: opened,
             progress: progress
         ).run()

@@ -42,8 +42,8 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     // MARK: What the kinds differ in
 
-    /// This is what goes out, and over what.
-    func willPerform(_ lowered: TransferRequest, over transport: any Transport) {}
+    /// This is what goes out, over what, and within which time all that belongs to it must be done.
+    func willPerform(_ lowered: TransferRequest, over transport: any Transport, within budget: TimeoutBudget) {}
 
     /// The answer's head has come; its body follows.
     func begin(_ head: ResponseHead) -> Disposition { .proceed }

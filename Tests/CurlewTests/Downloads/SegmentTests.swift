@@ -36,6 +36,32 @@ struct SegmentTests {
         #expect(counts.withLock { $0 == $0.sorted() })
     }
 
+    /// Notes how much time each exchange is given.
+    private struct Watching: Transport {
+        let inner: any Transport
+        let totals = Lock<[Duration?]>([])
+
+        func perform(
+            _ request: TransferRequest, sink: any TransferSink
+        ) async throws(CurlewError) -> TransferOutcome {
+            totals.withLock { $0.append(request.options.timeouts.total) }
+            return try await inner.perform(request, sink: sink)
+        }
+    }
+
+    @Test("all requests share the time of the whole")
+    func sharedTime() async throws {
+        let service = try FileService { $0.length = Self.length }
+        let scratch = try ScratchDirectory()
+        let transport = Watching(inner: SessionConfiguration().makeTransport())
+        _ = try await Session(transport: transport).download(service.url, to: destination(scratch.file("a")))
+            .segments(4).timeouts { $0.total = .seconds(50) }.file()
+        let totals = try transport.totals.withLock { $0 }.map { try #require($0) }
+        #expect(totals.count == 5)
+        #expect(totals.dropFirst().allSatisfy { $0 < totals[0] })
+        #expect(totals[0] <= .seconds(50))
+    }
+
     @Test("a small file comes with the first request")
     func small() async throws {
         for length in [1, 1000, 1 << 20] {

@@ -144,6 +144,30 @@ struct RetryAndAdaptTests {
         #expect(code == .totalTimedOut)
     }
 
+    enum Wait: CaseIterable { case adapter, retrier, redirectHandler }
+
+    @Test(arguments: Wait.allCases)
+    func theTotalClockSaysWhereItRanOut(_ wait: Wait) async {
+        let gate = Gate()
+        let transport = MockTransport { _ in wait == .retrier ? .status(500) : .redirect(to: "/next") }
+        let request = Session(transport: transport).request("https://example.org/")
+            .timeouts { $0.total = .milliseconds(50) }
+        switch wait {
+        case .adapter: request.adapt(using: Stuck(gate: gate))
+        case .retrier: request.retry(using: Stuck(gate: gate))
+        case .redirectHandler: request.redirect(using: Stuck(gate: gate))
+        }
+        let error = await Result { try await request.data() }.failure as? CurlewError
+        #expect(error?.code == .totalTimedOut)
+        switch wait {
+        case .adapter: #expect(error?.phase == .adaptation)
+        case .retrier:
+            #expect(error?.phase == .retry)
+            #expect((error?.underlying as? CurlewError)?.responseCode == 500)
+        case .redirectHandler: #expect(error?.phase == .redirect)
+        }
+    }
+
     @Test func aRetryReevaluatesTheDescription() async throws {
         let transport = MockTransport { $0.path == "/2" ? .text("two") : .status(500) }
         let request = Session(transport: transport, interceptor: CountingRetrier(retries: 3)).request(Sequence())
@@ -179,8 +203,15 @@ private struct Failing: RequestAdapter {
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest { throw Refusal() }
 }
 
-private struct Stuck: RequestInterceptor {
+private struct Stuck: RequestInterceptor, RedirectHandler {
     let gate: Gate
+
+    func task(
+        _ task: TaskIdentifier, willBeRedirectedTo request: URLRequest, for response: HTTPURLResponse
+    ) async -> URLRequest? {
+        try? await gate.wait()
+        return request
+    }
 
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         try await gate.wait()
