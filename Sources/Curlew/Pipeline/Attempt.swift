@@ -142,7 +142,7 @@ struct Attempt {
                 defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
                 if isBegun { try startsEarlier() }
                 emitStart(lowered)
-                delegate.willPerform(lowered, over: transport)
+                delegate.willPerform(lowered, over: transport, within: budget)
                 outcome = .success(try await transport.perform(lowered, sink: delegate))
             } catch {
                 outcome = .failure(error)

@@ -60,7 +60,7 @@ struct Lowering {
             method: method,
             headers: headers,
             defaultHeaders: context.defaultHeaders,
-            body: body ?? Self.body(of: request),
+            body: try Self.body(of: request, body),
             options: options
         )
     }
@@ -120,7 +120,19 @@ struct Lowering {
         return headers
     }
 
-    private static func body(of request: URLRequest) -> BodySource {
-        request.httpBody.map { $0.isEmpty ? .none : .data($0) } ?? .none
+    private static func body(of request: URLRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
+        if let own { return own }
+        if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
+        // SAFETY: a stream that nobody has opened is handed over with its request: the body's queue alone reads it.
+        nonisolated(unsafe) let stream = request.httpBodyStream
+        guard let stream else { return .none }
+        guard stream.streamStatus == .notOpen else {
+            throw CurlewError(
+                .bodyUnavailable,
+                phase: .send,
+                reason: "The request's body stream has been read already."
+            )
+        }
+        return .inputStream(stream, length: request.value(forHTTPHeaderField: "Content-Length").flatMap { Int64($0) })
     }
 }

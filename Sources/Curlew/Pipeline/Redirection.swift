@@ -91,7 +91,10 @@ struct Redirection {
         proposal.url = redirect.url
         proposal.httpMethod = redirect.method.rawValue
         for name in redirect.headersToRemove { proposal.setValue(nil, forHTTPHeaderField: name) }
-        if redirect.dropsBody { proposal.httpBody = nil }
+        if redirect.dropsBody {
+            proposal.httpBody = nil
+            proposal.httpBodyStream = nil
+        }
         return proposal
     }
 

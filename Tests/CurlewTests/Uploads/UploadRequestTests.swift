@@ -59,6 +59,48 @@ struct UploadRequestTests {
         #expect(seen == seen.sorted())
     }
 
+    @Test("the error of a body that a retry cannot send again keeps what it was to be sent again for")
+    func spentBody() async throws {
+        let chunks = AsyncStream<Data> { continuation in
+            continuation.yield(Data("once".utf8))
+            continuation.finish()
+        }
+        let transport = MockTransport { _ in .status(503) }
+        let retrier = CountingRetrier(retries: 2)
+        let error = await #expect(throws: CurlewError.self) {
+            try await Session(transport: transport, interceptor: retrier)
+                .upload(chunks, to: "https://example.org/").data()
+        }
+        #expect(error?.code == .bodyUnavailable)
+        #expect((error?.underlying as? CurlewError)?.code == .unacceptableStatus)
+        #expect((error?.underlying as? CurlewError)?.responseCode == 503)
+    }
+
+    @Test("the stream of a URLRequest is its body", arguments: [nil, "6"])
+    func bodyStream(_ length: String?) async throws {
+        let server = try TestServer()
+        var urlRequest = try URLRequest(url: server.url("/anything"), method: .post)
+        urlRequest.httpBodyStream = InputStream(data: Data("stream".utf8))
+        urlRequest.setValue(length, forHTTPHeaderField: "Content-Length")
+        _ = try await session.request(urlRequest).data()
+        let received = try #require(server.requests.last)
+        #expect(received.body == Data("stream".utf8))
+        #expect(received.headers["Content-Length"] == length)
+        #expect((received.headers["Transfer-Encoding"] == "chunked") == (length == nil))
+    }
+
+    @Test("the stream of a URLRequest is sent once")
+    func spentBodyStream() async throws {
+        var urlRequest = try URLRequest(url: "https://example.org/", method: .post)
+        urlRequest.httpBodyStream = InputStream(data: Data("stream".utf8))
+        let transport = MockTransport { _ in .status(503) }
+        let request = Session(transport: transport, interceptor: CountingRetrier(retries: 2)).request(urlRequest)
+        let error = await #expect(throws: CurlewError.self) { try await request.data() }
+        #expect(error?.code == .bodyUnavailable)
+        #expect((error?.underlying as? CurlewError)?.responseCode == 503)
+        #expect(transport.requests.map(\.body) == [Data("stream".utf8)])
+    }
+
     @Test("a sequence cannot be sent again, and the error says so")
     func spentSequence() async throws {
         let server = try TestServer()
