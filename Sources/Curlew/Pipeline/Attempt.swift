@@ -156,7 +156,7 @@ struct Attempt {
                 switch await follow.next(after: response.head) {
                 case .deliver:
                     do throws(CurlewError) {
-                        try await delegate.takeDetourAsAnswer()
+                        try await delegate.takeDetourAsAnswer(within: budget)
                     } catch {
                         outcome = .failure(error)
                     }

@@ -15,7 +15,13 @@ struct Conclusion {
     func result(of outcome: Result<TransferOutcome, CurlewError>) async -> RunResult {
         var error: CurlewError?
         if case .failure(let failure) = outcome { error = failure }
+        if error == nil, delegate.isUnanswered {
+            do throws(CurlewError) { try await delegate.untilAnswered(within: attempt.budget) } catch let failure {
+                error = failure
+            }
+        }
         if request.isCancelled { error = request.cancellation }
+        if let error, failedEarly(error) { emitEarlyFailure(error) }
         let finished: Result<ReceivedBody, CurlewError>
         if let now = delegate.finishAtOnce(error) { finished = now } else { finished = await delegate.finish(error) }
         // Validations may ask the request for it.
@@ -76,6 +82,23 @@ struct Conclusion {
         if error.responseCode == nil { error.responseCode = response?.head.status }
         if error.phase == .validation, error.responseBody == nil { error.responseBody = StatusCheck.excerpt(of: body) }
         return error
+    }
+
+    /// Whether Curlew ended the exchange, not its peer: what came was not wanted, or the peer was not trusted.
+    private func failedEarly(_ error: CurlewError) -> Bool {
+        if request.isCancelled { return false }
+        switch error.code {
+        case .certificateUntrusted, .certificateExpired, .certificateHostMismatch, .certificateRevoked,
+            .limitExceeded:
+            return true
+        default: return delegate.hasAborted
+        }
+    }
+
+    private func emitEarlyFailure(_ error: CurlewError) {
+        guard let events = attempt.events else { return }
+        let (request, task) = (request, attempt.task)
+        events.emit { $0.request(request, didFailTask: task, earlyWithError: error) }
     }
 
     private func emitMetrics(_ error: CurlewError?) {

@@ -17,17 +17,47 @@ struct Hook<Value: Sendable>: Sendable {
 
 /// Somebody's answer about a response's head. The exchange may have been let go on for other reasons than it.
 final class HeadAnswer: Sendable {
-    private let disposition = Lock<Request.ResponseDisposition?>(nil)
+    private struct State {
+        var disposition: Request.ResponseDisposition?
+        /// The answer has been carried out.
+        var isSettled = false
+        var waiter: UnsafeContinuation<Void, Never>?
+    }
+
+    private let state = Lock(State())
 
     /// Whether the body may come.
-    var allowsBody: Bool { disposition.withLock { $0 == .allow } }
+    var allowsBody: Bool { state.withLock { $0.disposition == .allow } }
 
-    /// Only the first answer counts.
-    func isFirst(_ answer: Request.ResponseDisposition) -> Bool {
-        disposition.withLock { disposition in
-            guard disposition == nil else { return false }
-            disposition = answer
+    /// Only the first answer counts. `act` carries it out, before whoever waits for it goes on.
+    func settle(_ answer: Request.ResponseDisposition, _ act: () -> Void) {
+        let isFirst = state.withLock { state in
+            guard state.disposition == nil else { return false }
+            state.disposition = answer
             return true
+        }
+        guard isFirst else { return }
+        act()
+        let waiter = state.withLock { state in
+            state.isSettled = true
+            return exchange(&state.waiter, with: nil)
+        }
+        waiter?.resume()
+    }
+
+    /// Returns when an answer was carried out, or the waiting task is cancelled.
+    func wait() async {
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let mayWait = state.withLock { state in
+                    guard !state.isSettled, !Task.isCancelled else { return false }
+                    state.waiter = continuation
+                    return true
+                }
+                if !mayWait { continuation.resume() }
+            }
+        } onCancel: {
+            state.withLock { exchange(&$0.waiter, with: nil) }?.resume()
         }
     }
 }

@@ -26,7 +26,7 @@ extension Request {
     }
 
     /// What the body has to wait for: somebody's answer.
-    func headArrived(_ response: LazyResponse, total: Int64, mayHold: Bool) -> HeadAnswer? {
+    func headArrived(_ response: LazyResponse, total: Int64) -> HeadAnswer? {
         let (hook, streams, control, reporter) = record.withLock { record in
             record.response = response
             record.download = TransferCount(completed: 0, total: total)
@@ -42,13 +42,14 @@ extension Request {
         case .asking(let ask):
             let answer = HeadAnswer()
             ask(response) { [weak self] disposition in
-                guard answer.isFirst(disposition) else { return }
-                switch disposition {
-                case .allow: control?.resumeReceiving()
-                case .cancel: self?.cancel()
+                answer.settle(disposition) {
+                    switch disposition {
+                    case .allow: control?.resumeReceiving()
+                    case .cancel: self?.cancel()
+                    }
                 }
             }
-            return mayHold ? answer : nil
+            return answer
         }
     }
 

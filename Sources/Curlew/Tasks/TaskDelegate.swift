@@ -25,6 +25,8 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     @exclusivity(unchecked) private var sent: Int64 = 0
     /// The body waits for it.
     @exclusivity(unchecked) private var awaitedAnswer: HeadAnswer?
+    /// The exchange was ended from here.
+    @exclusivity(unchecked) private(set) var hasAborted = false
     private let url: URL
 
     private struct Detour {
@@ -87,7 +89,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
             detour = Detour()
             return .proceed
         }
-        return answer(head, mayHold: true)
+        return noted(answer(head))
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
@@ -98,6 +100,11 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         }
         let disposition = take(body)
         if case .proceed = disposition { count(body) }
+        return noted(disposition)
+    }
+
+    private func noted(_ disposition: Disposition) -> Disposition {
+        if case .abort = disposition { hasAborted = true }
         return disposition
     }
 
@@ -140,18 +147,19 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     }
 
     /// The redirect is not followed: its response is the answer after all. On the run.
-    func takeDetourAsAnswer() async throws(CurlewError) {
+    func takeDetourAsAnswer(within budget: TimeoutBudget) async throws(CurlewError) {
         guard let head, let detour else { return }
         self.detour = nil
-        if case .abort(let error) = answer(head, mayHold: false) { throw error }
+        if case .abort(let error) = answer(head) { throw error }
         await untilReady()
+        try await untilAnswered(within: budget)
         let disposition = detour.body.withUnsafeBytes { bytes in bytes.isEmpty ? .proceed : didReceive(body: bytes) }
         if case .abort(let error) = disposition { throw error }
     }
 
     // MARK: The answer
 
-    private func answer(_ head: ResponseHead, mayHold: Bool) -> Disposition {
+    private func answer(_ head: ResponseHead) -> Disposition {
         expected = Self.expectedLength(of: head)
         let lazy = LazyResponse(url: url, head: head)
         if let events {
@@ -161,10 +169,25 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
                 monitor.urlSession(session, dataTask: task, didReceive: response)
             }
         }
-        awaitedAnswer = request.headArrived(lazy, total: expected, mayHold: mayHold)
+        awaitedAnswer = request.headArrived(lazy, total: expected)
         let disposition = begin(head)
         if case .proceed = disposition, awaitedAnswer != nil { return .pause }
         return disposition
+    }
+
+    /// Whether somebody still thinks about the head, although there was no body to wait with.
+    var isUnanswered: Bool { awaitedAnswer.map { !$0.allowsBody } ?? false }
+
+    /// Waits for the answer about the head. On the run.
+    func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) {
+        guard let answer = awaitedAnswer else { return }
+        awaitedAnswer = nil
+        do {
+            try await request.foreign(ownsTask: false, budget: budget, in: .receive) { await answer.wait() }
+        } catch {
+            throw (error as? CurlewError) ?? .explicitlyCancelled
+        }
+        if request.isCancelled { throw request.cancellation }
     }
 
     /// The decoded length, where the head tells it.

@@ -52,6 +52,40 @@ struct EventOrderTests {
         #expect(monitor.events.all.suffix(2) == ["didFinish", "didParse"])
     }
 
+    @Test func whatCurlewEndsItselfFailsEarly() async throws {
+        let monitor = RecordingMonitor()
+        let session = Session(transport: MockTransport { _ in .text("too long") }, eventMonitors: [monitor])
+        let request = session.request("https://example.org/").maximumBodySize(3)
+        await #expect(throws: CurlewError.self) { try await request.data() }
+        await monitor.queue.settled()
+        #expect(
+            monitor.events.all == [
+                "didResume", "didCreateInitial", "didCreate", "didCreateTask", "didResumeTask", "receivedResponse",
+                "failedEarly limitExceeded", "collectedMetrics", "didGatherMetrics", "completed", "didCompleteTask",
+                "didFinish",
+            ]
+        )
+    }
+
+    @Test func aRefusedServerFailsEarly() async throws {
+        let monitor = RecordingMonitor()
+        let refusal = CurlewError(.certificateUntrusted, phase: .tls)
+        let session = Session(transport: MockTransport { _ in .failing(refusal) }, eventMonitors: [monitor])
+        await #expect(throws: CurlewError.self) { try await session.request("https://example.org/").data() }
+        await monitor.queue.settled()
+        #expect(monitor.events.all.contains("failedEarly certificateUntrusted"))
+    }
+
+    @Test(arguments: [CurlewError(.receiveFailed, phase: .receive), CurlewError(.connectFailed, phase: .connect)])
+    func whatItsPeerEndsDoesNot(_ error: CurlewError) async throws {
+        let monitor = RecordingMonitor()
+        let session = Session(
+            transport: MockTransport { _ in .text("half").failing(with: error) }, eventMonitors: [monitor])
+        await #expect(throws: CurlewError.self) { try await session.request("https://example.org/").data() }
+        await monitor.queue.settled()
+        #expect(!monitor.events.all.contains { $0.hasPrefix("failedEarly") })
+    }
+
     @Test func manyResumesAreOne() async throws {
         let monitor = RecordingMonitor()
         let transport = MockTransport { _ in .text("x") }
@@ -99,6 +133,9 @@ final class RecordingMonitor: EventMonitor {
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { events.note("didCreate") }
     func request(_ request: Request, didCreateTask task: TaskIdentifier) { events.note("didCreateTask") }
     func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) { events.note("didGatherMetrics") }
+    func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError) {
+        events.note("failedEarly \(error.code.rawValue)")
+    }
     func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
         events.note("didCompleteTask")
     }

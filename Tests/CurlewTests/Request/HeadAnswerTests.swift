@@ -1,0 +1,86 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Somebody is asked about a response's head, and its answer counts also where there is no body to hold back.
+@Suite("Answers about heads", .timeLimit(.minutes(1)))
+struct HeadAnswerTests {
+    /// Responses without a body, one of which might be a redirect.
+    static let bodiless: [TestServer.Response] = [
+        .status(204), .status(200, headers: ["Content-Length": "0"]), .status(304),
+        .status(302, headers: ["Location": "/next", "Content-Length": "0"]),
+    ]
+
+    private func request(_ index: Int, from server: TestServer) -> DataRequest {
+        server.script("/bodiless", Self.bodiless[index])
+        return Session().request(server.url("/bodiless"))
+            .redirect(using: Redirector.doNotFollow)
+            .acceptingAnyStatus()
+    }
+
+    @Test(arguments: bodiless.indices)
+    func aRefusalCancelsTheRequestHoweverLateItComes(_ index: Int) async throws {
+        let server = try TestServer()
+        let request = request(index, from: server)
+            .onHTTPResponse { _ -> Request.ResponseDisposition in
+                for _ in 0..<1000 { await Task.yield() }
+                return .cancel
+            }
+        let error = await #expect(throws: CurlewError.self) { try await request.data() }
+        #expect(error?.code == .cancelled)
+        #expect(request.isCancelled)
+    }
+
+    @Test(arguments: bodiless.indices)
+    func anApprovalLetsItEnd(_ index: Int) async throws {
+        let server = try TestServer()
+        let events = Recorded<String>()
+        let data = try await request(index, from: server)
+            .onHTTPResponse { _ -> Request.ResponseDisposition in
+                for _ in 0..<1000 { await Task.yield() }
+                events.note("answer")
+                return .allow
+            }
+            .data()
+        events.note("end")
+        #expect(data.isEmpty)
+        #expect(events.all == ["answer", "end"])
+    }
+
+    @Test func theBodyOfARedirectThatIsNotFollowedWaitsToo() async throws {
+        let events = Recorded<String>()
+        let transport = MockTransport { _ in .text("moved", status: 302).header("Location", "/next") }
+        let request = Session(transport: transport).streamRequest("https://example.org/")
+            .redirect(using: Redirector.doNotFollow)
+            .acceptingAnyStatus()
+            .onHTTPResponse { _ -> Request.ResponseDisposition in
+                for _ in 0..<1000 { await Task.yield() }
+                events.note("answer")
+                return .allow
+            }
+        for try await _ in request.chunks { events.note("chunk") }
+        #expect(events.all == ["answer", "chunk"])
+    }
+
+    @Test func whoNeverAnswersCanBeCancelled() async throws {
+        let server = try TestServer()
+        let asked = Gate()
+        let request = request(0, from: server)
+            .onHTTPResponse(on: DispatchQueue(label: "asked")) { _, _ in asked.open() }
+        let task = Task { try await request.data() }
+        try await asked.wait()
+        request.cancel()
+        let error = await #expect(throws: CurlewError.self) { try await task.value }
+        #expect(error?.code == .cancelled)
+    }
+
+    @Test func whoNeverAnswersIsBoundByTheTotalClock() async throws {
+        let server = try TestServer()
+        let request = request(0, from: server)
+            .onHTTPResponse(on: DispatchQueue(label: "asked")) { _, _ in }
+            .timeouts { $0.total = .seconds(1) }
+        let error = await #expect(throws: CurlewError.self) { try await request.data() }
+        #expect(error?.code == .totalTimedOut)
+    }
+}
