@@ -127,7 +127,9 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
-        dataTaskDidReceiveData?(session, dataTask, data)
+        if let dataTaskDidReceiveData { return dataTaskDidReceiveData(session, dataTask, data) }
+        // A subclass that calls this may listen.
+        if type(of: self) == ClosureEventMonitor.self { session.ear?.passed(ClosureEventMonitor.self) }
     }
 
     open func urlSession(

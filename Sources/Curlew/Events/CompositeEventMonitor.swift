@@ -61,7 +61,14 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
-        hub?.emit { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
+        guard let hub, hub.wantsBodies else {
+            session.ear?.passed(Self.self)
+            return
+        }
+        hub.emitBody(data) { ear in
+            let session = session.heard(by: ear)
+            return { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
+        }
     }
 
     public func urlSession(

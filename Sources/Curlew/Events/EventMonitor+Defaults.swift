@@ -31,7 +31,9 @@ extension EventMonitor {
     {}
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     {}
-    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {}
+    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
+        session.ear?.passed(Self.self)
+    }
     public func urlSession(
         _ session: SessionReference,
         downloadTask: TaskIdentifier,

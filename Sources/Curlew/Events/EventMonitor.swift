@@ -7,6 +7,9 @@ public import FoundationNetworking
 ///
 /// A monitor gets its events in order on its own `queue`, never on the transport's thread, and can slow
 /// nothing down but that queue. A session's monitors see everything; a request's own see its `request(…)` events.
+///
+/// What waits for a queue is bounded. Of the events that come with every piece of a body, 16 MiB wait at most, and
+/// a monitor that is further behind misses pieces; other events it never misses.
 public protocol EventMonitor: Sendable {
     /// Where the events arrive. It should be serial. The default is the main queue.
     var queue: DispatchQueue { get }
@@ -38,7 +41,7 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
     /// A response's head has come.
     func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
-    /// Body bytes have come, decoded.
+    /// Body bytes have come, decoded. They are copied only for monitors that have this method.
     func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data)
     /// A download goes on where an earlier one stopped.
     func urlSession(
@@ -165,8 +168,17 @@ public struct SessionReference: Sendable {
     /// The session, while it exists.
     public private(set) weak var session: Session?
 
+    /// Who wants to know if nobody listens.
+    private(set) var ear: MonitorHub.Ear?
+
     init(identifier: String?, session: Session?) {
         self.identifier = identifier
         self.session = session
+    }
+
+    func heard(by ear: MonitorHub.Ear) -> SessionReference {
+        var reference = self
+        reference.ear = ear
+        return reference
     }
 }

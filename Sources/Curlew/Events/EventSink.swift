@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Where one request's events go: to the session's monitors first, then to the request's own.
 struct EventSink: Sendable {
     private let session: MonitorHub?
@@ -18,4 +20,15 @@ struct EventSink: Sendable {
 
     /// An event of an exchange, which only the session's monitors see.
     func emitExchange(_ event: @escaping MonitorHub.Event) { session?.emit(event) }
+
+    /// An event of an exchange that comes as often as there are pieces of a body.
+    func emitProgress(_ event: @escaping MonitorHub.Event) { session?.emitProgress(event) }
+
+    /// Bytes of a body, copied only for monitors that want them.
+    func emitBody(
+        _ bytes: UnsafeRawBufferPointer,
+        _ makeEvent: (Data, MonitorHub.Ear) -> MonitorHub.Event
+    ) {
+        session?.emitBody(bytes, makeEvent)
+    }
 }

@@ -227,7 +227,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     override func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
         let (task, reference, count, total, expected) =
             (task, request.sessionReference, Int64(bytes.count), received, expected)
-        events.emitExchange {
+        events.emitProgress {
             $0.urlSession(
                 reference,
                 downloadTask: task,

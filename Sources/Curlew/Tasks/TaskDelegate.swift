@@ -117,7 +117,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         request.sent(TransferCount(completed: bodyBytes, total: total))
         guard let events else { return }
         let (task, session) = (task, request.sessionReference)
-        events.emitExchange {
+        events.emitProgress {
             $0.urlSession(
                 session,
                 task: task,
@@ -212,14 +212,19 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// Counts bytes of which `whole` are there by now, in this exchange and in others.
     func countSegment(_ bytes: UnsafeRawBufferPointer, _ whole: TransferCount) {
         received += Int64(bytes.count)
-        request.received(whole)
+        show(bytes, whole)
         if let events { emit(bytes, to: events) }
     }
 
+    /// Lets the request know about them.
+    func show(_ bytes: UnsafeRawBufferPointer, _ whole: TransferCount) { request.received(whole) }
+
     /// Tells session monitors about body bytes.
     func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
-        let data = Data(bytes)
         let (task, session) = (task, request.sessionReference)
-        events.emitExchange { $0.urlSession(session, dataTask: task, didReceive: data) }
+        events.emitBody(bytes) { data, ear in
+            let session = session.heard(by: ear)
+            return { $0.urlSession(session, dataTask: task, didReceive: data) }
+        }
     }
 }
