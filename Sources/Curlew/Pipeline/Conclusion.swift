@@ -27,7 +27,7 @@ struct Conclusion {
         // Validations may ask the request for it.
         var (body, response) = (ReceivedBody.none, nil as LazyResponse?)
         switch finished {
-        case .success(let received): (body, response) = (received, request.keep(received))
+        case .success(let received): (body, response) = request.keep(received)
         case .failure(let failure):
             error = failure
             (body, response) = request.record.withLock { ($0.body, $0.response) }

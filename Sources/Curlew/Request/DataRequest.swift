@@ -24,8 +24,8 @@ public class DataRequest: Request, @unchecked Sendable {
         super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
-    /// The body of the last exchange that has ended; nil where there was none.
-    public var data: Data? { record.withLock { $0.body.data } }
+    /// The body, as far as it has come; nil where there is none.
+    public var data: Data? { record.withLock { $0.incoming ?? $0.body.data } }
 
     override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
 

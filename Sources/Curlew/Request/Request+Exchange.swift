@@ -80,6 +80,21 @@ extension Request {
         reporter?.report(count)
     }
 
+    /// Bytes of a body that is kept in memory: they and their number are seen in one step.
+    func received(_ count: TransferCount, keeping bytes: UnsafeRawBufferPointer, reserving capacity: Int) {
+        let reporter = record.withLock { record in
+            if record.incoming == nil {
+                var first = Data()
+                if capacity > bytes.count { first.reserveCapacity(capacity) }
+                record.incoming = first
+            }
+            record.incoming?.append(contentsOf: bytes)
+            record.download = count
+            return record.hooks.downloadProgress
+        }
+        reporter?.report(count)
+    }
+
     func sent(_ count: TransferCount) {
         let (reporter, count) = record.withLock { record in
             // A body that is sent again stands still until there is news.
@@ -94,14 +109,14 @@ extension Request {
 
     func keep(_ metrics: TransferMetrics) { record.withLock { $0.metrics.append(metrics) } }
 
-    /// The exchange is over: this is what it brought, as an answer to what is returned.
+    /// The exchange is over: this is what it brought, or what has come into memory, and the answer that it belongs to.
     @discardableResult
-    func keep(_ body: ReceivedBody) -> LazyResponse? {
+    func keep(_ body: ReceivedBody) -> (ReceivedBody, LazyResponse?) {
         record.withLock { record in
             record.control = nil
             record.taskState = .none
-            record.body = body
-            return record.response
+            record.body = exchange(&record.incoming, with: nil).map { .data($0) } ?? body
+            return (record.body, record.response)
         }
     }
 }

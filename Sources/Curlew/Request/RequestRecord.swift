@@ -19,6 +19,8 @@ struct RequestRecord {
     var metrics = Sequel<TransferMetrics>()
     var response: LazyResponse?
     var body: ReceivedBody = .none
+    /// What has come of a body that is kept in memory, while it comes.
+    var incoming: Data?
     var error: CurlewError?
     var acceptedHead: AcceptedHead?
     var uploadable: UploadRequest.Uploadable?

@@ -5,7 +5,6 @@ internal import Foundation
 class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
     // SAFETY: as for `TaskDelegate`: one owner at a time.
 
-    @exclusivity(unchecked) private var data: Data?
     private let limit: Int
 
     init(request: Request, task: TaskIdentifier, url: URL, events: EventSink?, limit: Int) {
@@ -14,27 +13,24 @@ class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        guard bytes.count <= limit - (data?.count ?? 0) else {
+        guard bytes.count <= Int64(limit) - received else {
             return .abort(
                 CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
             )
         }
-        if data == nil {
-            var first = Data()
-            // A length is a promise: believed only so far.
-            if expected > Int64(bytes.count) { first.reserveCapacity(Int(min(expected, Int64(limit), 4 << 20))) }
-            data = first
-        }
-        data?.append(contentsOf: bytes)
         return .proceed
     }
 
+    // The bytes lie with the request, for those who want to see what has come so far.
+    override func show(_ bytes: UnsafeRawBufferPointer, _ whole: TransferCount) {
+        // A length is a promise: believed only so far.
+        request.received(whole, keeping: bytes, reserving: Int(min(expected, Int64(limit), 4 << 20)))
+    }
+
     override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? {
-        let body: ReceivedBody = data.map { .data($0) } ?? .none
-        data = nil
-        guard let error else { return .success(body) }
+        guard let error else { return .success(.none) }
         // What came before the failure stays visible.
-        request.keep(body)
+        request.keep(.none)
         return .failure(error)
     }
 }
