@@ -19,6 +19,8 @@ extension Request {
         return [interceptor] + own
     }
 
+    var hasRetriers: Bool { context.hasInterceptor || record.withLock { !$0.options.retriers.isEmpty } }
+
     var timeouts: Timeouts { record.withLock { $0.options.timeouts } ?? context.configuration.timeouts }
 
     /// What the cancelled request ends with.
@@ -82,14 +84,16 @@ extension Request {
     // MARK: The driver in a user's task
 
     /// The result of the one run: the first who asks carries it out, the others wait for it.
-    func outcome(checksStatus: Bool) async -> RunResult {
+    ///
+    /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
+    func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
         let (action, isShelved) = record.withLock { ($0.machine.awaited(), $0.session.isShelved) }
         switch action {
         case .drive(let becameResumed):
             if becameResumed { eventSink?.emit { [self] in $0.requestDidResume(self) } }
             if isShelved { unshelve() }
             return await withTaskCancellationHandler {
-                await drive(RunRules(checksStatus: checksStatus, ownsTask: false))
+                await drive(RunRules(checksStatus: checksStatus, ownsTask: false), making: value)
             } onCancel: {
                 self.cancel()
             }
@@ -101,12 +105,13 @@ extension Request {
         }
     }
 
-    private func drive(_ rules: RunRules) async -> RunResult {
-        let result: RunResult
+    private func drive(_ rules: RunRules, making value: (any TerminalValue)?) async -> RunResult {
+        var result: RunResult
         do throws(CurlewError) {
             guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
             var runner = try await RequestRunner(self, in: session, rules: rules)
             result = await runner.run()
+            if let value { await make(value, of: &result, &runner) }
             if hasToCleanUp { await cleanUp() }
             await runner.leave()
         } catch {
@@ -116,6 +121,17 @@ extension Request {
         eventSink?.emit { [self] in $0.requestDidFinish(self) }
         conclude(result)
         return result
+    }
+
+    /// Makes the caller's value of the result, and of others as long as a retrier wants that because it fails.
+    private func make(_ value: any TerminalValue, of result: inout RunResult, _ runner: inout RequestRunner) async {
+        while result.error == nil, let failure = await value.make(of: result) {
+            switch await runner.decideRetry(after: failure) {
+            case .again: result = await runner.run()
+            case .end: return
+            case .endWith(let error): return value.fail(with: error)
+            }
+        }
     }
 
     /// The run is over, and so is the request unless handlers are at work on the result.

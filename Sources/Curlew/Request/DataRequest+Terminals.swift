@@ -14,8 +14,9 @@ extension DataRequest {
 
     /// The body as text, in `encoding`, else in the response's charset, else UTF-8 where the bytes are that.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
-        let result = try await checkedResult()
-        return try Self.text(of: result, data: result.body.data, encoding: encoding)
+        try await serialized { result throws(CurlewError) in
+            try Self.text(of: result, data: result.body.data, encoding: encoding)
+        }
     }
 
     /// The body, decoded.
@@ -23,8 +24,9 @@ extension DataRequest {
         _ type: T.Type = T.self,
         decoder: any DataDecoder = JSONDecoder()
     ) async throws(CurlewError) -> T {
-        let result = try await checkedResult()
-        return try Self.value(of: result, data: result.body.data, decoder: decoder)
+        try await serialized { result throws(CurlewError) in
+            try Self.value(of: result, data: result.body.data, decoder: decoder)
+        }
     }
 
     /// Everything, whatever the status. Never throws, never validates by itself.
@@ -43,8 +45,8 @@ extension DataRequest {
 
 extension Request {
     /// The shared result, judged as terminals judge.
-    func checkedResult() async throws(CurlewError) -> RunResult {
-        let result = await outcome(checksStatus: true)
+    func checkedResult(making value: (any TerminalValue)? = nil) async throws(CurlewError) -> RunResult {
+        let result = await outcome(checksStatus: true, making: value)
         if let error = result.error { throw error }
         // Another awaiter's run may have been less strict.
         guard let response = result.response, let error = StatusCheck.error(for: response, body: result.body) else {

@@ -14,14 +14,14 @@ extension DownloadRequest {
 
     /// The file's contents, in memory.
     public func data() async throws(CurlewError) -> Data {
-        let result = try await checkedResult()
-        return try await Self.contents(of: result)
+        try await serialized { result async throws(CurlewError) in try await Self.contents(of: result) }
     }
 
     /// The file's contents as text.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
-        let result = try await checkedResult()
-        return try Self.text(of: result, data: try await Self.contents(of: result), encoding: encoding)
+        try await serialized { result async throws(CurlewError) in
+            try Self.text(of: result, data: try await Self.contents(of: result), encoding: encoding)
+        }
     }
 
     /// The file's contents, decoded.
@@ -29,8 +29,9 @@ extension DownloadRequest {
         _ type: T.Type = T.self,
         decoder: any DataDecoder = JSONDecoder()
     ) async throws(CurlewError) -> T {
-        let result = try await checkedResult()
-        return try Self.value(of: result, data: try await Self.contents(of: result), decoder: decoder)
+        try await serialized { result async throws(CurlewError) in
+            try Self.value(of: result, data: try await Self.contents(of: result), decoder: decoder)
+        }
     }
 
     /// Everything, whatever the status. Never throws, never validates by itself.

@@ -1,0 +1,50 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// What a terminal makes of a run's result, while the run can still be tried again because of it.
+protocol TerminalValue: Sendable {
+    /// Makes it; the error, where that fails.
+    func make(of result: RunResult) async -> CurlewError?
+    /// A retrier had the last word.
+    func fail(with error: CurlewError)
+}
+
+/// A value that is decoded, or read from a file.
+final class SerializedValue<Value: Sendable>: TerminalValue {
+    typealias Serializer = @Sendable (RunResult) async throws(CurlewError) -> Value
+
+    private let serialize: Serializer
+    private let made = Lock<Result<Value, CurlewError>?>(nil)
+
+    init(_ serialize: @escaping Serializer) { self.serialize = serialize }
+
+    func make(of result: RunResult) async -> CurlewError? {
+        do throws(CurlewError) {
+            let value = try await serialize(result)
+            made.withLock { $0 = .success(value) }
+            return nil
+        } catch {
+            fail(with: error)
+            return error
+        }
+    }
+
+    func fail(with error: CurlewError) { made.withLock { $0 = .failure(error) } }
+
+    /// The value, made now if somebody else has driven the run.
+    func value(of result: RunResult) async throws(CurlewError) -> Value {
+        if let made = made.withLock({ $0 }) { return try made.get() }
+        return try await serialize(result)
+    }
+}
+
+extension Request {
+    /// The value that a terminal makes of an acceptable result. Retriers are asked about its failure too, once each try.
+    func serialized<Value: Sendable>(
+        _ serialize: @escaping SerializedValue<Value>.Serializer
+    ) async throws(CurlewError) -> Value {
+        guard hasRetriers else { return try await serialize(try await checkedResult()) }
+        let value = SerializedValue(serialize)
+        return try await value.value(of: try await checkedResult(making: value))
+    }
+}

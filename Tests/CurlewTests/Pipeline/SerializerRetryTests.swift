@@ -1,0 +1,71 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Terminals ask retriers about what they cannot decode, as handlers do.
+@Suite("Retries for what cannot be decoded", .timeLimit(.minutes(1)))
+struct SerializerRetryTests {
+    private func session(_ retries: Int, _ answers: MockResponse...) -> (Session, CountingRetrier, MockTransport) {
+        let transport = MockTransport(collectsBodies: false)
+        for answer in answers { transport.enqueue(answer) }
+        let retrier = CountingRetrier(retries: retries)
+        return (Session(transport: transport, interceptor: retrier), retrier, transport)
+    }
+
+    @Test func aValueThatComesLaterIsTaken() async throws {
+        let (session, retrier, _) = session(3, .text("[not json"), .text("[1,2]"))
+        let request = session.request("https://example.org/")
+        #expect(try await request.decode([Int].self) == [1, 2])
+        #expect(retrier.calls.all == [.decodingFailed])
+        #expect(request.retryCount == 1)
+        #expect(request.error == nil)
+        #expect(await request.response().data == Data("[1,2]".utf8))
+    }
+
+    @Test func theRetrierIsAskedOnceEachTry() async throws {
+        let (session, retrier, transport) = session(1, .text("no"), .text("no"))
+        let error = await #expect(throws: CurlewError.self) {
+            try await session.request("https://example.org/").decode([Int].self)
+        }
+        #expect(error?.code == .decodingFailed)
+        #expect(retrier.calls.all == [.decodingFailed, .decodingFailed])
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test func aDownloadedValueIsAskedAboutToo() async throws {
+        let (session, retrier, _) = session(3, .text("[not json"), .text("[3]"))
+        let target = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: target) }
+        let value = try await session.download(
+            "https://example.org/", to: { _, _ in (target, .removePreviousFile) }
+        ).decode([Int].self)
+        #expect(value == [3])
+        #expect(retrier.calls.all == [.decodingFailed])
+    }
+
+    @Test func theRetriersErrorReplacesIt() async {
+        struct Refusal: Error {}
+        let transport = MockTransport { _ in .text("no") }
+        let request = Session(transport: transport).request("https://example.org/")
+            .retry(using: Retrier { _, _, _ in .doNotRetryWithError(Refusal()) })
+        let error = await #expect(throws: CurlewError.self) { try await request.decode([Int].self) }
+        #expect(error?.code == .retryFailed)
+    }
+
+    @Test func bytesAndAcceptableValuesAskNobody() async throws {
+        let (session, retrier, _) = session(3, .text("[1]"), .text("x"), .text("[2]"))
+        _ = try await session.request("https://example.org/").data()
+        _ = try await session.request("https://example.org/").string()
+        #expect(try await session.request("https://example.org/").decode([Int].self) == [2])
+        #expect(retrier.calls.all.isEmpty)
+    }
+
+    @Test func aJoinerMakesItsOwnValueWithoutAnotherTry() async throws {
+        let (session, retrier, _) = session(3, .text("[1]"))
+        let request = session.request("https://example.org/")
+        #expect(try await request.decode([Int].self) == [1])
+        await #expect(throws: CurlewError.self) { try await request.decode(String.self) }
+        #expect(retrier.calls.all.isEmpty)
+    }
+}
