@@ -122,6 +122,12 @@ extension DataStreamRequest {
         cancel(with: .responseSerializationFailed(reason: .customSerializationFailed(error: error)))
     }
 
+    /// Lets a body go by that nobody has begun to read, so that the request ends.
+    func discardUnread() {
+        let isUnread = record.withLock { !$0.isBeingRead && $0.pump == nil }
+        if isUnread { startPump() }
+    }
+
     /// Hands chunks to handlers from now on. The pump ends with the body.
     private func startPump() {
         let pump = StreamPump(channel: channel, consumers: consumers)

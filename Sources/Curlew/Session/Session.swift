@@ -109,9 +109,11 @@ public actor Session {
         await untilEnded(running)
     }
 
-    /// Takes no new request and returns when the running ones have ended.
+    /// Takes no new request and returns when the running ones have ended. A streamed body that was resumed and that
+    /// nobody reads is thrown away: its sender would wait for ever.
     public func drain() async {
         registry.lifecycle.drainBegan()
+        for case let stream as DataStreamRequest in registry.activeRequests { stream.discardUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         await untilEnded()
     }

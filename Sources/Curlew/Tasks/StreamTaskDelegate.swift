@@ -44,23 +44,32 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         let (validations, acceptsAny, response, control) = request.record.withLock { record in
             (record.options.validations, record.options.acceptsAnyStatus, record.response, record.control)
         }
-        guard let response, !validations.isEmpty, let control else {
+        guard let response, !validations.isEmpty else {
             // Without code of the user's there is nothing to leave this thread for.
             let mustCheck = rules.checksStatus && !acceptsAny && validations.isEmpty
             let error = mustCheck ? response.flatMap { StatusCheck.error(for: $0, body: .none) } : nil
             settle(error, byTerminal: true, response)
             return .proceed
         }
+        guard let control else {
+            // A transport that gives no control cannot be paused, and has no loop that must not be held up.
+            judge(response, by: validations)
+            return .proceed
+        }
         Handoff()(to: .global()) { [self] in
-            let sent = request.lastRequest
-            var failure: CurlewError?
-            for validation in validations where failure == nil {
-                failure = validation(request, sent, response, .streamed)
-            }
-            settle(failure, byTerminal: false, response)
+            judge(response, by: validations)
             control.resumeReceiving()
         }
         return .pause
+    }
+
+    private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation]) {
+        let sent = request.lastRequest
+        var failure: CurlewError?
+        for validation in validations where failure == nil {
+            failure = validation(request, sent, response, .streamed)
+        }
+        settle(failure, byTerminal: false, response)
     }
 
     private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse?) {

@@ -145,6 +145,55 @@ struct StreamRequestTests {
         #expect(seen == ["granted", "end 200"])
     }
 
+    @Test func drainingThrowsAwayWhatNobodyReads() async throws {
+        let server = try TestServer()
+        let session = Session()
+        let request = session.streamRequest(server.url("/bytes/5000000")).resume()
+        try await server.waitForRequests(count: 1)
+        await session.drain()
+        #expect(request.isFinished)
+        #expect(request.downloadProgress.completedUnitCount == 5_000_000)
+    }
+
+    @Test func aStreamThatWasResumedKeepsItsBodyForItsReader() async throws {
+        let session = Session(transport: MockTransport { [pieces] _ in .chunks(pieces) })
+        let request = session.streamRequest("https://example.org/").resume()
+        _ = await request.urlSessionTasks().first { _ in true }
+        var chunks: [Data] = []
+        for try await chunk in request.chunks { chunks.append(chunk) }
+        #expect(chunks == pieces)
+    }
+
+    @Test(arguments: [true, false])
+    func aTransportWithoutControlIsValidatedToo(isAcceptable: Bool) async {
+        let session = Session(transport: Uncontrolled())
+        let request = session.streamRequest("https://example.org/").validate { _, _ in
+            isAcceptable ? .success(()) : .failure(CocoaError(.featureUnsupported))
+        }
+        do {
+            var body = Data()
+            for try await chunk in request.chunks { body += chunk }
+            #expect(isAcceptable)
+            #expect(body == Data("body".utf8))
+        } catch {
+            #expect(!isAcceptable)
+            #expect(error.isResponseValidationError)
+        }
+    }
+
+    /// Answers without ever giving its sink a way to hold it.
+    private struct Uncontrolled: Transport {
+        func perform(
+            _ request: TransferRequest, sink: any TransferSink
+        ) async throws(CurlewError) -> TransferOutcome {
+            let head = ResponseHead(status: 200)
+            if case .abort(let error) = sink.didReceive(head: head) { throw error }
+            let answer = Data("body".utf8).withUnsafeBytes { sink.didReceive(body: $0) }
+            if case .abort(let error) = answer { throw error }
+            return TransferOutcome(head: head, metrics: TransferMetrics(queued: Date(), ended: Date()))
+        }
+    }
+
     @Test func breakingOutOfAStreamTaskCancels() async throws {
         let transport = MockTransport { _ in
             var response = MockResponse.chunks([Data("a".utf8)])
