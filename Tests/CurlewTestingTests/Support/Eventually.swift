@@ -4,7 +4,7 @@ import Testing
 struct NeverHappened: Error {}
 
 /// Returns when the condition holds; polls, because not everything worth waiting for announces itself.
-func eventually(within timeout: Duration = .seconds(10), _ condition: () -> Bool) async throws {
+func eventually(within timeout: Duration = .seconds(40), _ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + timeout.asTestBound
     while !condition() {
         if ContinuousClock.now > deadline { throw NeverHappened() }
