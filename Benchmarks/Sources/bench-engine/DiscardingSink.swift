@@ -1,8 +1,8 @@
 internal import CurlewCore
 
 /// Counts a body and keeps nothing of it.
+// SAFETY: the transport alone touches `bytes` until `perform` returns, its caller alone afterwards.
 final class DiscardingSink: TransferSink, @unchecked Sendable {
-    // SAFETY: the transport alone touches `bytes` until `perform` returns, its caller alone afterwards.
     private(set) var bytes = 0
     private let countsUploads: Bool
 

@@ -3,8 +3,8 @@ internal import Foundation
 internal import FoundationNetworking
 
 /// Throws bodies away as they come, and counts them.
+// SAFETY: `waiting` is touched only under `lock`.
 final class DiscardingDelegate: NSObject, URLSessionDataDelegate, @unchecked Sendable {
-    // SAFETY: `waiting` is touched only under `lock`.
     private let tally: Tally
     private let lock = NSLock()
     private var waiting: [Int: CheckedContinuation<URLResponse?, any Error>] = [:]

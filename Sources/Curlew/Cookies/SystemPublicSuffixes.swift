@@ -20,8 +20,8 @@ public struct SystemPublicSuffixes: PublicSuffixes {
         }
     }
 
+    // SAFETY: the list is loaded once, never freed, and libpsl only reads it afterwards.
     private struct List: @unchecked Sendable {
-        // SAFETY: the list is loaded once, never freed, and libpsl only reads it afterwards.
         let pointer: OpaquePointer?
     }
 

@@ -58,10 +58,9 @@ struct SegmentedTransfer: Sendable {
 }
 
 /// Writes one segment's bytes to their place.
+// SAFETY: every stored property is a `let` of a Sendable type but `position` and `end`, which the
+// transport's thread alone touches, from `perform`'s start to its return.
 final class SegmentSink: TransferSink, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type but `position` and `end`, which the
-    // transport's thread alone touches, from `perform`'s start to its return.
-
     private let transfer: SegmentedTransfer
     private let index: Int
     private let controls: SegmentControls

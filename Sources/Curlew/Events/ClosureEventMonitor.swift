@@ -4,9 +4,8 @@ public import Foundation
 public import FoundationNetworking
 
 /// A monitor made of closures, one an event. Set them before the monitor is given to a session or request.
+// SAFETY: the closures are set before the monitor is shared, as documented, and only read afterwards.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
-    // SAFETY: the closures are set before the monitor is shared, as documented, and only read afterwards.
-
     /// Where the closures are called.
     public let queue: DispatchQueue
 

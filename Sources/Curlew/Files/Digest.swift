@@ -5,10 +5,9 @@ internal import Foundation
 /// A digest that grows with the bytes of a file: OpenSSL's, which uses what the processor has for it.
 ///
 /// The one file that knows libcrypto's digests. See EVP_DigestInit(3).
+// SAFETY: one owner at a time, as for the `TaskDelegate` that feeds it: the transport's thread while the
+// exchange lasts, the run's lane before and after.
 final class Digest: @unchecked Sendable {
-    // SAFETY: one owner at a time, as for the `TaskDelegate` that feeds it: the transport's thread while the
-    // exchange lasts, the run's lane before and after.
-
     private let context: OpaquePointer
 
     /// Fails where the running libcrypto refuses the algorithm, as MD5 in FIPS mode.

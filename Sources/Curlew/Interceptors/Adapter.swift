@@ -15,9 +15,8 @@ public typealias AdaptHandler =
 ///         request.headers.add(.authorization(bearerToken: try await tokens.current()))
 ///         return request
 ///     }
+// SAFETY: `handler` is a constant, and Sendable.
 open class Adapter: @unchecked Sendable, RequestInterceptor {
-    // SAFETY: `handler` is a constant, and Sendable.
-
     private enum Handler: Sendable {
         case completion(AdaptHandler)
         case async(@Sendable (URLRequest, Session) async throws -> URLRequest)

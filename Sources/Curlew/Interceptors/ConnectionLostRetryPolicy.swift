@@ -2,9 +2,8 @@ public import CurlewCore
 public import Foundation
 
 /// Tries again what broke because the connection was lost, and nothing else.
+// SAFETY: no stored property of its own.
 open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
-    // SAFETY: no stored property of its own.
-
     /// The connection broke while something was sent or received.
     public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
 

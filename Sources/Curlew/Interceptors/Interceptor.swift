@@ -5,9 +5,8 @@ public import FoundationNetworking
 ///
 /// Adapters run one after the other, each on what the one before made, until the first that fails. Retriers are
 /// asked one after the other until the first answer that is not `doNotRetry`.
+// SAFETY: both lists are constants of Sendable values.
 open class Interceptor: @unchecked Sendable, RequestInterceptor {
-    // SAFETY: both lists are constants of Sendable values.
-
     /// The adapters, in the order in which they change the request.
     public let adapters: [any RequestAdapter]
     /// The retriers, in the order in which they are asked.

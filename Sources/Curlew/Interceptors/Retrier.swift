@@ -8,9 +8,8 @@ public typealias RetryHandler =
     ) -> Void
 
 /// A retrier made of a closure.
+// SAFETY: `handler` is a constant, and Sendable.
 open class Retrier: @unchecked Sendable, RequestInterceptor {
-    // SAFETY: `handler` is a constant, and Sendable.
-
     private enum Handler: Sendable {
         case completion(RetryHandler)
         case async(@Sendable (Request, Session, any Error) async -> RetryResult)

@@ -7,9 +7,8 @@ public import FoundationNetworking
 /// Only methods of `retryableHTTPMethods` are retried: with the default set a request that a server may have
 /// carried out already is never sent twice, unless twice has the effect of once. Naming POST allows it.
 /// A response's `Retry-After` makes the delay longer.
+// SAFETY: every stored property is of a Sendable type and constant once the policy is made.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
-    // SAFETY: every stored property is of a Sendable type and constant once the policy is made.
-
     /// How delays are spread, so that clients that failed together do not come back together.
     public enum Jitter: Sendable, Hashable {
         /// The delay itself.

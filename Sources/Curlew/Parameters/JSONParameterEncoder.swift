@@ -3,9 +3,8 @@ public import Foundation
 public import FoundationNetworking
 
 /// Writes an `Encodable` value as JSON into the body.
+// SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    // SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
-
     /// JSON as `JSONEncoder` writes it without settings.
     public static var `default`: JSONParameterEncoder { JSONParameterEncoder() }
 

@@ -3,9 +3,8 @@ public import Foundation
 public import FoundationNetworking
 
 /// Writes an `Encodable` value as a property list into the body.
+// SAFETY: `encoder` is set once; PropertyListEncoder may encode on several threads, and is not changed here.
 public final class PropertyListParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    // SAFETY: `encoder` is set once; PropertyListEncoder may encode on several threads, and is not changed here.
-
     /// XML, as `PropertyListEncoder` writes it without settings.
     public static var `default`: PropertyListParameterEncoder { PropertyListParameterEncoder() }
 

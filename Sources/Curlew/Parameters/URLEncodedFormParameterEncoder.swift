@@ -3,9 +3,8 @@ internal import Foundation
 public import FoundationNetworking
 
 /// Writes an `Encodable` value as a query string, into the URL or into the body.
+// SAFETY: both properties are set once, and Sendable.
 open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder {
-    // SAFETY: both properties are set once, and Sendable.
-
     /// Where the query string goes.
     public enum Destination: Sendable {
         /// Into the URL for GET, HEAD and DELETE, into the body otherwise.

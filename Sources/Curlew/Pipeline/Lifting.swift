@@ -7,9 +7,8 @@ internal import FoundationNetworking
 ///
 /// An `HTTPURLResponse` costs more than everything else that a small response needs, and it loses
 /// repeated fields: inside Curlew the head is the truth.
+// SAFETY: `lifted` is only touched under `fence`; the rest is constant.
 final class LazyResponse: @unchecked Sendable {
-    // SAFETY: `lifted` is only touched under `fence`; the rest is constant.
-
     let url: URL
     let head: ResponseHead
     private var lifted: HTTPURLResponse?

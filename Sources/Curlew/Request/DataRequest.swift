@@ -8,9 +8,8 @@ internal import FoundationNetworking
 ///     let user = try await session.request(url).decode(User.self)
 ///
 /// Or with handlers, in Alamofire's way: `session.request(url).validate().responseDecodable(of: User.self) { … }`.
+// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public class DataRequest: Request, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
-
     /// What is turned into a `URLRequest` for every try.
     public let convertible: any URLRequestConvertible
 

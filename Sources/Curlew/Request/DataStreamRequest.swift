@@ -9,9 +9,8 @@ internal import FoundationNetworking
 ///
 /// The body has one reader: a sequence, or all handlers together. A slow reader stops the sender. Leaving the
 /// loop, or cancelling its task, cancels the request. A response that is not accepted is not handed on.
+// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public final class DataStreamRequest: Request, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
-
     /// What is turned into a `URLRequest` for every try.
     public let convertible: any URLRequestConvertible
     /// Whether a chunk that cannot be serialized cancels the request.

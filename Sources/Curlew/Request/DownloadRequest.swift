@@ -10,9 +10,8 @@ internal import FoundationNetworking
 /// The bytes grow in a private file beside the destination, and get their final name in one step when the
 /// response was found acceptable. A failed or cancelled download leaves nothing behind, unless there is
 /// resume data, which refers to what has come.
+// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public final class DownloadRequest: Request, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
-
     /// What a download starts from.
     public enum Downloadable: Sendable {
         /// A request.

@@ -8,9 +8,8 @@ internal import FoundationNetworking
 /// A request is cold when it is made. Awaiting a result runs it in the awaiting task; adding a response
 /// handler, or `resume()`, runs it in a task of Curlew's. It runs once: later awaiters and handlers get the
 /// same result. All members can be used from any thread.
+// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public class Request: @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
-
     /// How far a request has come.
     public typealias State = RequestState
 

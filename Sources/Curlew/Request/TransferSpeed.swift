@@ -86,9 +86,8 @@ extension Request {
 }
 
 /// A user's object, changed on the user's queue.
+// SAFETY: `progress` is touched on the one queue that its user named for it.
 private final class LiveProgress: @unchecked Sendable {
-    // SAFETY: `progress` is touched on the one queue that its user named for it.
-
     private let progress: Progress
 
     init(_ progress: Progress) { self.progress = progress }

@@ -4,9 +4,8 @@ public import Foundation
 internal import FoundationNetworking
 
 /// A request that sends a body of its own: data, a file, a stream or a form.
+// SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public final class UploadRequest: DataRequest, @unchecked Sendable {
-    // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
-
     /// The body of one try.
     public enum Uploadable: Sendable {
         /// Bytes in memory.

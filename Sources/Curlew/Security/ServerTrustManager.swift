@@ -4,9 +4,8 @@ internal import Foundation
 /// Decides by host who judges a server's certificates.
 ///
 ///     ServerTrustManager(evaluators: ["api.example.com": PublicKeysTrustEvaluator(pins: ["sha256//…"])])
+// SAFETY: both properties are constants of Sendable types.
 open class ServerTrustManager: @unchecked Sendable {
-    // SAFETY: both properties are constants of Sendable types.
-
     /// Whether a host without an evaluator is refused. Otherwise the session's own rules decide about it.
     public let allHostsMustBeEvaluated: Bool
     /// Evaluators by host, in lower case.

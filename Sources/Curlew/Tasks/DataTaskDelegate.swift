@@ -2,9 +2,8 @@ internal import CurlewCore
 internal import Foundation
 
 /// Keeps a response's body in memory, up to a limit.
+// SAFETY: as for `TaskDelegate`: one owner at a time.
 class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
-    // SAFETY: as for `TaskDelegate`: one owner at a time.
-
     private let limit: Int
 
     init(request: Request, task: TaskIdentifier, url: URL, events: EventSink?, limit: Int) {
@@ -36,6 +35,6 @@ class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
 }
 
 /// A data exchange that sends a body of its own.
+// SAFETY: as for `TaskDelegate`: one owner at a time.
 final class UploadTaskDelegate: DataTaskDelegate, @unchecked Sendable {
-    // SAFETY: as for `TaskDelegate`: one owner at a time.
 }

@@ -6,9 +6,8 @@ internal import Foundation
 ///
 /// The destination is user code, and opening a file blocks: between head and body the exchange is paused
 /// while a file lane does both.
+// SAFETY: as for `TaskDelegate`: one owner at a time. What the file lane makes goes through `state`.
 final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
-    // SAFETY: as for `TaskDelegate`: one owner at a time. What the file lane makes goes through `state`.
-
     private let download: DownloadRequest
     private let asked: DownloadAsking
     private var exchange: (lowered: TransferRequest, transport: any Transport, budget: TimeoutBudget)?

@@ -6,9 +6,8 @@ internal import Foundation
 /// Hands a response's body on while it arrives, once its head was found acceptable.
 ///
 /// Of a response that is not, the beginning is kept for the error, and the rest is not waited for.
+// SAFETY: as for `TaskDelegate`: one owner at a time. What is judged elsewhere goes through `judged`.
 final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
-    // SAFETY: as for `TaskDelegate`: one owner at a time. What is judged elsewhere goes through `judged`.
-
     private let channel: BodyChannel
     private let rules: RunRules
     private let judged = Lock(Judgement.pending)

@@ -5,15 +5,14 @@ internal import Foundation
 ///
 /// It never calls the session, the engine or user code; where users want to be told, it hands values to the
 /// request, which passes them on to queues.
+// SAFETY: ownership is handed over: the transport's thread alone touches it from `perform`'s start to
+// its return, the run alone afterwards.
 class TaskDelegate: TransferSink, @unchecked Sendable {
-    // SAFETY: ownership is handed over: the transport's thread alone touches it from `perform`'s start to
-    // its return, the run alone afterwards.
-
     let request: Request
     let task: TaskIdentifier
     let events: EventSink?
 
-    // Unchecked: one owner at a time, which never calls foreign code during an access.
+    // SAFETY: unchecked, because there is one owner at a time, which calls no foreign code during an access.
     /// The head, once it is known to be the answer or may be.
     @exclusivity(unchecked) private(set) var head: ResponseHead?
     /// Decoded body bytes so far.

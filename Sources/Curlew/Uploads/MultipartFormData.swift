@@ -12,9 +12,8 @@ public import Foundation
 /// Files are read while they are sent, never as a whole, and the length of the body is known beforehand. Names and
 /// file names are escaped as browsers do. The first error of an `append` is kept and thrown when the form is used.
 /// A form with an `InputStream` can be sent once; every other one as often as redirects and retries need it.
+// SAFETY: what changes sits behind a lock; `fileManager` is only asked, which `FileManager` allows from any thread.
 open class MultipartFormData: @unchecked Sendable {
-    // SAFETY: what changes sits behind a lock; `fileManager` is only asked, which `FileManager` allows from any thread.
-
     /// Alamofire's limit between memory and temporary files. Curlew streams every form, so nothing depends on it.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 

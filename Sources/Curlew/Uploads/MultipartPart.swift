@@ -24,9 +24,8 @@ struct MultipartPart: Sendable {
 }
 
 /// An input stream of a form, which the first reader takes.
+// SAFETY: `stream` leaves under the lock, once; whoever got it is the only one who has it.
 final class SharedInputStream: @unchecked Sendable {
-    // SAFETY: `stream` leaves under the lock, once; whoever got it is the only one who has it.
-
     private let fence = Lock(false)
     private var stream: InputStream?
 

@@ -24,8 +24,8 @@ final class Interruption {
     deinit { for source in sources { source.cancel() } }
 
     /// Touched on the interruption's queue only, hence one at a time.
+    // SAFETY: `isSpent` is only touched by event handlers of one serial queue.
     private final class Once: @unchecked Sendable {
-        // SAFETY: `isSpent` is only touched by event handlers of one serial queue.
         private var isSpent = false
 
         func isFirst() -> Bool {

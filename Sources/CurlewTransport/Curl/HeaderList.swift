@@ -5,9 +5,8 @@ internal import CurlewCore
 ///
 /// A request's own list can end in its session's shared one, so that default headers cost a request
 /// nothing. libcurl only reads lists; whoever sets one keeps it alive.
+// SAFETY: the memory is written in init only; `rest` is kept alive by the reference.
 final class HeaderList: @unchecked Sendable {
-    // SAFETY: the memory is written in init only; `rest` is kept alive by the reference.
-
     private let storage: UnsafeMutableRawPointer?
     let rest: HeaderList?
     let head: UnsafeMutablePointer<curl_slist>?

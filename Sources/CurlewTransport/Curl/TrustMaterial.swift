@@ -5,9 +5,8 @@ internal import Glibc
 
 /// What a transport's trust stands on outside Swift's memory: a file of roots in memory, a parsed
 /// store, the key log. Freed with the transport's last handle.
+// SAFETY: everything is written in init; OpenSSL counts the store's references atomically.
 final class TrustMaterial: @unchecked Sendable {
-    // SAFETY: everything is written in init; OpenSSL counts the store's references atomically.
-
     let options: [OptionValue]
     private var memoryFile: Int32 = -1
     private var keyLog: Int32 = -1

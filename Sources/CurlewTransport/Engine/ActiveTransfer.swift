@@ -11,11 +11,10 @@ enum TransferCommand {
 }
 
 /// One exchange from `perform` to its return.
+// SAFETY: `perform` makes it and hands it to the loop through the inbox; the loop thread alone
+// touches its variables until it resumes the continuation, `perform` alone afterwards. Other
+// threads use `loop` only, which is constant.
 final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
-    // SAFETY: `perform` makes it and hands it to the loop through the inbox; the loop thread alone
-    // touches its variables until it resumes the continuation, `perform` alone afterwards. Other
-    // threads use `loop` only, which is constant.
-
     enum Stage {
         case created
         /// Suspended before it began.
@@ -25,16 +24,16 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     let request: TransferRequest
+    // SAFETY: unchecked, here and below, for the reason given in TransferBook.
     @exclusivity(unchecked) var plan: RequestPlan
     @exclusivity(unchecked) private(set) var sink: any TransferSink
     @exclusivity(unchecked) var headers: HeaderList?
     let upload: UploadSource?
     private let loop: LoopExecutor
 
-    // Unchecked for the reason given in TransferBook.
+    // SAFETY: as `plan`.
     var continuation: UnsafeContinuation<Void, Never>?
     @exclusivity(unchecked) var result: Result<TransferOutcome, CurlewError>?
-
     @exclusivity(unchecked) var stage = Stage.created
     /// Where in the book's list of live transfers.
     @exclusivity(unchecked) var liveIndex = -1
@@ -95,6 +94,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     /// The handle that it runs on, while it does.
+    // SAFETY: as `plan`.
     @exclusivity(unchecked) private(set) var easy: CurlEasy?
 
     func runs(on easy: CurlEasy) {

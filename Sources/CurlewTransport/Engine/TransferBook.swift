@@ -6,21 +6,22 @@ internal import Glibc
 /// Everything the engine owns: handles, sockets, clocks and the transfers in flight.
 ///
 /// The actor `TransferEngine` and the loop thread are one isolation domain; this is its state.
+// SAFETY: touched by the loop thread only, from its first turn to its last: by LoopExecutor.run, by
+// libcurl's callbacks within it, and by jobs of the actor whose executor that thread is. Before
+// the thread starts, only the init runs. `published` is a lock.
 final class TransferBook: @unchecked Sendable {
-    // SAFETY: touched by the loop thread only, from its first turn to its last: by LoopExecutor.run, by
-    // libcurl's callbacks within it, and by jobs of the actor whose executor that thread is. Before
-    // the thread starts, only the init runs. `published` is a lock.
-
     let settings: EngineSettings
     let published: Lock<TransportStatistics>
+
+    // SAFETY: unchecked, here and below, because the checks are a tenth of what the engine adds to a request. No
+    // access to these lasts while libcurl or foreign code runs: values are read, libcurl is called, results are stored.
     /// Time of the present turn: one clock reading serves all its callbacks.
     @exclusivity(unchecked) var now = LoopInstant.now()
     @exclusivity(unchecked) var texts = TextCache()
     @exclusivity(unchecked) var addresses = AddressTexts()
     var isClosed = false
 
-    // Unchecked: the checks are a tenth of what the engine adds to a request. No access to these lasts while
-    // libcurl or foreign code runs: values are read, libcurl is called, results are stored.
+    // SAFETY: as `now`.
     @exclusivity(unchecked) private var poller: Poller
     @exclusivity(unchecked) private var multis: [CurlMulti] = []
     @exclusivity(unchecked) private var idleHandles: [CurlEasy] = []

@@ -34,8 +34,8 @@ struct MonitorBacklogTests {
         func requestDidResume(_ request: Request) { resumes.note(true) }
     }
 
+    // SAFETY: its only stored property is a `let` of a Sendable type.
     private final class LoudSubclass: ClosureEventMonitor, @unchecked Sendable {
-        // SAFETY: its only stored property is a `let` of a Sendable type.
         let sizes = Recorded<Int>()
 
         override func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {

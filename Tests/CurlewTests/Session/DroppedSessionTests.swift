@@ -9,8 +9,8 @@ import Testing
 struct DroppedSessionTests {
     /// What must be gone in the end.
     private final class Left: Sendable {
+        // SAFETY: weak references are read and written under the lock only.
         private struct References: @unchecked Sendable {
-            // SAFETY: weak references are read and written under the lock only.
             weak var session: Session?
             weak var request: Request?
         }
