@@ -108,26 +108,29 @@ struct RetryAndAdaptTests {
         #expect(request.tasks.isEmpty)
     }
 
-    enum Phase: CaseIterable { case adapt, retry, delay, serialize }
+    enum Phase: CaseIterable { case adapt, retry, delay, redirect }
 
     @Test(arguments: Phase.allCases)
     func cancellingFromOutsideReachesEveryWait(_ phase: Phase) async throws {
         let gate = Gate()
-        let transport = MockTransport { _ in .status(phase == .adapt ? 200 : 500) }
+        let transport = MockTransport { _ in
+            switch phase {
+            case .adapt: .status(200)
+            case .redirect: .redirect(to: "/next")
+            case .retry, .delay: .status(500)
+            }
+        }
         let session = Session(transport: transport)
         let request = session.request("https://example.org/")
         switch phase {
         case .adapt: request.adapt(using: Stuck(gate: gate))
         case .retry: request.retry(using: Stuck(gate: gate))
-        case .delay, .serialize: request.retry(using: Delaying(gate: gate))
+        case .redirect: request.redirect(using: Stuck(gate: gate))
+        case .delay: request.retry(using: Delaying(gate: gate))
         }
         async let answer = Result { try await request.data() }
-        if phase == .serialize || phase == .delay {
-            try await gate.waitForArrivals(count: 1)
-            gate.open()
-        } else {
-            try await gate.waitForArrivals(count: 1)
-        }
+        try await gate.waitForArrivals(count: 1)
+        if phase == .delay { gate.open() }
         request.cancel()
         let result = await answer
         #expect((result.failure as? CurlewError)?.code == .cancelled)

@@ -96,6 +96,36 @@ struct HandlerOrderTests {
         #expect(retrier.calls.all.count == 3)
     }
 
+    @Test func whatIsCancelledWhileItIsSerializedIsNotTriedAgain() async {
+        struct CancellingDecoder: DataDecoder {
+            let request: Recorded<Request>
+
+            func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D {
+                for request in request.all { request.cancel() }
+                throw CocoaError(.coderReadCorrupt)
+            }
+        }
+        let retrier = CountingRetrier(retries: 1)
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(transport: transport, interceptor: retrier)
+        let (handled, awaited) = (session.request("https://example.org/"), session.request("https://example.org/"))
+        for (request, isAwaited) in [(handled, false), (awaited, true)] {
+            let cancelled = Recorded<Request>()
+            cancelled.note(request)
+            let decoder = CancellingDecoder(request: cancelled)
+            if isAwaited {
+                await #expect(throws: CurlewError.self) { try await request.decode(Int.self, decoder: decoder) }
+            } else {
+                let result = await request.serializingDecodable(Int.self, decoder: decoder).result
+                #expect((try? result.get()) == nil)
+            }
+            #expect(request.isCancelled)
+        }
+        #expect(transport.requests.count == 2)
+        #expect(retrier.calls.all.isEmpty)
+        await session.drain()
+    }
+
     @Test func aRetryForASerializerStartsOver() async {
         let retrier = CountingRetrier(retries: 1)
         let transport = MockTransport(collectsBodies: false)
