@@ -101,7 +101,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ConformanceTests",
-            dependencies: ["Curlew", "CurlewCore", "CurlewTesting"],
+            dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting"],
             exclude: ["Corpora"],
             swiftSettings: strict
         ),
