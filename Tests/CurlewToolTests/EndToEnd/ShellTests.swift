@@ -1,0 +1,78 @@
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+/// What is generated for others to read, read by them.
+@Suite("The shells and the man page", .timeLimit(.minutes(1)))
+struct ShellTests {
+    private let scratch: ScratchDirectory
+
+    init() throws { scratch = try ScratchDirectory() }
+
+    private static func isThere(_ program: String) -> Bool { access("/usr/bin/" + program, X_OK) == 0 }
+
+    /// Runs a program with a file that `curlew` has written.
+    private func read(
+        _ words: String...,
+        with program: String,
+        _ arguments: (_ file: String) -> [String]
+    ) async throws -> ToolProcess.Outcome {
+        var tool = ToolProcess()
+        tool.arguments = words
+        let made = try await tool.run()
+        #expect(made.status == 0)
+        let file = try scratch.write("made", made.output).path
+        var reader = ToolProcess()
+        reader.program = URL(filePath: "/usr/bin/" + program)
+        reader.arguments = arguments(file)
+        reader.folder = scratch.url
+        return try await reader.run()
+    }
+
+    @Test func bashCompletes() async throws {
+        func words(_ typed: String) async throws -> [String] {
+            let count = typed.split(separator: " ", omittingEmptySubsequences: false).count - 1
+            let outcome = try await read("completions", "bash", with: "bash") { file in
+                [
+                    "-c",
+                    ". \(file); COMP_WORDS=(\(typed)); COMP_CWORD=\(count); _curlew; printf '%s\\n' \"${COMPREPLY[@]}\"",
+                ]
+            }
+            #expect(outcome.errors == "")
+            return outcome.text.split(separator: "\n").map(String.init)
+        }
+        #expect(try await words("curlew --fol") == ["--follow"])
+        #expect(try await words("curlew --pretty f") == ["format"])
+        #expect(try await words("curlew completions z") == ["zsh"])
+        #expect(try await words("curlew help down") == ["download"])
+        try scratch.write("photo.jpg", "")
+        #expect(try await words("curlew x photo@pho") == ["photo@photo.jpg"])
+    }
+
+    @Test(.enabled(if: isThere("fish"), "fish is not installed")) func fishCompletes() async throws {
+        let outcome = try await read("completions", "fish", with: "fish") { file in
+            ["--no-config", "-c", "source \(file); complete -C 'curlew --fol'; complete -C 'curlew completions z'"]
+        }
+        #expect(outcome.errors == "")
+        let words = outcome.lines.map { $0.prefix { $0 != "\t" } }
+        #expect(words.contains("--follow"))
+        #expect(words.contains("zsh"))
+    }
+
+    @Test(.enabled(if: isThere("zsh"), "zsh is not installed")) func zshReadsItsFile() async throws {
+        let outcome = try await read("completions", "zsh", with: "zsh") { file in
+            ["-f", "-c", "autoload -U compinit && compinit -u -d \(file).dump && . \(file) && print $_comps[curlew]"]
+        }
+        #expect(outcome.errors == "")
+        #expect(outcome.text == "_curlew\n")
+    }
+
+    @Test(.enabled(if: isThere("groff"), "groff is not installed")) func theManPageIsSound() async throws {
+        let outcome = try await read("man", with: "groff") { ["-man", "-Tascii", "-ww", $0] }
+        #expect(outcome.errors == "")
+        #expect(outcome.text.contains("SYNOPSIS"))
+        #expect(outcome.text.contains("EXIT STATUS"))
+    }
+}
