@@ -66,12 +66,16 @@ final class TransferBook: @unchecked Sendable {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
-        guard let easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
+        guard var easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
             return end(transfer, .failure(transfer.makeError(.`internal`, "libcurl gives no handle")))
         }
-        var code = easy.apply(
-            transfer.plan, headers: transfer.headers, base: settings.base, material: settings.material, share: share)
-        if code == CURLE_OK, let bytes = transfer.fields { code = easy.setFields(bytes) }
+        var code = setUp(easy, for: transfer)
+        // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl does not
+        // change the size of one that is there (CURLOPT_BUFFERSIZE). A new handle has none.
+        if code == CURLE_BAD_FUNCTION_ARGUMENT, let fresh = CurlEasy(book: self) {
+            easy = fresh
+            code = setUp(easy, for: transfer)
+        }
         guard code == CURLE_OK else {
             // The options of a half set-up handle are unknown.
             return end(transfer, .failure(transfer.rejected(code)))
@@ -86,6 +90,13 @@ final class TransferBook: @unchecked Sendable {
         guard added == CURLM_OK else {
             return end(transfer, .failure(transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added)))))
         }
+    }
+
+    private func setUp(_ easy: CurlEasy, for transfer: ActiveTransfer) -> CURLcode {
+        let code = easy.apply(
+            transfer.plan, headers: transfer.headers, base: settings.base, material: settings.material, share: share)
+        guard code == CURLE_OK, let bytes = transfer.fields else { return code }
+        return easy.setFields(bytes)
     }
 
     /// Ends a transfer: not from within a callback of libcurl.
