@@ -28,15 +28,16 @@ extension DownloadRequest {
         return range == request?.value(forHTTPHeaderField: "Range") ? asking : .wholeFile
     }
 
-    /// Neither what is there nor this response is of use. The error ends the exchange, never the request.
-    func askAgain() -> CurlewError {
+    /// Neither what is there nor this response is of use. The error ends the exchange, never the request. What is
+    /// there goes on `lane`, for whose work the exchange waits.
+    func askAgain(on lane: FileLane) -> CurlewError {
         let gone = download.withLock { record in
             record.asksAgain = true
             // A server that has no proper ranges is asked for none.
             if case .probe = record.asking { record.segments = 1 }
             return exchange(&record.part, with: nil)
         }
-        if let gone { FileLane.next().enqueue { DownloadFile.reopen(gone.file, keeping: 0)?.discard() } }
+        if let gone { lane.enqueue { DownloadFile.reopen(gone.file, keeping: 0)?.discard() } }
         return CurlewError(.resumeRejected, phase: .receive, reason: "the download starts over")
     }
 

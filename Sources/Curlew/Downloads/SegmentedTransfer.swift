@@ -15,6 +15,8 @@ struct SegmentedTransfer: Sendable {
     let budget: TimeoutBudget
     let opened: OpenedDownload
     let progress: SegmentProgress
+    /// The first exchange's.
+    let lane: FileLane
 
     /// nil when the file is complete.
     func run() async -> CurlewError? {
@@ -81,7 +83,7 @@ final class SegmentSink: TransferSink, @unchecked Sendable {
     func didReceive(head: ResponseHead) -> Disposition {
         switch transfer.progress.current.decision(for: head, segment: index) {
         case .write: .proceed
-        case .startOver: .abort(transfer.request.askAgain())
+        case .startOver: .abort(transfer.request.askAgain(on: transfer.lane))
         case .unrelated:
             .abort(
                 CurlewError(

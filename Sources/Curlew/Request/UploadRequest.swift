@@ -84,6 +84,6 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
     override func cleanUp() async {
         guard case .file(let url, shouldRemove: true) = uploadable else { return }
-        FileLane.next().enqueue { try? FileManager.default.removeItem(at: url) }
+        await FileLane.next().carryOut { try? FileManager.default.removeItem(at: url) }
     }
 }

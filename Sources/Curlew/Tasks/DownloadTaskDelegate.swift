@@ -37,7 +37,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     // MARK: The head
 
     override func begin(_ head: ResponseHead) -> Disposition {
-        guard let step = step(after: head) else { return .abort(download.askAgain()) }
+        guard let step = step(after: head) else { return .abort(download.askAgain(on: lane)) }
         open(step, head)
         return .pause
     }
@@ -110,7 +110,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             } catch {
                 let failure: CurlewError =
                     error is DownloadOpening.PartIsGone
-                    ? download.askAgain() : (error as? CurlewError) ?? .downloadFailed(error)
+                    ? download.askAgain(on: lane) : (error as? CurlewError) ?? .downloadFailed(error)
                 state.withLock { $0 = .failed(failure) }
             }
             control?.resumeReceiving()
@@ -158,7 +158,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? { nil }
 
     override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        // Behind the opening, where that is still to come.
+        // Behind the opening, and the end of a part that is of no use, where those are still to come.
         await lane.barrier()
         switch state.withLock({ $0 }) {
         case .waiting: return error.map { .failure($0) } ?? .success(.none)
@@ -185,7 +185,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             lowered: exchange.lowered,
             budget: exchange.budget,
             opened: opened,
-            progress: progress
+            progress: progress,
+            lane: lane
         ).run()
     }
 

@@ -152,7 +152,8 @@ struct SegmentTests {
         let url = try await resumed.file()
         #expect(try Data(contentsOf: url) == service.contents)
         #expect(scratch.names == ["a"])
-        let again = service.ranges.compactMap(\.self).map {
+        // The server may see a request of the first round only now, which is like the one for what is missing.
+        let again = Set(service.ranges.compactMap(\.self)).map {
             $0.dropFirst(6).split(separator: "-").compactMap { Int($0) }
         }
         #expect(again.reduce(0) { $0 + $1[1] - $1[0] + 1 } == Self.length - Int(part.bytesWritten))
