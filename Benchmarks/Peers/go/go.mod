@@ -1,0 +1,3 @@
+module curlew.invalid/peer
+
+go 1.19

@@ -1,0 +1,52 @@
+"""Python's aiohttp under the same command line as C/limit.c. It speaks HTTP/1.1 only."""
+
+import asyncio
+import os
+import sys
+
+import aiohttp
+
+from measuring import Options, Tally, raise_descriptor_limit
+
+
+async def once(session, options, url):
+    headers = {"Connection": "close"} if options.closes else None
+    if options.mode == "upload":
+        size = os.path.getsize(options.file)
+        with open(options.file, "rb") as file:
+            async with session.put(url, data=file, headers=headers) as response:
+                response.raise_for_status()
+                await response.read()
+        return size
+    count = 0
+    async with session.get(url, headers=headers) as response:
+        response.raise_for_status()
+        if options.mode != "download":
+            return len(await response.read())
+        async for chunk in response.content.iter_any():
+            count += len(chunk)
+    return count
+
+
+async def worker(session, options, tally):
+    while (number := tally.next()) is not None:
+        try:
+            tally.done(await once(session, options, f"{options.url}?{number}"))
+        except Exception as error:  # whatever it is, it is counted
+            tally.fail(error)
+
+
+async def main():
+    options = Options(sys.argv)
+    if options.http2:
+        sys.exit("aiohttp has no HTTP/2")
+    raise_descriptor_limit()
+    tally = Tally(options)
+    connector = aiohttp.TCPConnector(limit=options.in_flight, force_close=options.closes)
+    timeout = aiohttp.ClientTimeout(total=None, connect=60)
+    async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=True) as session:
+        await asyncio.gather(*(worker(session, options, tally) for _ in range(options.in_flight)))
+    tally.report("aiohttp")
+
+
+asyncio.run(main())
