@@ -5,7 +5,8 @@ internal import Foundation
 enum Explanation {
     static func of(_ error: any Error) -> String {
         if let error = error as? CurlewError { return error.reason.isEmpty ? error.code.rawValue : error.reason }
-        return (error as? any LocalizedError)?.errorDescription ?? "\(error)"
+        // A foreign error may repeat the URL that it is about.
+        return Redaction.text((error as? any LocalizedError)?.errorDescription ?? "\(error)")
     }
 }
 

@@ -14,12 +14,12 @@ extension CurlewError {
 
         // What is no URL cannot be taken apart by URLComponents, and may still hold a password.
         static func shown(_ url: any URLConvertible) -> String {
-            var text = (url as? String) ?? (url as? URL)?.absoluteString ?? "\(url)"
-            if let query = text.firstIndex(of: "?") { text = text[..<query] + "?_" }
-            guard let slashes = text.range(of: "//"), let at = text[slashes.upperBound...].lastIndex(of: "@") else {
-                return text
-            }
-            return String(text[..<slashes.upperBound] + text[at...].dropFirst())
+            let text = (url as? String) ?? (url as? URL)?.absoluteString ?? "\(url)"
+            let path = text.prefix { $0 != "?" && $0 != "#" }
+            guard let at = path.lastIndex(of: "@") else { return Redaction.reference(text) }
+            let start = path.range(of: "//")?.upperBound ?? path.startIndex
+            guard start <= at else { return Redaction.reference(text) }
+            return path[..<start] + Redaction.reference(String(text[at...].dropFirst()))
         }
     }
 

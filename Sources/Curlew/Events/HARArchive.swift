@@ -6,6 +6,8 @@ internal import FoundationNetworking
 struct HARExchange: Sendable {
     let request: ObjectIdentifier
     let sent: URLRequest
+    /// Names, in lower case, of fields that the session calls secret.
+    let sensitiveHeaders: Set<String>
     let started: Date
     var answer: Answer?
     var body = Data()
@@ -112,8 +114,6 @@ extension HARArchive {
 }
 
 extension HARArchive.Entry {
-    private static let secretNames: Set<String> = ["authorization", "cookie", "set-cookie", "proxy-authorization"]
-
     init(_ exchange: HARExchange, showsCredentials: Bool) {
         let metrics = exchange.metrics
         startedDateTime = (metrics?.queued ?? exchange.started).formatted(
@@ -125,29 +125,20 @@ extension HARArchive.Entry {
         comment = exchange.failure
         let version = metrics?.httpVersion?.rawValue ?? "HTTP/1.1"
 
-        func pairs(_ headers: [HTTPHeader]) -> [HARArchive.Pair] {
-            headers.filter { showsCredentials || !Self.secretNames.contains($0.name.lowercased()) }
-                .map { HARArchive.Pair(name: $0.name, value: $0.value) }
-        }
-
-        let url = exchange.sent.url.flatMap { URLComponents(url: $0, resolvingAgainstBaseURL: true) }
-        var shown = url
-        if !showsCredentials {
-            shown?.user = nil
-            shown?.password = nil
-        }
+        let shown = HARRedaction(showsCredentials: showsCredentials, sensitiveHeaders: exchange.sensitiveHeaders)
         let body = exchange.sent.httpBody
+        let type = exchange.sent.value(forHTTPHeaderField: "Content-Type") ?? ""
+        let url = exchange.sent.url?.absoluteString ?? ""
         request = HARArchive.Sent(
             method: exchange.sent.httpMethod ?? "GET",
-            url: shown?.string ?? "",
+            url: shown.url(url),
             httpVersion: version,
-            headers: pairs(Array(exchange.sent.headers).sorted { $0.name < $1.name }),
-            queryString: (url?.queryItems ?? []).map { HARArchive.Pair(name: $0.name, value: $0.value ?? "") },
+            headers: shown.fields(Array(exchange.sent.headers).sorted { $0.name < $1.name }),
+            queryString: (URLComponents(string: shown.url(url))?.queryItems ?? []).map {
+                HARArchive.Pair(name: $0.name, value: $0.value ?? "")
+            },
             postData: body.map {
-                HARArchive.Posted(
-                    mimeType: exchange.sent.value(forHTTPHeaderField: "Content-Type") ?? "",
-                    text: String(decoding: $0, as: UTF8.self)
-                )
+                HARArchive.Posted(mimeType: type, text: shown.body(String(decoding: $0, as: UTF8.self), type: type))
             },
             bodySize: body?.count ?? 0
         )
@@ -156,14 +147,17 @@ extension HARArchive.Entry {
             status: exchange.answer?.status ?? 0,
             statusText: exchange.answer.map { HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? "",
             httpVersion: version,
-            headers: pairs(exchange.answer?.headers ?? []),
+            headers: shown.fields(exchange.answer?.headers ?? []),
             content: HARArchive.Content(
                 size: exchange.bodySize,
                 mimeType: exchange.answer?.mimeType ?? "x-unknown",
-                text: exchange.body.isEmpty ? nil : text ?? exchange.body.base64EncodedString(),
+                text: exchange.body.isEmpty
+                    ? nil
+                    : text.map { shown.body($0, type: exchange.answer?.mimeType ?? "") }
+                        ?? exchange.body.base64EncodedString(),
                 encoding: exchange.body.isEmpty || text != nil ? nil : "base64"
             ),
-            redirectURL: exchange.redirectURL,
+            redirectURL: shown.url(exchange.redirectURL),
             bodySize: exchange.metrics.map { Int($0.bytesReceived) } ?? -1
         )
     }
@@ -172,6 +166,25 @@ extension HARArchive.Entry {
     private static func host(_ address: String) -> String {
         let host = address.lastIndex(of: ":").map { String(address[..<$0]) } ?? address
         return host.trimmingCharacters(in: CharacterSet(charactersIn: "[]"))
+    }
+}
+
+/// What an archive shows of what may hold secrets.
+private struct HARRedaction {
+    let showsCredentials: Bool
+    let sensitiveHeaders: Set<String>
+
+    func url(_ text: String) -> String { showsCredentials ? text : Redaction.reference(text) }
+
+    func body(_ text: String, type: String) -> String { showsCredentials ? text : Redaction.body(text, type: type) }
+
+    /// Secret fields are left out altogether.
+    func fields(_ headers: [HTTPHeader]) -> [HARArchive.Pair] {
+        headers.compactMap { header in
+            if showsCredentials { return HARArchive.Pair(name: header.name, value: header.value) }
+            let value = Redaction.value(of: header, andOf: sensitiveHeaders)
+            return value == Redaction.replacement ? nil : HARArchive.Pair(name: header.name, value: value)
+        }
     }
 }
 

@@ -11,8 +11,9 @@ public import FoundationNetworking
 ///     …
 ///     try await recorder.write(to: URL(filePath: "session.har"))
 ///
-/// Every exchange is an entry, redirects and retries too. Authorization and cookies are left out unless asked for.
-/// Bodies are kept up to a limit, in memory.
+/// Every exchange is an entry, redirects and retries too. Credentials, cookies, tokens and query values are
+/// left out unless asked for, and so are fields of forms and JSON whose name says that they are secret. Bodies are
+/// kept up to a limit, in memory.
 public final class HARRecorder: EventMonitor {
     /// Where events are taken in.
     public let queue = DispatchQueue(label: "curlew.har")
@@ -57,7 +58,13 @@ public final class HARRecorder: EventMonitor {
         let key = ObjectIdentifier(request)
         state.withLock { state in
             guard let sent = state.next[key] else { return }
-            state.open[task] = HARExchange(request: key, sent: sent, started: Date())
+            let sensitive = Set(request.context.configuration.redirects.sensitiveHeaders.map { $0.lowercased() })
+            state.open[task] = HARExchange(
+                request: key,
+                sent: sent,
+                sensitiveHeaders: sensitive,
+                started: Date()
+            )
         }
     }
 

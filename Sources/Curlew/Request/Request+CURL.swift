@@ -5,8 +5,9 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Request {
-    /// The request as a command line for curl, quoted for the shell. Credentials are left out unless asked for:
-    /// a description ends up in logs and chats.
+    /// The request as a command line for curl, quoted for the shell. Credentials, cookies, tokens and query values
+    /// are left out unless asked for: a description ends up in logs and chats. So are the values of fields of a
+    /// form or a JSON body whose name says that they are secret (`password`, `client_secret`, …).
     public func cURLDescription(includingCredentials: Bool = false) -> String {
         record.withLock { cURLDescription(of: $0, includingCredentials: includingCredentials) }
     }
@@ -23,7 +24,7 @@ extension Request {
             headers: headers(of: request),
             body: request.httpBody,
             uploadable: record.uploadable,
-            authentication: record.options.authentication ?? context.configuration.credentials[url.host() ?? ""],
+            authentication: record.options.authentication ?? context.configuration.authentication(for: url),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             showsCredentials: includingCredentials
         )
@@ -67,20 +68,16 @@ struct CURLDescription {
     let sensitiveHeaders: [String]
     let showsCredentials: Bool
 
-    private static let secretNames: Set<String> = ["authorization", "cookie", "proxy-authorization"]
-    private static let redacted = "<redacted>"
-
     var text: String {
         var parts = ["$ curl -v", "-X \(Self.quoted(method))"]
         if let authentication {
             let credentials =
-                showsCredentials ? "\(authentication.username):\(authentication.password)" : Self.redacted
+                showsCredentials ? "\(authentication.username):\(authentication.password)" : Redaction.replacement
             parts.append("-u \(Self.quoted(credentials))")
         }
-        let secretNames = Self.secretNames.union(sensitiveHeaders.map { $0.lowercased() })
+        let more = Set(sensitiveHeaders.map { $0.lowercased() })
         for header in headers.sorted(by: { $0.name.lowercased() < $1.name.lowercased() }) {
-            let isSecret = secretNames.contains(header.name.lowercased())
-            let value = isSecret && !showsCredentials ? Self.redacted : header.value
+            let value = showsCredentials ? header.value : Redaction.value(of: header, andOf: more)
             parts.append("-H \(Self.quoted("\(header.name): \(value)"))")
         }
         if let body = bodyArgument { parts.append(body) }
@@ -88,31 +85,26 @@ struct CURLDescription {
         return parts.joined(separator: " \\\n\t")
     }
 
-    private var shownURL: String {
-        guard !showsCredentials, url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return url.absoluteString }
-        parts.user = nil
-        parts.password = nil
-        return parts.string ?? Self.redacted
-    }
+    private var shownURL: String { showsCredentials ? url.absoluteString : Redaction.reference(url.absoluteString) }
 
     private var bodyArgument: String? {
         switch uploadable {
         case .file(let url, _): return "--data-binary \(Self.quoted("@" + url.path(percentEncoded: false)))"
         case .stream: return "--data-binary @-"
-        case .data(let data): return Self.argument(data)
-        case nil: return body.map(Self.argument)
+        case .data(let data): return argument(data)
+        case nil: return body.map(argument)
         }
     }
 
     /// What is no text cannot stand on a command line.
-    private static func argument(_ data: Data) -> String {
+    private func argument(_ data: Data) -> String {
         guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else {
             return "--data-binary @- # \(data.count) bytes that are no text"
         }
+        let type = headers.last { $0.name.lowercased() == "content-type" }?.value ?? ""
+        let shown = showsCredentials ? text : Redaction.body(text, type: type)
         // curl would take a leading @ for a file's name.
-        return "\(text.hasPrefix("@") ? "--data-raw" : "-d") \(quoted(text))"
+        return "\(shown.hasPrefix("@") ? "--data-raw" : "-d") \(Self.quoted(shown))"
     }
 
     /// In single quotes nothing is special to a POSIX shell but the quote itself.

@@ -291,3 +291,8 @@ struct LazyIdentity: Sendable {
         return new
     }
 }
+
+extension Request: CustomReflectable {
+    /// Debuggers print every stored property of what has no mirror, secrets included.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

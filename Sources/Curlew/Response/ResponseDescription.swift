@@ -7,7 +7,7 @@ enum ResponseDescription {
     static func of(_ request: URLRequest) -> String {
         let headers = request.headers.sorted()
         return """
-            [Request]: \(request.httpMethod ?? "GET") \(request.url?.absoluteString ?? "nil")
+            [Request]: \(request.httpMethod ?? "GET") \(request.url.map { Redaction.redacted($0).absoluteString } ?? "nil")
             \(indented(fields(headers)))
             \(indented(body(request.httpBody, headers: headers)))
             """
@@ -46,7 +46,7 @@ enum ResponseDescription {
             return "[Body]: \(data.count) bytes"
         }
         let text = String(decoding: data, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
-        return "[Body]:\n\(indented(text))"
+        return "[Body]:\n\(indented(Redaction.body(text, type: type)))"
     }
 
     private static func indented(_ text: String) -> String {

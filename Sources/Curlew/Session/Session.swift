@@ -136,3 +136,8 @@ public actor Session {
         }
     }
 }
+
+extension Session: CustomReflectable {
+    /// Debuggers print every stored property of what has no mirror, secrets included.
+    public nonisolated var customMirror: Mirror { Mirror(self, children: []) }
+}

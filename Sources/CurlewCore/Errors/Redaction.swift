@@ -1,22 +1,123 @@
 package import Foundation
 
-/// Takes out of a URL what must never be printed: user information and query values.
+/// Takes out of what Curlew prints what must never be printed: credentials, cookies, tokens and query values.
+///
+/// It works on texts, because what has to be shown is not always a URL that Foundation can take apart.
 package enum Redaction {
+    /// Stands for the value of a header field or of a password.
+    package static let replacement = "<redacted>"
+    /// Stands for a value in a URL or in a body.
+    package static let mark = "_"
+
+    // MARK: URLs
+
+    /// Without user information, and without the values of query and fragment.
     package static func redacted(_ url: URL) -> URL {
-        guard url.user != nil || url.password != nil || url.query != nil,
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return url }
-        parts.user = nil
-        parts.password = nil
-        parts.percentEncodedQuery = parts.percentEncodedQuery.map(redactedQuery)
-        // A URL that cannot be taken apart and put together again is not shown at all.
-        return parts.url ?? URL(filePath: "/")
+        let text = url.absoluteString
+        let shown = reference(text)
+        if shown == text { return url }
+        // A URL that cannot be put together again is not shown at all.
+        return URL(string: shown) ?? URL(filePath: "/")
     }
 
-    static func redactedQuery(_ query: String) -> String {
-        query.split(separator: "&", omittingEmptySubsequences: false).map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            return pair[...equals] + "_"
+    /// The same for a text that is a URL, absolute or relative, or was meant to be one.
+    package static func reference(_ text: String) -> String {
+        guard text.utf8.contains(where: { $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }) else { return text }
+        var rest = text[...]
+        var end = ""
+        if let hash = rest.firstIndex(of: "#") {
+            end = "#" + values(rest[hash...].dropFirst())
+            rest = rest[..<hash]
+        }
+        if let question = rest.firstIndex(of: "?") {
+            end = "?" + values(rest[question...].dropFirst()) + end
+            rest = rest[..<question]
+        }
+        return withoutUser(rest) + end
+    }
+
+    /// Each value of `a=1&b=2` gives way to `_`, and so does what has no name.
+    private static func values(_ text: Substring) -> String {
+        text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            guard let equals = pair.firstIndex(of: "=") else { return pair.isEmpty ? "" : mark }
+            return pair[...equals] + mark
         }.joined(separator: "&")
+    }
+
+    private static func withoutUser(_ text: Substring) -> String {
+        guard let slashes = text.range(of: "//") else {
+            // `mailto:` and worse: what stands before the last @ may be a password.
+            guard let at = text.lastIndex(of: "@") else { return String(text) }
+            guard let colon = text[..<at].firstIndex(of: ":") else {
+                return text[..<at].contains("/") ? String(text) : mark + text[at...]
+            }
+            return text[...colon] + mark + text[at...]
+        }
+        let authority = text[slashes.upperBound...].prefix { $0 != "/" }
+        guard let at = authority.lastIndex(of: "@") else { return String(text) }
+        return String(text[..<slashes.upperBound] + text[at...].dropFirst())
+    }
+
+    /// A text in which URLs may stand: each of them redacted.
+    package static func text(_ text: String) -> String {
+        guard text.contains("://") else { return text }
+        var shown = ""
+        var rest = text[...]
+        while let mark = rest.range(of: "://") {
+            let scheme = rest[..<mark.lowerBound].reversed().prefix { $0.isLetter || $0.isNumber }.count
+            let start = rest.index(mark.lowerBound, offsetBy: -scheme)
+            let end = rest[mark.upperBound...].firstIndex { $0.isWhitespace || "\"'<>`".contains($0) } ?? rest.endIndex
+            shown += rest[..<start] + reference(String(rest[start..<end]))
+            rest = rest[end...]
+        }
+        return shown + rest
+    }
+
+    // MARK: Header fields
+
+    private static let secretFields: Set<String> = [
+        "authorization", "proxy-authorization", "cookie", "cookie2", "set-cookie", "set-cookie2", "x-api-key",
+        "authentication-info", "proxy-authentication-info", "x-goog-api-key", "x-amz-credential",
+    ]
+    private static let secretParts = [
+        "token", "secret", "password", "passwd", "api-key", "apikey", "authorization", "cookie", "session", "signature",
+        "credential",
+    ]
+    private static let references: Set<String> = ["location", "content-location", "referer", "refresh", "link"]
+
+    /// Whether a field's value is for the two ends only. Names are compared without regard to case.
+    package static func isSecret(header name: String) -> Bool {
+        let name = ASCII.lowercased(name)
+        if secretFields.contains(name) { return true }
+        // They say what is allowed, and hold no secret.
+        if name.hasPrefix("access-control-") || name.hasPrefix("sec-websocket-") { return false }
+        return secretParts.contains { name.contains($0) }
+    }
+
+    /// What may be shown of a field's value. `more` are further names, in lower case, of fields that are secret.
+    package static func value(of header: HTTPHeader, andOf more: Set<String> = []) -> String {
+        if isSecret(header: header.name) || more.contains(ASCII.lowercased(header.name)) { return replacement }
+        guard references.contains(ASCII.lowercased(header.name)) else { return header.value }
+        return header.value.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard let close = word.lastIndex(of: ">"), word.hasPrefix("<") else { return reference(String(word)) }
+            return "<" + reference(String(word[..<close].dropFirst())) + word[close...]
+        }.joined(separator: " ")
+    }
+
+    // MARK: Bodies
+
+    private static let secretNames: Set<String> = [
+        "sig", "pin", "otp", "assertion", "passphrase", "pwd", "auth", "jwt", "sid", "code_verifier",
+    ]
+    private static let secretNameParts = [
+        "password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "signature", "session",
+        "authorization", "cookie", "private_key", "privatekey",
+    ]
+
+    /// Whether a form field or a member of a JSON object is secret by its name. Counts of tokens are not.
+    package static func isSecret(name: String) -> Bool {
+        let name = ASCII.lowercased(name)
+        if secretNames.contains(name) { return true }
+        return secretNameParts.contains { name.contains($0) } && !name.hasSuffix("_tokens")
     }
 }

@@ -11,7 +11,8 @@ public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
         self.value = value
     }
 
-    public var description: String { "\(name): \(value)" }
+    /// `Name: value`, for people: credentials, cookies and tokens are left out. The value itself is in `value`.
+    public var description: String { "\(name): \(Redaction.value(of: self))" }
 
     /// Whether name and value may go onto the wire: the name is a token, the value has no CR, LF, NUL.
     public var isValid: Bool { name.isHTTPToken && value.isHTTPFieldValue }

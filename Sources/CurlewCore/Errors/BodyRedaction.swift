@@ -1,0 +1,114 @@
+internal import Foundation
+
+extension Redaction {
+    /// A body of text without the values of fields that are secret by their names: in forms and, at any depth, in
+    /// JSON. Whatever else it holds stays as it is.
+    package static func body(_ text: String, type: String) -> String {
+        let type = ASCII.lowercased(type)
+        if type.contains("x-www-form-urlencoded") { return form(text) }
+        if type.contains("json") { return json(text) }
+        // Without a type, what looks like one of them is treated as such.
+        guard type.isEmpty, let first = text.utf8.first(where: { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D })
+        else {
+            return text
+        }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? json(text) : form(text)
+    }
+
+    private static func form(_ text: String) -> String {
+        text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+            guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
+            let name = pair[..<equals].replacing("+", with: " ")
+            guard isSecret(name: name.removingPercentEncoding ?? String(name)) else { return String(pair) }
+            return pair[...equals] + mark
+        }.joined(separator: "&")
+    }
+
+    /// Works on the text, so that one that was cut off, or that is no JSON after all, is no way out.
+    private static func json(_ text: String) -> String {
+        var scanner = JSONRedaction(bytes: Array(text.utf8))
+        return String(decoding: scanner.redacted(), as: UTF8.self)
+    }
+}
+
+/// Goes through a JSON text once and leaves out the values of members with a secret name.
+private struct JSONRedaction {
+    let bytes: [UInt8]
+    private var position = 0
+    private var shown: [UInt8] = []
+
+    init(bytes: [UInt8]) { self.bytes = bytes }
+
+    mutating func redacted() -> [UInt8] {
+        shown.reserveCapacity(bytes.count)
+        while position < bytes.count {
+            guard bytes[position] == UInt8(ascii: "\"") else {
+                shown.append(bytes[position])
+                position += 1
+                continue
+            }
+            let string = takeString()
+            shown += string
+            guard let name = name(string), Redaction.isSecret(name: name) else { continue }
+            let colon = afterBlanks(position)
+            guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
+            let value = afterBlanks(colon + 1)
+            guard value < bytes.count else { continue }
+            shown += bytes[position..<value]
+            position = value
+            skipValue()
+            shown += Array("\"\(Redaction.mark)\"".utf8)
+        }
+        return shown
+    }
+
+    /// With its quotes, or as far as the text goes.
+    private mutating func takeString() -> ArraySlice<UInt8> {
+        let start = position
+        position += 1
+        while position < bytes.count {
+            let byte = bytes[position]
+            position += byte == UInt8(ascii: "\\") ? 2 : 1
+            if byte == UInt8(ascii: "\"") { break }
+        }
+        position = min(position, bytes.count)
+        return bytes[start..<position]
+    }
+
+    private func name(_ string: ArraySlice<UInt8>) -> String? {
+        guard string.contains(UInt8(ascii: "\\")) else {
+            return String(decoding: string.dropFirst().dropLast(), as: UTF8.self)
+        }
+        return try? JSONDecoder().decode(String.self, from: Data(string))
+    }
+
+    private func afterBlanks(_ start: Int) -> Int {
+        var index = start
+        while index < bytes.count, [0x20, 0x09, 0x0A, 0x0D].contains(bytes[index]) { index += 1 }
+        return index
+    }
+
+    /// A string, a number or word, or all of an object or array.
+    private mutating func skipValue() {
+        var depth = 0
+        while position < bytes.count {
+            switch bytes[position] {
+            case UInt8(ascii: "\""):
+                _ = takeString()
+                if depth == 0 { return }
+                continue
+            case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+            case UInt8(ascii: "}"), UInt8(ascii: "]"):
+                if depth == 0 { return }
+                depth -= 1
+                if depth == 0 {
+                    position += 1
+                    return
+                }
+            case UInt8(ascii: ","), 0x20, 0x09, 0x0A, 0x0D: if depth == 0 { return }
+            default: break
+            }
+            position += 1
+        }
+    }
+}

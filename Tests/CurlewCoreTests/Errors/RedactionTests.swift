@@ -1,0 +1,112 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("Redaction", .timeLimit(.minutes(1)))
+struct RedactionTests {
+    static let references: [(String, String)] = [
+        ("https://x.test/p", "https://x.test/p"),
+        ("https://u@x.test/p", "https://x.test/p"),
+        ("https://u%FF:p@x.test/p", "https://x.test/p"),
+        ("https://:p@x.test/p", "https://x.test/p"),
+        ("https://x.test/?a=1&b=2&c", "https://x.test/?a=_&b=_&_"),
+        ("https://x.test/?a=1=2&=3", "https://x.test/?a=_&=_"),
+        ("https://x.test/?SECRET", "https://x.test/?_"),
+        ("https://x.test/?", "https://x.test/?"),
+        ("https://x.test/?a=1&&b=2", "https://x.test/?a=_&&b=_"),
+        ("https://x.test/p#access_token=SECRET&x", "https://x.test/p#access_token=_&_"),
+        ("https://x.test/p#SECRET", "https://x.test/p#_"),
+        ("https://x.test/p?a=1#b=2?c", "https://x.test/p?a=_#b=_"),
+        ("https://u:p@[::1]:8080/@user/x", "https://[::1]:8080/@user/x"),
+        ("https://u:p@q@x.test/", "https://x.test/"),
+        ("https://u:p@x.test?a=b", "https://x.test?a=_"),
+        // Relative, as a Location may be.
+        ("/next?code=SECRET", "/next?code=_"),
+        ("//u:p@x.test/next", "//x.test/next"),
+        ("/@user", "/@user"),
+        // No URLs of ours, but somebody may try.
+        ("mailto:SECRET@x.test", "mailto:_@x.test"),
+        ("user:SECRET@x.test", "user:_@x.test"),
+        ("SECRET@x.test", "_@x.test"),
+    ]
+
+    @Test("URLs lose credentials and values", arguments: references)
+    func reference(text: String, expected: String) {
+        #expect(Redaction.reference(text) == expected)
+        if let url = URL(string: text) { #expect(Redaction.redacted(url).absoluteString == expected) }
+        // Redacting twice changes nothing more.
+        #expect(Redaction.reference(expected) == expected)
+    }
+
+    @Test("URLs inside of other texts are found")
+    func texts() {
+        #expect(Redaction.text("nothing here?") == "nothing here?")
+        #expect(
+            Redaction.text("failed: \"https://u:p@x.test/a?b=c\" and <http://y.test/#d> at 10:30")
+                == "failed: \"https://x.test/a?b=_\" and <http://y.test/#_> at 10:30")
+        #expect(Redaction.text("https://x.test/?a=b") == "https://x.test/?a=_")
+        #expect(Redaction.text("://") == "://")
+    }
+
+    @Test(
+        "fields that hold secrets are known by name",
+        arguments: [
+            ("Authorization", true), ("proxy-authorization", true), ("COOKIE", true), ("Set-Cookie", true),
+            ("X-Api-Key", true), ("X-Auth-Token", true), ("X-CSRF-Token", true), ("X-Amz-Security-Token", true),
+            ("Session-Id", true), ("Signature", true), ("Content-Type", false), ("Accept", false), ("ETag", false),
+            ("Access-Control-Allow-Credentials", false), ("WWW-Authenticate", false), ("Idempotency-Key", false),
+        ])
+    func fields(name: String, isSecret: Bool) {
+        #expect(Redaction.isSecret(header: name) == isSecret)
+        #expect(HTTPHeader(name: name, value: "SECRET").description.contains("SECRET") == !isSecret)
+    }
+
+    @Test("fields that hold URLs show them redacted")
+    func referenceFields() {
+        #expect(
+            "\(HTTPHeader(name: "Location", value: "https://u:p@x.test/?code=S"))" == "Location: https://x.test/?code=_"
+        )
+        #expect(
+            "\(HTTPHeader(name: "Link", value: "<https://x.test/?t=S>; rel=\"next\", </y?z=S>; rel=prev"))"
+                == "Link: <https://x.test/?t=_>; rel=\"next\", </y?z=_>; rel=prev")
+        let asked = HTTPHeader(name: "X-Mine", value: "SECRET")
+        #expect(Redaction.value(of: asked, andOf: ["x-mine"]) == "<redacted>")
+        #expect(Redaction.value(of: asked) == "SECRET")
+    }
+
+    static let bodies: [(String, String, String)] = [
+        ("application/x-www-form-urlencoded", "user=ada&password=S&x", "user=ada&password=_&x"),
+        ("application/x-www-form-urlencoded", "client%5Fsecret=S&Access_Token=S", "client%5Fsecret=_&Access_Token=_"),
+        ("application/json", #"{"user":"ada","password":"S"}"#, #"{"user":"ada","password":"_"}"#),
+        (
+            "application/json; charset=utf-8", #"{ "a" : { "apiKey" : 12 , "b": 1 } }"#,
+            #"{ "a" : { "apiKey" : "_" , "b": 1 } }"#
+        ),
+        ("application/json", #"{"credentials":{"a":["}",2]},"b":1}"#, #"{"credentials":"_","b":1}"#),
+        ("application/json", #"{"pass\u0077ord":"S\"S","b":1}"#, #"{"pass\u0077ord":"_","b":1}"#),
+        ("application/json", #"["token","S"]"#, #"["token","S"]"#),
+        ("application/json", #"{"max_tokens":5}"#, #"{"max_tokens":5}"#),
+        // Cut off wherever a limit fell.
+        ("application/json", #"{"token":"SSS"#, #"{"token":"_""#),
+        ("application/json", #"{"token":"#, #"{"token":"#),
+        ("application/json", #"{"token""#, #"{"token""#),
+        ("text/plain", "password=S", "password=S"),
+        ("", #" {"token":"S"}"#, #" {"token":"_"}"#),
+        ("", "token=S", "token=_"),
+        ("", "", ""),
+    ]
+
+    @Test("fields of bodies that are secret by name lose their values", arguments: bodies)
+    func body(type: String, text: String, expected: String) {
+        #expect(Redaction.body(text, type: type) == expected)
+    }
+
+    @Test("a body cut off anywhere shows no secret")
+    func cutBodies() {
+        let text = #"{"a":[{"access_token":"SECRET1"},{"x":{"password" : {"y":"SECRET2"}}}],"id_token":"SECRET3"}"#
+        for length in 0...text.utf8.count {
+            let cut = String(decoding: text.utf8.prefix(length), as: UTF8.self)
+            #expect(!Redaction.body(cut, type: "application/json").contains("SECRE"), "\(cut)")
+        }
+    }
+}
