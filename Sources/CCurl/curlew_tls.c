@@ -7,18 +7,18 @@
 #include <string.h>
 #include <unistd.h>
 
-static int verdict_index = -1, key_log_index = -1, request_index = -1;
+static int verdict_index = -1, key_log_index = -1, witness_index = -1;
 
-static void free_request(void *parent, void *request, CRYPTO_EX_DATA *data, int index, long argl, void *argp) {
+static void free_witness(void *parent, void *witness, CRYPTO_EX_DATA *data, int index, long argl, void *argp) {
     (void)parent, (void)data, (void)index, (void)argl, (void)argp;
-    free(request);
+    free(witness);
 }
 
 void curlew_openssl_keep_at_exit(void) {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
     verdict_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     key_log_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
-    request_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_request);
+    witness_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_witness);
 }
 
 void *curlew_tls_connection(CURL *easy) {
@@ -88,26 +88,55 @@ void curlew_tls_context_log_keys(void *ssl_ctx, int fd) {
     SSL_CTX_set_keylog_callback(ssl_ctx, log_key);
 }
 
-struct certificate_request {
+struct witness {
     void *owner;
     unsigned long long transfer;
-    void (*asked)(void *, unsigned long long);
+    struct curlew_tls_witness tell;
 };
+
+static struct witness *witness_of(const SSL *ssl) {
+    return ssl ? SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), witness_index) : NULL;
+}
 
 static int certificate_wanted(SSL *ssl, X509 **certificate, EVP_PKEY **key) {
     (void)certificate, (void)key;
-    struct certificate_request *request = SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), request_index);
-    if (request) request->asked(request->owner, request->transfer);
+    struct witness *witness = witness_of(ssl);
+    if (witness) witness->tell.asked(witness->owner, witness->transfer);
     return 0;
 }
 
-void curlew_tls_context_tell_certificate_request(void *ssl_ctx, void *owner, unsigned long long transfer,
-                                                 void (*asked)(void *, unsigned long long)) {
-    struct certificate_request *request = malloc(sizeof *request);
-    if (!request) return;
-    *request = (struct certificate_request){owner, transfer, asked};
-    if (SSL_CTX_set_ex_data(ssl_ctx, request_index, request) != 1) return free(request);
-    SSL_CTX_set_client_cert_cb(ssl_ctx, certificate_wanted);
+// Called for every certificate on the way from the root to the server's own (depth 0), and where one does not pass.
+static int verified(int passed, X509_STORE_CTX *context) {
+    if (passed && X509_STORE_CTX_get_error_depth(context) > 0) return passed;
+    SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+    struct witness *witness = witness_of(ssl);
+    STACK_OF(X509) *sent = X509_STORE_CTX_get0_untrusted(context);
+    STACK_OF(X509) *chain = witness && sent ? X509_chain_up_ref(sent) : NULL;
+    if (chain) {
+        witness->tell.shown(witness->owner, witness->transfer, chain, SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name),
+                            passed ? 0 : X509_STORE_CTX_get_error(context));
+    }
+    return passed;
 }
+
+void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long transfer, struct curlew_tls_witness tell) {
+    struct witness *witness = malloc(sizeof *witness);
+    if (!witness) return;
+    *witness = (struct witness){owner, transfer, tell};
+    if (SSL_CTX_set_ex_data(ssl_ctx, witness_index, witness) != 1) return free(witness);
+    if (tell.asked) SSL_CTX_set_client_cert_cb(ssl_ctx, certificate_wanted);
+    int mode = SSL_CTX_get_verify_mode(ssl_ctx);
+    if (tell.shown && mode != SSL_VERIFY_NONE) SSL_CTX_set_verify(ssl_ctx, mode, verified);
+}
+
+int curlew_tls_chain_each(const void *chain, void *context, void (*take)(void *, const unsigned char *, size_t)) {
+    int given = 0;
+    for (int index = 0; index < sk_X509_num((STACK_OF(X509) *)chain); index++) {
+        given += give(sk_X509_value((STACK_OF(X509) *)chain, index), context, take);
+    }
+    return given;
+}
+
+void curlew_tls_chain_free(void *chain) { sk_X509_pop_free(chain, X509_free); }
 
 const char *curlew_tls_verify_text(long verify_result) { return X509_verify_cert_error_string(verify_result); }

@@ -26,9 +26,18 @@ void curlew_tls_store_free(void *store);
 void curlew_tls_context_use_store(void *ssl_ctx, void *store);
 // Appends NSS key log lines to the descriptor.
 void curlew_tls_context_log_keys(void *ssl_ctx, int fd);
-// Calls `asked` when a server wants a certificate of this context's connections and none is set. The two
-// values are passed through.
-void curlew_tls_context_tell_certificate_request(void *ssl_ctx, void *owner, unsigned long long transfer,
-                                                 void (*asked)(void *owner, unsigned long long transfer));
+// What a handshake tells about the peer. `owner` and `transfer` are passed through.
+struct curlew_tls_witness {
+    // The server wants a certificate, and none is set.
+    void (*asked)(void *owner, unsigned long long transfer);
+    // The server's chain has been looked at, with what result (X509_V_*); `name` is the host it is for, NULL for an
+    // address. The chain belongs to whoever is called.
+    void (*shown)(void *owner, unsigned long long transfer, void *chain, const char *name, long verify_result);
+};
+void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long transfer, struct curlew_tls_witness tell);
+// As curlew_tls_each_certificate, for such a chain.
+int curlew_tls_chain_each(const void *chain, void *context,
+                          void (*take)(void *context, const unsigned char *der, size_t length));
+void curlew_tls_chain_free(void *chain);
 const char *curlew_tls_verify_text(long verify_result);
 #endif

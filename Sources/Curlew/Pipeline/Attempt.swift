@@ -126,6 +126,8 @@ struct Attempt {
         var hops: [RedirectHop] = []
         var lowered = try lower(prepared)
         var isBegun = prepared.isBegun
+        // A challenge of this origin was answered with what the session remembers.
+        var isRepeated = false
         let transport = session.transport
         while true {
             // Before cookies are chosen: https has others than http.
@@ -134,6 +136,8 @@ struct Attempt {
             if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             if !isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
+            let stored = StoredCredentials(for: &lowered, context: request.context, isRepeated: isRepeated)
+            stored.prepare(delegate, for: lowered.url)
             let started = Date()
             var outcome: Result<TransferOutcome, CurlewError>
             do throws(CurlewError) {
@@ -141,7 +145,7 @@ struct Attempt {
                 // The next hop has others.
                 defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
                 if isBegun { try startsEarlier() }
-                emitStart(lowered)
+                if !isRepeated { emitStart(lowered) }
                 delegate.willPerform(lowered, over: transport, within: budget)
                 outcome = .success(try await transport.perform(lowered, sink: delegate))
             } catch {
@@ -150,20 +154,25 @@ struct Attempt {
             isBegun = false
             if case .success(let response) = outcome { remember(response.head, from: lowered.url, urlRequest) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
+            if case .success(let response) = outcome {
+                let wantsAgain = stored.learn(from: response, delegate, &lowered) { keepsAuthentication($0) }
+                if wantsAgain {
+                    // The same exchange, as if the transport had answered the challenge.
+                    (isRepeated, isBegun) = (true, true)
+                    continue
+                }
+                if response.head.status == 401 { outcome = await delivered(delegate, outcome) }
+            }
             // Nearly every response is an answer.
             if case .success(let response) = outcome, (300..<400).contains(response.head.status) {
                 let follow = Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops)
                 switch await follow.next(after: response.head) {
-                case .deliver:
-                    do throws(CurlewError) {
-                        try await delegate.takeDetourAsAnswer(within: budget)
-                    } catch {
-                        outcome = .failure(error)
-                    }
+                case .deliver: outcome = await delivered(delegate, outcome)
                 case .refuse(let error): outcome = .failure(error)
                 case .follow(let next, let nextRequest, let hop):
                     emitStep(metrics, response.head, from: lowered.url, to: nextRequest)
                     hops.append(hop)
+                    isRepeated = false
                     urlRequest = nextRequest
                     task = await session.nextTask(of: request, after: task)
                     lowered = next
@@ -173,6 +182,19 @@ struct Attempt {
             }
             let end = Conclusion(attempt: self, delegate: delegate, sent: urlRequest, metrics: metrics)
             return await end.result(of: outcome)
+        }
+    }
+
+    /// A response that was held back is the answer after all.
+    private func delivered(
+        _ delegate: TaskDelegate,
+        _ outcome: Result<TransferOutcome, CurlewError>
+    ) async -> Result<TransferOutcome, CurlewError> {
+        do throws(CurlewError) {
+            try await delegate.takeDetourAsAnswer(within: budget)
+            return outcome
+        } catch {
+            return .failure(error)
         }
     }
 
@@ -186,6 +208,11 @@ struct Attempt {
             guard let lifted = response.value else { return }
             monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: next)
         }
+    }
+
+    /// Whether it carries credentials that the user wants kept.
+    private func keepsAuthentication(_ used: TransferAuthentication) -> Bool {
+        request.record.withLock { $0.options.keepsAuthentication && $0.options.authentication == used }
     }
 
     /// A `Cookie` field of the user's own is sent as it is.

@@ -49,7 +49,7 @@ struct Lowering {
         var options = transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
         options.authentication = wishes.authentication ?? authority
         if options.authentication == nil, !context.configuration.credentials.isEmpty {
-            options.authentication = context.configuration.credentials[target.host() ?? ""]
+            options.authentication = context.configuration.authentication(for: target)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }

@@ -46,27 +46,40 @@ extension Request {
     // MARK: Credentials
 
     /// Answers the server's challenges: the strongest of what it offers.
+    ///
+    /// Once the server has accepted them, the session answers challenges of the same protection space (origin and
+    /// realm) with them too, for requests that have no credentials of their own. `persistence: .none` keeps them to
+    /// this request. Nothing outlives the session: `.permanent` and `.synchronizable` are as `.forSession`.
     @discardableResult
     public func authenticate(
         username: String,
         password: String,
         persistence: URLCredential.Persistence = .forSession
     ) -> Self {
-        authenticate(with: TransferAuthentication(username: username, password: password))
+        authenticate(TransferAuthentication(username: username, password: password), persistence)
     }
 
-    /// Answers the server's challenges.
+    /// Answers the server's challenges, and by the credential's persistence those of later requests.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
-        authenticate(
-            with: TransferAuthentication(username: credential.user ?? "", password: credential.password ?? "")
-        )
+        let (username, password) = (credential.user ?? "", credential.password ?? "")
+        return authenticate(TransferAuthentication(username: username, password: password), credential.persistence)
     }
 
-    /// Authenticates by a scheme of your choice.
+    /// Authenticates this request by a scheme of your choice.
     @discardableResult
     public func authenticate(with authentication: TransferAuthentication) -> Self {
-        record.withLock { $0.options.authentication = authentication }
+        authenticate(authentication, .none)
+    }
+
+    private func authenticate(
+        _ authentication: TransferAuthentication,
+        _ persistence: URLCredential.Persistence
+    ) -> Self {
+        record.withLock { record in
+            record.options.authentication = authentication
+            record.options.keepsAuthentication = persistence != .none
+        }
         return self
     }
 

@@ -9,6 +9,8 @@ struct RequestOptions {
     /// Whether terminals take every status.
     var acceptsAnyStatus = false
     var authentication: TransferAuthentication?
+    /// Whether credentials that the server accepts are kept for the session's other requests.
+    var keepsAuthentication = false
     var redirectHandler: (any RedirectHandler)?
     var adapters: [any RequestAdapter] = []
     var retriers: [any RequestRetrier] = []

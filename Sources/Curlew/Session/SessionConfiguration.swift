@@ -28,7 +28,8 @@ public struct SessionConfiguration: Sendable {
     public var cookies: CookieJar?
     /// Which hosts have asked for https only; nil forgets what they ask.
     public var hsts: HSTSStore? = HSTSStore()
-    /// Credentials by host, for requests that have none of their own.
+    /// Credentials by `host` or `host:port`, in lower case, for requests that have none of their own. They go to
+    /// that host alone, whatever it redirects to.
     public var credentials: [String: TransferAuthentication] = [:]
     /// Where credentials may be read from beside that.
     public var netrc: Netrc = .ignored
@@ -76,6 +77,13 @@ public struct SessionConfiguration: Sendable {
     public init(_ change: (inout SessionConfiguration) throws -> Void) rethrows {
         self.init()
         try change(&self)
+    }
+
+    /// The credentials for a URL's host.
+    func authentication(for url: URL) -> TransferAuthentication? {
+        guard !credentials.isEmpty, let host = url.host()?.lowercased() else { return nil }
+        let port = url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
+        return credentials["\(host):\(port)"] ?? credentials[host]
     }
 
     /// What a transport has to know of it.

@@ -11,6 +11,8 @@ final class SessionContext: Sendable {
     let monitors: MonitorHub?
     let startsImmediately: Bool
     let requestSetup: Session.RequestSetup
+    /// What servers have accepted, for later requests to the same protection spaces.
+    let credentials = Lock(CredentialStore())
     private let serial = Lock<UInt64>(0)
     /// One object for all requests: a transport prepares its own form of it once.
     let defaultHeaders: DefaultHeaders

@@ -27,6 +27,8 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// The exchange was ended from here.
     @exclusivity(unchecked) private(set) var hasAborted = false
     private let url: URL
+    /// Whether the run has credentials for this response, so that it is not the answer yet.
+    var isAnswerable: (@Sendable (ResponseHead) -> Bool)?
 
     private struct Detour {
         var body = Data()
@@ -84,7 +86,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     func didReceive(head: ResponseHead) -> Disposition {
         self.head = head
-        guard !Self.mayBeDetour(head) else {
+        guard !Self.mayBeDetour(head), !(head.status == 401 && isAnswerable?(head) == true) else {
             detour = Detour()
             return .proceed
         }
@@ -144,6 +146,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         detour?.body.append(contentsOf: bytes)
         return .proceed
     }
+
+    /// Whether the response has not been taken for the answer.
+    var isHoldingBack: Bool { detour != nil }
 
     /// The redirect is not followed: its response is the answer after all. On the run.
     func takeDetourAsAnswer(within budget: TimeoutBudget) async throws(CurlewError) {

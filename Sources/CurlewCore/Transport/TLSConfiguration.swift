@@ -101,3 +101,24 @@ public struct ServerTrust: Sendable, Hashable {
         self.verifyResult = verifyResult
     }
 }
+
+/// A server whose certificates did not pass: `underlying` of TLS errors that come from libcurl's verification.
+public struct UntrustedServer: Error, Sendable, Hashable {
+    /// What it showed, and OpenSSL's verdict: 9 not yet valid, 10 expired, 18 self-signed, 19 and 20 an unknown
+    /// issuer, 23 revoked, 0 where the chain is trusted but not made out to the host.
+    public let trust: ServerTrust
+
+    public init(trust: ServerTrust) { self.trust = trust }
+}
+
+extension UntrustedServer: CustomStringConvertible {
+    /// Host, number of certificates and verdict; the certificates themselves would fill a page.
+    public var description: String {
+        "\(trust.host) showed \(trust.certificateChain.count) certificates, verify result \(trust.verifyResult)"
+    }
+}
+
+extension CurlewError {
+    /// What the server showed, where its certificates are why the connection was refused.
+    public var serverTrust: ServerTrust? { (underlying as? UntrustedServer)?.trust }
+}

@@ -23,6 +23,8 @@ public struct TransferOutcome: Sendable {
     public var trailers: HTTPHeaders
     /// What was measured.
     public var metrics: TransferMetrics
+    /// Heads with status 401 that the transport has answered itself, with the request's credentials.
+    public var answeredChallenges: [ResponseHead] = []
 
     /// Makes an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {

@@ -95,21 +95,34 @@ enum Callbacks {
     ) -> CURLcode {
         book.settings.material.prepare(context)
         transfer.isSecuring = true
-        guard !book.settings.hasClientIdentity else { return CURLE_OK }
-        curlew_tls_context_tell_certificate_request(
+        curlew_tls_context_watch(
             context,
             Unmanaged.passUnretained(book).toOpaque(),  // SAFETY: the book outlives every connection.
             transfer.request.identifier.rawValue,
-            { data, identifier in
-                guard let data else { return }
-                // SAFETY: the book, see above; connections live on its thread only.
-                Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                    $0.certificateWasAsked(of: identifier)
-                }
-            }
+            curlew_tls_witness(asked: book.settings.hasClientIdentity ? nil : certificateAsked, shown: chainShown)
         )
         return CURLE_OK
     }
+
+    // SAFETY of both: the data is the book, see above; connections live on its thread only.
+    private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
+        data, identifier in
+        guard let data else { return }
+        // SAFETY: see above.
+        Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.certificateWasAsked(of: identifier) }
+    }
+
+    private static let chainShown:
+        @convention(c) (
+            UnsafeMutableRawPointer?, UInt64, UnsafeMutableRawPointer?, UnsafePointer<CChar>?, Int
+        ) -> Void = { data, identifier, chain, name, result in
+            guard let data, let chain else { return }
+            let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
+            // SAFETY: see above.
+            Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
+                $0.liveTransfer(identifier)?.shownChain = shown
+            }
+        }
 
     /// Sets every callback of a handle that is new or was reset.
     static func install(

@@ -35,6 +35,7 @@ extension ActiveTransfer {
         case .head(let head):
             clocks.receivingStarted(at: book.now)
             book.clockChanged(self)
+            if let answered = deferredHead, answered.status == 401 { answeredChallenges.append(answered) }
             if mayBeAnsweredByAnotherRequest(head.status) {
                 deferredHead = head
                 return true

@@ -50,6 +50,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     @exclusivity(unchecked) var head: ResponseHead?
     /// A complete head that may yet be answered by another request (authentication, Expect).
     @exclusivity(unchecked) var deferredHead: ResponseHead?
+    /// Challenges that libcurl has answered.
+    @exclusivity(unchecked) var answeredChallenges: [ResponseHead] = []
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
     var isUploadMoot = false
     /// It was suspended when libcurl was about to send it.
@@ -67,6 +69,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var socketError: Int32 = 0
     var refusedAddress: String?
     var wasAskedForCertificate = false
+    /// What the server showed in the handshake of the transfer's own new connection.
+    @exclusivity(unchecked) var shownChain: ShownChain?
     /// A TLS handshake has begun on the transfer's own new connection.
     var isSecuring = false
     var tlsVersion: String?

@@ -10,8 +10,10 @@ struct EngineSettings: Sendable {
     let refusesPrivateAddresses: Bool
     let usesOpenSSL: Bool
     let hasClientIdentity: Bool
-    /// Whether a connection may lead to a proxy, where the request names none of its own.
-    let hasProxy: Bool
+    /// The way to the outside where a request names none of its own.
+    let proxy: Proxy
+    /// Connections lead to a Unix socket, whatever else is said.
+    let usesUnixSocket: Bool
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
@@ -25,11 +27,7 @@ struct EngineSettings: Sendable {
         refusesPrivateAddresses = configuration.addressPolicy == .publicOnly
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         hasClientIdentity = configuration.tls.clientIdentity != nil
-        hasProxy =
-            switch configuration.proxy {
-            case .none: false
-            case .environment: surroundings.environmentNamesProxy
-            case .url: true
-            }
+        proxy = configuration.proxy
+        usesUnixSocket = configuration.unixSocketPath != nil
     }
 }

@@ -294,7 +294,12 @@ final class TransferBook: @unchecked Sendable {
 
     /// A server wants a certificate that the transport does not have.
     func certificateWasAsked(of identifier: UInt64) {
-        live.first { $0.request.identifier.rawValue == identifier }?.wasAskedForCertificate = true
+        liveTransfer(identifier)?.wasAskedForCertificate = true
+    }
+
+    /// The transfer that a handshake belongs to.
+    func liveTransfer(_ identifier: UInt64) -> ActiveTransfer? {
+        live.first { $0.request.identifier.rawValue == identifier }
     }
 }
 
@@ -387,13 +392,13 @@ extension TransferBook: LoopClient {
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
         guard !transfer.hasEnded, let head = transfer.head else { return }
-        transfer.result = .success(
-            TransferOutcome(
-                head: head,
-                trailers: HTTPHeaders(received: transfer.collector.trailers),
-                metrics: transfer.metrics(of: easy)
-            )
+        var outcome = TransferOutcome(
+            head: head,
+            trailers: HTTPHeaders(received: transfer.collector.trailers),
+            metrics: transfer.metrics(of: easy)
         )
+        outcome.answeredChallenges = transfer.answeredChallenges
+        transfer.result = .success(outcome)
         putAway(transfer)
     }
 

@@ -38,7 +38,9 @@ extension ActiveTransfer {
         case .connect:
             guard let handle = easy?.handle else { return .connect }
             if isSecuring { return .tls }
-            if curlew_get_offset(handle, CURLINFO_CONNECT_TIME_T) > 0 { return plan.isTLS ? .tls : .proxy }
+            if curlew_get_offset(handle, CURLINFO_CONNECT_TIME_T) > 0 {
+                return plan.isTLS && !isProxied ? .tls : .proxy
+            }
             return curlew_get_offset(handle, CURLINFO_NAMELOOKUP_TIME_T) > 0 ? .connect : .resolve
         }
     }
@@ -101,7 +103,7 @@ extension ActiveTransfer {
         var error = CurlewError(
             code,
             phase: phase,
-            reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : text,
+            reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : Redaction.text(text),
             native: CurlCode.native(number)
         )
         if code == .resolveFailed, socketError == 0 { socketError = SystemError.descriptorShortage() }
@@ -112,13 +114,29 @@ extension ActiveTransfer {
             let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
             if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
         }
+        if error.isTLS, error.code != .clientCertificateRequired, let shownChain {
+            error.underlying = UntrustedServer(trust: shownChain.trust(host: plan.host))
+        }
         if let refusedAddress, code == .connectFailed {
             error.code = .addressRefused
             error.reason = "\(refusedAddress) is not a public address"
         }
-        let proxyStatus = curlew_get_long(easy.handle, CURLINFO_HTTP_CONNECTCODE)
-        if error.code == .proxyFailed, proxyStatus > 0 { error.responseCode = proxyStatus }
+        if error.code == .proxyFailed, let status = proxyStatus(easy) { error.responseCode = status }
         return completed(error)
+    }
+
+    /// What the proxy answered to CONNECT.
+    private func proxyStatus(_ easy: CurlEasy) -> Int? {
+        let status = curlew_get_long(easy.handle, CURLINFO_HTTP_CONNECTCODE)
+        return status > 0 ? status : nil
+    }
+
+    /// Whether the transfer's connection leads to a proxy.
+    private var isProxied: Bool {
+        guard let settings = easy?.book.settings, !settings.usesUnixSocket else { return false }
+        return ProxyPlan.isProxied(request.options.proxy ?? settings.proxy, host: plan.host, isTLS: plan.isTLS) {
+            ProcessInfo.processInfo.environment
+        }
     }
 
     private func classify(_ number: Int, _ text: String, _ easy: CurlEasy) -> (CurlewError.Code, CurlewError.Phase) {
@@ -133,11 +151,9 @@ extension ActiveTransfer {
             if row.code == .tlsFailed || row.code == .certificateUntrusted || row.code == .certificateRevoked {
                 return (row.code, .tls)
             }
-            if text.contains("CONNECT tunnel failed") || text.contains("Proxy CONNECT aborted")
-                || text.contains("from proxy after CONNECT")
-            {
-                return (.proxyFailed, .proxy)
-            }
+            if let status = proxyStatus(easy), status >= 300 { return (.proxyFailed, .proxy) }
+            // Connected, and not yet through.
+            if isProxied, number == 55 || number == 56, case .connect = clocks.stretch { return (.proxyFailed, .proxy) }
             return (row.code, phase)
         case 1:
             // After a connection was made it is the answer that has no HTTP in it.
@@ -148,12 +164,8 @@ extension ActiveTransfer {
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
         case 7:
-            // With `connectTo` another peer than the URL's is what was asked for, and libcurl writes some hosts
-            // in a way of its own (0x7f.1 is 127.0.0.1): only where there is a proxy may it be meant.
-            let hasProxy = request.options.proxy.map { $0 != .none } ?? easy.book.settings.hasProxy
-            let isAtProxy =
-                hasProxy && !plan.redirectsConnections && ConnectFailure.isAtProxy(text, url: request.url)
-            return isAtProxy ? (.proxyFailed, .proxy) : (row.code, .connect)
+            // Where there is a proxy, nobody else is connected to.
+            return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
         default: return (row.code, phase)
         }

@@ -6,7 +6,8 @@ internal import Foundation
 enum ProxyPlan {
     static func options(_ proxy: Proxy) -> [OptionValue] {
         switch proxy {
-        case .environment: return []
+        // As for a proxy that is named: Basic at once would give a password to whoever asks for Digest.
+        case .environment: return [.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any))]
         // The empty string also keeps libcurl from reading the environment.
         case .none: return [.string(CURLOPT_PROXY, "")]
         case .url(let url, let username, let password, let exclusions):
@@ -55,6 +56,22 @@ enum ProxyPlan {
             .contains { environment[$0]?.isEmpty == false }
     }
 
+    /// Whether connections for this host lead to a proxy. libcurl 7 tells nobody where it connected to when that
+    /// fails, so its rules are followed here once more.
+    static func isProxied(_ proxy: Proxy, host: String, isTLS: Bool, environment: () -> [String: String]) -> Bool {
+        switch proxy {
+        case .none: return false
+        case .url(_, _, _, let exclusions): return !ProxyExclusions(exclusions).contains(host)
+        case .environment:
+            let environment = environment()
+            let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+            // HTTP_PROXY in capitals would be a header of a CGI request: nobody reads it.
+            let names = isTLS ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+            guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value($0) != nil }) else { return false }
+            return !ProxyExclusions(value("no_proxy") ?? value("NO_PROXY") ?? "").contains(host)
+        }
+    }
+
     static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]
 
     static func check(_ proxy: Proxy, _ capabilities: Capabilities) throws(CurlewError) {
@@ -71,24 +88,6 @@ enum ProxyPlan {
         if scheme == "https", !capabilities.features.contains("HTTPS-proxy") {
             throw .unsupported(feature: "an https proxy", needs: "libcurl with HTTPS-proxy")
         }
-    }
-}
-
-/// Whom a connection failed to, which libcurl tells only in its text: `Failed to connect to HOST port PORT …`.
-enum ConnectFailure {
-    /// Whether the text names another peer than the URL's own: then it was the proxy that could not be reached.
-    static func isAtProxy(_ text: String, url: URL) -> Bool {
-        guard let peer = peer(in: text), let host = url.host(percentEncoded: false) else { return false }
-        let port = url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
-        return peer.port != port || !ASCII.equalsIgnoringCase(peer.host, host)
-    }
-
-    static func peer(in text: String) -> (host: String, port: Int)? {
-        let opening = "Failed to connect to "
-        guard text.hasPrefix(opening), let middle = text.range(of: " port ") else { return nil }
-        let host = text[..<middle.lowerBound].dropFirst(opening.count)
-        guard let port = Int(text[middle.upperBound...].prefix { $0.isNumber }) else { return nil }
-        return (String(host), port)
     }
 }
 

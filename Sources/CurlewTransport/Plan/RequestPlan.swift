@@ -27,8 +27,6 @@ struct RequestPlan: Sendable {
     var body: Body = .none
     var sendsExpect = false
     var mayBeResent = true
-    /// Whether connections may lead elsewhere than to the URL's host without a proxy.
-    var redirectsConnections = false
 
     /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
     static let piecewiseThreshold = 64 * 1024
@@ -49,7 +47,6 @@ struct RequestPlan: Sendable {
         url = wire.string
         host = wire.host
         isTLS = wire.isTLS
-        redirectsConnections = planner.redirectsConnections
         // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
         let shape = RequestShape(request, isTLS: wire.isTLS)
         if let known = shape.flatMap({ planner.known($0) }) {

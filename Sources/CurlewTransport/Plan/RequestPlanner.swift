@@ -5,8 +5,6 @@ internal import CurlewLocks
 final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
-    /// Whether connections go elsewhere than the URLs say.
-    let redirectsConnections: Bool
     private let shapes = Lock(Shapes())
 
     /// What all requests of one shape have in common.
@@ -33,7 +31,6 @@ final class RequestPlanner: Sendable {
     init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
         self.configuration = configuration
         self.capabilities = capabilities
-        redirectsConnections = !configuration.tls.connectTo.isEmpty || configuration.unixSocketPath != nil
     }
 
     func known(_ shape: RequestShape) -> Known? {

@@ -1,0 +1,81 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// What one exchange has to do with the credentials that its session remembers.
+struct StoredCredentials {
+    private enum Part {
+        /// Somebody else has said who is asking, or nothing is remembered.
+        case none
+        /// They go along.
+        case offered
+        /// They may answer a challenge.
+        case waiting
+    }
+
+    private let context: SessionContext
+    private let part: Part
+
+    /// Puts credentials into the request where it lies in a known protection space. `isRepeated` says that it has
+    /// some since its challenge was answered.
+    init(for lowered: inout TransferRequest, context: SessionContext, isRepeated: Bool) {
+        self.context = context
+        guard lowered.options.authentication == nil else {
+            part = isRepeated ? .offered : .none
+            return
+        }
+        guard !context.credentials.withLock({ $0.isEmpty }), !lowered.headers.contains(name: "Authorization"),
+            !context.defaultHeaders.headers.contains(name: "Authorization")
+        else {
+            part = .none
+            return
+        }
+        let url = lowered.url
+        lowered.options.authentication = context.credentials.withLock { $0.expected(by: url) }
+        if lowered.options.authentication != nil {
+            part = .offered
+        } else {
+            part = lowered.body.isReplayable ? .waiting : .none
+        }
+    }
+
+    /// Holds back a response that asks for credentials that there are.
+    func prepare(_ delegate: TaskDelegate, for url: URL) {
+        guard case .waiting = part else { return }
+        delegate.isAnswerable = { [context] head in
+            context.credentials.withLock { $0.answer(to: head, for: url) } != nil
+        }
+    }
+
+    /// The response is there: credentials that were accepted are kept, refused ones forgotten. Whether the request
+    /// has to go out again, with what it has got now; `keeps` says whether the user's own are to be kept.
+    func learn(
+        from outcome: TransferOutcome,
+        _ delegate: TaskDelegate,
+        _ lowered: inout TransferRequest,
+        keeps: (TransferAuthentication) -> Bool
+    ) -> Bool {
+        let url = lowered.url
+        switch part {
+        case .waiting:
+            guard delegate.isHoldingBack, outcome.head.status == 401 else { return false }
+            lowered.options.authentication = context.credentials.withLock { $0.answer(to: outcome.head, for: url) }
+            return lowered.options.authentication != nil
+        case .offered:
+            guard let used = lowered.options.authentication else { return false }
+            // The next hop may lie in another space.
+            lowered.options.authentication = nil
+            if outcome.head.status == 401 {
+                context.credentials.withLock { $0.refused(used, for: url) }
+            } else if let challenge = outcome.answeredChallenges.last {
+                context.credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+            }
+        case .none:
+            guard let challenge = outcome.answeredChallenges.last, outcome.head.status != 401,
+                let used = lowered.options.authentication, keeps(used)
+            else { return false }
+            context.credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+        }
+        return false
+    }
+}

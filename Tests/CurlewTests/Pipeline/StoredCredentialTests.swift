@@ -1,0 +1,126 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Credentials that one request brought, at later ones.
+@Suite("Stored credentials", .timeLimit(.minutes(1)))
+struct StoredCredentialTests {
+    private func withSession(
+        _ body: (Session, TestServer) async throws -> Void
+    ) async throws {
+        let server = try TestServer()
+        let session = Session(configuration: SessionConfiguration { $0.proxy = .none })
+        try await body(session, server)
+        await session.invalidate()
+        server.stop()
+    }
+
+    /// A page of a realm, for ada.
+    private func protect(_ server: TestServer, _ path: String, realm: String) {
+        let expected = "Basic " + Data("ada:secret".utf8).base64EncodedString()
+        server.route(path) { call in
+            guard call.headers["Authorization"] == expected else {
+                return .text("who?", status: 401).header("WWW-Authenticate", "Basic realm=\"\(realm)\"")
+            }
+            return .data(call.body.isEmpty ? Data("in".utf8) : call.body)
+        }
+    }
+
+    @Test func aLaterRequestIsAnsweredForOnceItsRealmIsKnown() async throws {
+        try await withSession { session, server in
+            protect(server, "/a/*", realm: "r")
+            protect(server, "/b/*", realm: "r")
+            protect(server, "/c/*", realm: "another")
+            _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
+                .data()
+            #expect(server.requests.map { $0.headers["Authorization"] != nil } == [false, true])
+            // Below a known folder they go along at once.
+            _ = try await session.request(server.url("/a/other")).data()
+            #expect(server.requests.count == 3)
+            // Elsewhere when they are asked for.
+            let response = await session.request(server.url("/b/page")).response()
+            #expect(response.data == Data("in".utf8))
+            #expect(response.head?.status == 200)
+            #expect(server.requests.map { $0.headers["Authorization"] != nil }.suffix(2) == [false, true])
+            // Another realm is nobody's business.
+            #expect(await session.request(server.url("/c/page")).response().head?.status == 401)
+            #expect(server.requests.last?.headers["Authorization"] == nil)
+        }
+    }
+
+    @Test func bodiesGoOutAgainAndOnceAreEnough() async throws {
+        try await withSession { session, server in
+            protect(server, "/a/*", realm: "r")
+            protect(server, "/b", realm: "r")
+            _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
+                .data()
+            let body = Data(repeating: 7, count: 200_000)
+            let echoed = try await session.upload(body, to: server.url("/b")).data()
+            #expect(echoed == body)
+        }
+    }
+
+    @Test func anotherOriginGetsNothing() async throws {
+        try await withSession { session, server in
+            protect(server, "/a/*", realm: "r")
+            _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
+                .data()
+            let other = try TestServer()
+            protect(other, "/a/*", realm: "r")
+            #expect(await session.request(other.url("/a/page")).response().head?.status == 401)
+            #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
+            // Nor by way of a redirect.
+            server.script("/leave", .redirect(to: other.url("/a/page").absoluteString))
+            #expect(await session.request(server.url("/leave")).response().head?.status == 401)
+            #expect(other.requests.allSatisfy { $0.headers["Authorization"] == nil })
+            other.stop()
+        }
+    }
+
+    @Test func aRequestsOwnWordsWin() async throws {
+        try await withSession { session, server in
+            protect(server, "/a/*", realm: "r")
+            _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
+                .data()
+            let own = await session.request(server.url("/a/page"), headers: ["Authorization": "Bearer x"]).response()
+            #expect(own.head?.status == 401)
+            #expect(server.requests.last?.headers["Authorization"] == "Bearer x")
+            let other = await session.request(server.url("/a/page")).authenticate(username: "bob", password: "p")
+                .response()
+            #expect(other.head?.status == 401)
+            // It changed nothing for others.
+            #expect(await session.request(server.url("/a/page")).response().head?.status == 200)
+        }
+    }
+
+    @Test func whatIsRefusedLaterIsForgotten() async throws {
+        try await withSession { session, server in
+            protect(server, "/a/*", realm: "r")
+            _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
+                .data()
+            server.route("/a/*") { _ in .text("no", status: 401).header("WWW-Authenticate", "Basic realm=\"r\"") }
+            #expect(await session.request(server.url("/a/page")).response().head?.status == 401)
+            let sent = server.requests.count
+            #expect(await session.request(server.url("/a/page")).response().head?.status == 401)
+            #expect(server.requests.count == sent + 1)
+            #expect(server.requests.last?.headers["Authorization"] == nil)
+        }
+    }
+
+    @Test func streamsAndDownloadsSeeTheAnswerAlone() async throws {
+        try await withSession { session, server in
+            protect(server, "/a/*", realm: "r")
+            protect(server, "/b", realm: "r")
+            protect(server, "/c", realm: "r")
+            _ = try await session.request(server.url("/a/page")).authenticate(username: "ada", password: "secret")
+                .data()
+            var text = ""
+            for try await line in session.streamRequest(server.url("/b")).lines { text += line }
+            #expect(text == "in")
+            let file = try await session.download(server.url("/c")).file()
+            #expect(try String(contentsOf: file, encoding: .utf8) == "in")
+            try FileManager.default.removeItem(at: file)
+        }
+    }
+}
