@@ -1,3 +1,4 @@
+import Curlew
 import CurlewCore
 import CurlewTransport
 import Foundation
@@ -40,6 +41,7 @@ struct SecureConnectionTests {
         Fault(server: "NGINX_UNKNOWN_CA", code: .certificateUntrusted),
         Fault(server: "NGINX_SELF_SIGNED", code: .certificateUntrusted),
         Fault(server: "NGINX_INCOMPLETE_CHAIN", code: .certificateUntrusted),
+        Fault(server: "NGINX_WEAK", code: .certificateUntrusted),
         Fault(server: "NGINX_TLS10", code: .tlsFailed),
         Fault(server: "TLS12_CLIENT_CERTIFICATE_REQUIRED", code: .clientCertificateRequired),
         Fault(server: "TLS13_CLIENT_CERTIFICATE_REQUIRED", code: .clientCertificateRequired),
@@ -54,6 +56,71 @@ struct SecureConnectionTests {
         #expect(error.isTLS)
         #expect(error.phase == .tls)
         #expect(error.native != nil)
+    }
+
+    /// OpenSSL's verdict (x509_vfy.h) tells apart what shares a code.
+    @Test(arguments: [
+        ("NGINX_NOT_YET_VALID", 9), ("NGINX_EXPIRED", 10), ("NGINX_SELF_SIGNED", 18), ("NGINX_UNKNOWN_CA", 20),
+        ("NGINX_INCOMPLETE_CHAIN", 20), ("NGINX_WRONG_HOST", 0),
+    ])
+    func aRefusalShowsTheChainAndTheVerdict(server: String, verdict: Int) async throws {
+        let transport = try makeTrustingTransport()
+        let url = try IntegrationEnvironment.url(server, "/info")
+        let error = try #require(await transport.failure(url))
+        let trust = try #require(error.serverTrust)
+        #expect(trust.host == "localhost")
+        #expect(trust.verifyResult == verdict)
+        let certificate = try #require(trust.certificates.first)
+        #expect(certificate.subject.contains(server == "NGINX_WRONG_HOST" ? "elsewhere.example" : "localhost"))
+    }
+
+    @Test func aStapledAnswerIsDemandedWhereAskedFor() async throws {
+        let careful = try makeTrustingTransport { $0.tls.requiresOCSPStapling = true }
+        #expect(try await careful.exchange(IntegrationEnvironment.url("NGINX_STAPLED_GOOD", "/info")).status == 200)
+        for server in ["NGINX_STAPLED_REVOKED", "NGINX_TLS"] {
+            let url = try IntegrationEnvironment.url(server, "/info")
+            let error = try #require(await careful.failure(url), "\(server)")
+            #expect(error.code == .certificateRevoked, "\(error)")
+            #expect(error.phase == .tls)
+            #expect(try await makeTrustingTransport().exchange(url).status == 200)
+        }
+    }
+
+    @Test func theListOfCiphersDecides() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let chosen = try makeTrustingTransport {
+            $0.tls.maximumVersion = .v1_2
+            $0.tls.cipherList = "ECDHE-ECDSA-AES256-GCM-SHA384"
+        }
+        #expect(try await chosen.exchange(url).metrics.tlsCipher == "ECDHE-ECDSA-AES256-GCM-SHA384")
+        let suites = try makeTrustingTransport { $0.tls.tls13CipherSuites = "TLS_CHACHA20_POLY1305_SHA256" }
+        #expect(try await suites.exchange(url).metrics.tlsCipher == "TLS_CHACHA20_POLY1305_SHA256")
+        // What the server's key cannot be used with.
+        let none = try makeTrustingTransport {
+            $0.tls.maximumVersion = .v1_2
+            $0.tls.cipherList = "ECDHE-RSA-AES128-GCM-SHA256"
+        }
+        let error = await none.failure(url)
+        #expect(error?.code == .tlsFailed)
+    }
+
+    @Test func withoutALPNThereIsNoHTTP2() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let answer = try await makeTrustingTransport { $0.tls.usesALPN = false }.exchange(url)
+        #expect(answer.head.version == .http1_1)
+    }
+
+    @Test func aConnectionMayLeadElsewhereThanTheNameSays() async throws {
+        let port = try #require(IntegrationEnvironment.url("NGINX_TLS").port)
+        let url = try #require(URL(string: "https://localhost/info"))
+        let answer = try await makeTrustingTransport { $0.tls.connectTo = ["localhost:443": "127.0.0.1:\(port)"] }
+            .exchange(url)
+        #expect(answer.status == 200)
+        // The certificate is still compared with the URL's host.
+        let other = try #require(URL(string: "https://elsewhere.test/info"))
+        let misled = try makeTrustingTransport { $0.tls.connectTo = ["elsewhere.test:443": "127.0.0.1:\(port)"] }
+        let error = await misled.failure(other)
+        #expect(error?.code == .certificateHostMismatch)
     }
 
     @Test func aRevokedCertificateIsRefusedWithTheListAndAcceptedWithoutIt() async throws {

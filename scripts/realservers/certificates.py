@@ -42,6 +42,10 @@ basicConstraints = CA:FALSE
 extendedKeyUsage = clientAuth
 """
 
+CURVE = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+# Half of what anybody accepts today.
+WEAK = ("rsa:1024",)
+
 SYSTEM_BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")
 
 
@@ -72,12 +76,12 @@ class Authority:
         else:
             self.key, self.certificate = issuer.issue(folder / "ca", name, "root")
 
-    def issue(self, stem: Path, name: str, kind: str, first=-1, last=30):
+    def issue(self, stem: Path, name: str, kind: str, first=-1, last=30, algorithm=CURVE):
         """A key and a certificate valid from `first` to `last` days from now."""
         stem.parent.mkdir(parents=True, exist_ok=True)
         key, certificate, request = (stem.with_suffix(s) for s in (".key", ".pem", ".csr"))
         openssl(
-            "req", "-new", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+            "req", "-new", "-newkey", *algorithm, "-nodes",
             "-config", self.configuration, "-subj", f"/CN={name}", "-keyout", key, "-out", request,
         )
         now = datetime.now(timezone.utc)
@@ -95,6 +99,14 @@ class Authority:
             "ca", "-config", self.configuration, "-cert", self.certificate, "-keyfile", self.key,
             "-revoke", certificate,
         )
+
+    def staple(self, certificate: Path, path: Path):
+        """An OCSP answer about a certificate, signed by the authority itself, as a server staples it."""
+        openssl(
+            "ocsp", "-index", self.folder / "index.txt", "-CA", self.certificate, "-rsigner", self.certificate,
+            "-rkey", self.key, "-issuer", self.certificate, "-cert", certificate, "-ndays", "30", "-respout", path,
+        )
+        return path
 
     def write_revocations(self, path: Path):
         openssl(
@@ -118,6 +130,7 @@ def make(folder: Path):
         "unknown_ca": stranger.issue(served / "unknown-ca", "localhost", "server"),
         "incomplete_chain": between.issue(served / "incomplete-chain", "localhost", "server"),
         "revoked": ours.issue(served / "revoked", "localhost", "server"),
+        "weak": ours.issue(served / "weak", "localhost", "server", algorithm=WEAK),
     }
     key, certificate = served / "self-signed.key", served / "self-signed.pem"
     openssl(
@@ -146,6 +159,9 @@ def make(folder: Path):
         "CA_FILE": ours.certificate,
         "CA_BUNDLE_FILE": bundle,
         "CRL_FILE": revocations,
+        "GOOD_CERTIFICATE": pairs["good"][1],
+        "STAPLE_GOOD": ours.staple(pairs["good"][1], folder / "good.ocsp"),
+        "STAPLE_REVOKED": ours.staple(pairs["revoked"][1], folder / "revoked.ocsp"),
         "CLIENT_KEY": client_key,
         "CLIENT_CERTIFICATE": client_certificate,
         "CLIENT_PKCS12": archive,

@@ -37,7 +37,7 @@ LOCATIONS = """
         location = /small { default_type text/plain; return 200 "Hello from a real server.\\n"; }
         location = /info {
             default_type text/plain;
-            return 200 "connection=$connection\\nrequests=$connection_requests\\nprotocol=$server_protocol\\ntls=$ssl_protocol\\nsession=$ssl_session_reused\\nclient=$ssl_client_s_dn\\nmethod=$request_method\\nvia=$arrived_via\\nuser_agent=$http_user_agent\\n";
+            return 200 "connection=$connection\\nrequests=$connection_requests\\nprotocol=$server_protocol\\ntls=$ssl_protocol\\nsession=$ssl_session_reused\\nclient=$ssl_client_s_dn\\nmethod=$request_method\\nvia=$arrived_via\\nuser_agent=$http_user_agent\\nproxy_authorization=$http_proxy_authorization\\nauthorization=$http_authorization\\n";
         }
         location = /status/404 { return 404 "not here"; }
         location = /status/500 { return 500 "broken"; }
@@ -79,7 +79,7 @@ def write_files(folder: Path, large: int):
     (folder / "temp").mkdir()
 
 
-def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str, root: bool, descriptors: int):
+def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str, root: bool, descriptors: int, staples: dict):
     tls_any = "ssl_protocols TLSv1.2 TLSv1.3;\nssl_session_cache shared:s:1m;"
     text = HEAD.format(
         folder=folder, user="user root;" if root else "", descriptors=descriptors,
@@ -103,6 +103,15 @@ def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str,
         # 1.3 reports a missing client certificate only after the handshake; both ways are of interest.
         f"{tls_any}\nssl_client_certificate {ca};\nssl_verify_client on;", pairs["good"],
     )
+    # A key that OpenSSL's usual level would not even let the server have.
+    text += server(f"127.0.0.1:{ports['NGINX_WEAK']} ssl", "ssl_ciphers DEFAULT:@SECLEVEL=0;", pairs["weak"])
+    # libcurl looks for the issuer among what the server sends: these send it too.
+    for name in ("good", "revoked"):
+        key, certificate = pairs[name]
+        chain = folder / f"{name}-with-issuer.pem"
+        chain.write_bytes(certificate.read_bytes() + ca.read_bytes())
+        staple = f"ssl_stapling on;\nssl_stapling_file {staples[name]};"
+        text += server(f"127.0.0.1:{ports['NGINX_STAPLED_' + name.upper()]} ssl http2", staple, (key, chain))
     text += server(f"127.0.0.1:{ports['NGINX_TLS13']} ssl http2", "ssl_protocols TLSv1.3;", pairs["good"])
     text += server(
         f"127.0.0.1:{ports['NGINX_TLS10']} ssl", "ssl_protocols TLSv1;\nssl_ciphers DEFAULT:@SECLEVEL=0;", pairs["good"]
@@ -114,5 +123,6 @@ def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str,
 PORTS = [
     "NGINX", "NGINX_IDLE", "NGINX_TLS", "NGINX_TLS_HTTP1", "NGINX_TLS_NO_RESUMPTION", "NGINX_EXPIRED",
     "NGINX_NOT_YET_VALID", "NGINX_WRONG_HOST", "NGINX_UNKNOWN_CA", "NGINX_SELF_SIGNED", "NGINX_INCOMPLETE_CHAIN",
-    "NGINX_REVOKED", "NGINX_CLIENT_CERTIFICATE", "NGINX_TLS13", "NGINX_TLS10",
+    "NGINX_REVOKED", "NGINX_CLIENT_CERTIFICATE", "NGINX_TLS13", "NGINX_TLS10", "NGINX_WEAK", "NGINX_STAPLED_GOOD",
+    "NGINX_STAPLED_REVOKED",
 ]

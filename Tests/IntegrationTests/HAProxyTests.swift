@@ -1,0 +1,53 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+/// haproxy in both of its places: before a server, and before a proxy as its TLS.
+@Suite("haproxy", .realServers, .timeLimit(.minutes(1)))
+struct HAProxyTests {
+    @Test(arguments: ["HAPROXY", "HAPROXY_TLS"])
+    func aReverseProxyIsAServerLikeAnyOther(server: String) async throws {
+        let transport = try makeTrustingTransport()
+        let answer = try await transport.exchange(IntegrationEnvironment.url(server, "/info"))
+        #expect(answer.status == 200)
+        #expect(answer.seen("via") == "haproxy")
+        #expect(answer.head.version == (server == "HAPROXY" ? .http1_1 : .http2))
+    }
+
+    @Test func manyStreamsShareOneConnectionThroughIt() async throws {
+        let transport = try makeTrustingTransport()
+        let url = try IntegrationEnvironment.url("HAPROXY_TLS", "/info")
+        _ = try await transport.exchange(url)
+        let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<40 { group.addTask { try await transport.exchange(url).status } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses == Array(repeating: 200, count: 40))
+        #expect(transport.statistics.connectionsMade == 1)
+    }
+
+    @Test func aServerBehindItThatIsGoneIsAnAnswer() async throws {
+        let answer = try await makeTransport().exchange(IntegrationEnvironment.url("HAPROXY_DEAD", "/"))
+        #expect(answer.status == 503)
+    }
+
+    private func proxied(_ name: String) throws -> CurlTransport {
+        try makeTrustingTransport { $0.proxy = .url(try IntegrationEnvironment.url(name)) }
+    }
+
+    @Test(arguments: ["NGINX", "NGINX_TLS"])
+    func aProxyMayBeReachedOverTLS(server: String) async throws {
+        let answer = try await proxied("HAPROXY_TLS_PROXY").exchange(IntegrationEnvironment.url(server, "/info"))
+        #expect(answer.status == 200)
+        #expect(answer.seen("via")?.contains("tinyproxy") == (server == "NGINX"))
+    }
+
+    @Test func aProxyIsVerifiedLikeAServer() async throws {
+        let url = try IntegrationEnvironment.url("NGINX", "/info")
+        let transport = try proxied("HAPROXY_UNTRUSTED_PROXY")
+        let error = try #require(await transport.failure(url))
+        #expect(error.code == .certificateUntrusted)
+        #expect(error.isSafeToRetry)
+    }
+}

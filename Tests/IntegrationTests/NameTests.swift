@@ -1,0 +1,73 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+/// Names over HTTPS (RFC 8484), from a name server on loopback that nobody else asks.
+@Suite("DNS over HTTPS", .realServers, .timeLimit(.minutes(1)))
+struct NameTests {
+    private func url(_ name: String) throws -> URL {
+        let port = try #require(IntegrationEnvironment.url("NGINX").port)
+        return try #require(URL(string: "http://\(name):\(port)/info"))
+    }
+
+    private func resolving(_ change: (inout TransportConfiguration) -> Void = { _ in }) throws -> CurlTransport {
+        try makeTrustingTransport {
+            $0.dns.dohURL = try IntegrationEnvironment.url("DOH")
+            change(&$0)
+        }
+    }
+
+    @Test(arguments: ["here.curlew.test", "a.wild.curlew.test", "alias.curlew.test"])
+    func namesAreFound(name: String) async throws {
+        let answer = try await resolving().exchange(url(name))
+        #expect(answer.status == 200)
+        #expect(answer.metrics.remoteAddress?.hasPrefix("127.0.0.1:") == true)
+        // The system knows nothing of them.
+        let target = try url(name)
+        let error = await makeTransport().failure(target)
+        #expect(error?.code == .resolveFailed)
+    }
+
+    @Test func aNameThatIsNotThereIsResolveFailed() async throws {
+        let target = try url("nobody.curlew.test")
+        let error = try #require(await resolving().failure(target))
+        #expect(error.code == .resolveFailed)
+        #expect(error.phase == .resolve)
+        #expect(error.isSafeToRetry)
+    }
+
+    @Test func theServerOfNamesIsVerifiedToo() async throws {
+        let name = try IntegrationEnvironment.url("DOH")
+        let target = try url("here.curlew.test")
+        let transport = makeTransport { $0.dns.dohURL = name }
+        let error = try #require(await transport.failure(target))
+        #expect(error.code == .resolveFailed || error.isTLS, "\(error)")
+    }
+
+    @Test func aPrivateAddressIsRefusedWhoeverFoundIt() async throws {
+        let target = try url("private.curlew.test")
+        let transport = try resolving { $0.addressPolicy = .publicOnly }
+        let error = try #require(await transport.failure(target))
+        #expect(error.code == .addressRefused, "\(error)")
+        #expect(error.reason.contains("10.1.2.3"))
+    }
+
+    @Test func theVersionOfAddressesHoldsHereAsWell() async throws {
+        let transport = try resolving { $0.dns.ipVersion = .v4 }
+        let answer = try await transport.exchange(url("both.curlew.test"))
+        #expect(answer.metrics.remoteAddress?.hasPrefix("127.0.0.1:") == true)
+    }
+
+    @Test func choosingNameServersNeedsALibcurlThatCan() async throws {
+        let target = try url("here.curlew.test")
+        let port = try IntegrationEnvironment.text("DNS_PORT")
+        let transport = makeTransport { $0.dns.servers = ["127.0.0.1:\(port)"] }
+        if Capabilities.ofLibcurl.hasCustomResolver {
+            #expect(try await transport.exchange(target).status == 200)
+        } else {
+            let error = await transport.failure(target)
+            #expect(error?.code == .unsupported)
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import Foundation
+import Testing
+
+/// Trust evaluators on every kind of connection: they see the chain before a byte of the request is sent.
+@Suite("Server trust at real servers", .realServers, .timeLimit(.minutes(1)))
+struct ServerTrustTests {
+    /// Notes what it is shown.
+    private final class Witness: ServerTrustEvaluating {
+        let seen = Lock<[ServerTrust]>([])
+
+        func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+            seen.withLock { $0.append(trust) }
+            try trust.performDefaultValidation()
+        }
+
+        var count: Int { seen.withLock { $0.count } }
+    }
+
+    private func session(
+        _ evaluator: any ServerTrustEvaluating,
+        _ change: (inout SessionConfiguration) throws -> Void = { _ in }
+    ) throws -> Session {
+        let configuration = try SessionConfiguration {
+            $0.proxy = .none
+            $0.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
+            try change(&$0)
+        }
+        return Session(
+            configuration: configuration,
+            serverTrustManager: ServerTrustManager(evaluators: ["localhost": evaluator])
+        )
+    }
+
+    enum Way: CaseIterable, Sendable { case http1, http2, tunnel, tlsProxy, socks }
+
+    private func change(_ way: Way, _ configuration: inout SessionConfiguration) throws {
+        switch way {
+        case .http1: configuration.httpVersion = .http1_1
+        case .http2: break
+        case .tunnel: configuration.proxy = .url(try IntegrationEnvironment.url("PROXY"))
+        case .tlsProxy: configuration.proxy = .url(try IntegrationEnvironment.url("HAPROXY_TLS_PROXY"))
+        case .socks: configuration.proxy = .url(try IntegrationEnvironment.url("SOCKS"))
+        }
+    }
+
+    @Test(arguments: Way.allCases)
+    func theChainIsShownOnceForEachConnection(way: Way) async throws {
+        let witness = Witness()
+        let session = try session(witness) { try change(way, &$0) }
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        for _ in 0..<3 { _ = try await session.request(url).data() }
+        #expect(witness.count == 1)
+        let trust = try #require(witness.seen.withLock { $0.first })
+        #expect(trust.host == "localhost")
+        let certificate = try #require(trust.certificates.first)
+        #expect(certificate.names.contains("localhost"))
+        #expect(certificate.subject.contains("localhost"))
+        #expect(certificate.issuer.contains("Curlew Test CA"))
+        #expect(certificate.notValidAfter > Date())
+        await session.invalidate()
+    }
+
+    @Test(arguments: Way.allCases)
+    func whatIsRefusedGetsNothing(way: Way) async throws {
+        let wrong = PublicKeysTrustEvaluator(pins: ["sha256//" + Data(count: 32).base64EncodedString()])
+        let session = try session(wrong) { try change(way, &$0) }
+        let name = "refused-\(way)"
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/stored/\(name)")
+        let response = await session.upload(Data("secret".utf8), to: url, method: .put).response()
+        #expect(response.error?.code == .certificateUntrusted)
+        #expect(response.error?.isSafeToRetry == true)
+        let file = try IntegrationEnvironment.file("NGINX_STORED").appending(path: name)
+        #expect(!FileManager.default.fileExists(atPath: file.path))
+        await session.invalidate()
+    }
+
+    @Test func oneOfSeveralPinsIsEnough() async throws {
+        let certificates = Certificate.all(in: try Data(contentsOf: IntegrationEnvironment.file("GOOD_CERTIFICATE")))
+        let pin = try #require(certificates.first).publicKey.pin
+        let backup = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
+        let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let pinned = try session(PublicKeysTrustEvaluator(pins: [backup, pin]))
+        #expect(try await pinned.request(url).string().contains("protocol=HTTP/2.0"))
+        // libcurl's own pinning takes the same form.
+        let native = try session(DefaultTrustEvaluator()) { $0.tls.publicKeyPins = [backup, pin] }
+        #expect(try await native.request(url).string().contains("protocol=HTTP/2.0"))
+        await pinned.invalidate()
+        await native.invalidate()
+    }
+
+    @Test func aRevokedCertificateIsRefusedByTheEvaluatorsList() async throws {
+        let pem = try String(contentsOf: IntegrationEnvironment.file("CRL_FILE"), encoding: .utf8)
+        let lines = pem.split(separator: "\n").filter { !$0.hasPrefix("-----") }
+        let list = try #require(Data(base64Encoded: lines.joined()))
+        let session = try session(RevocationTrustEvaluator(revocationLists: [list]))
+        let good = await session.request(try IntegrationEnvironment.url("NGINX_STAPLED_GOOD", "/info")).response()
+        #expect(good.head?.status == 200)
+        // Its chain has the issuer, who signed the list.
+        let revoked = await session.request(try IntegrationEnvironment.url("NGINX_STAPLED_REVOKED", "/info")).response()
+        #expect(revoked.error?.code == .certificateRevoked)
+        await session.invalidate()
+    }
+}

@@ -1,0 +1,40 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+/// The versions of SOCKS, at dante.
+@Suite("SOCKS at dante", .realServers, .timeLimit(.minutes(1)))
+struct SocksTests {
+    private func through(_ scheme: String) throws -> CurlTransport {
+        var parts = try #require(
+            URLComponents(url: IntegrationEnvironment.url("DANTE"), resolvingAgainstBaseURL: false)
+        )
+        parts.scheme = scheme
+        let proxy = try #require(parts.url)
+        return try makeTrustingTransport { $0.proxy = .url(proxy) }
+    }
+
+    @Test(arguments: ["socks4", "socks5", "socks5h"], ["NGINX", "NGINX_TLS"])
+    func everyVersionCarriesBoth(scheme: String, server: String) async throws {
+        let answer = try await through(scheme).exchange(IntegrationEnvironment.url(server, "/info"))
+        #expect(answer.status == 200)
+        #expect(answer.seen("via") == "direct")
+    }
+
+    @Test func theProxyResolvesTheNameWhereItIsAskedTo() async throws {
+        let port = try #require(IntegrationEnvironment.url("NGINX").port)
+        let url = try #require(URL(string: "http://localhost:\(port)/info"))
+        #expect(try await through("socks5h").exchange(url).status == 200)
+    }
+
+    @Test(arguments: ["socks4", "socks5", "socks5h"])
+    func whatTheProxyForbidsIsProxyFailed(scheme: String) async throws {
+        let url = try IntegrationEnvironment.url("CLOSED", "/")
+        let transport = try through(scheme)
+        let error = try #require(await transport.failure(url))
+        #expect(error.code == .proxyFailed)
+        #expect(error.phase == .proxy)
+        #expect(error.isSafeToRetry)
+    }
+}
