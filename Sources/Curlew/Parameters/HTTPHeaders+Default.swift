@@ -49,7 +49,7 @@ extension HTTPHeader {
 /// What this library is.
 public enum CurlewInfo {
     /// Curlew's version, as the default `User-Agent` has it.
-    public static let version = "1.0.0"
+    public static let version = "0.1.0"
 }
 
 /// Alamofire's name for `CurlewInfo`.

@@ -22,8 +22,8 @@ struct ToolContext: Sendable {
 
     var errorPalette: Palette { Palette(isColored: terminal.isError && !terminal.noColor) }
 
-    /// The tool's own version: one number for `--version`, the man page and the User-Agent.
-    static let version = CurlewVersion.current
+    /// One number for the library, `--version`, the man page and the User-Agent.
+    static let version = CurlewInfo.version
 
     func report(_ error: UsageError) { try? errors.write(ErrorReport.usage(error, palette: errorPalette)) }
 

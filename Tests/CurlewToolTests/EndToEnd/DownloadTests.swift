@@ -151,6 +151,27 @@ struct DownloadTests {
         #expect(folder.names.contains("file.curlew-resume"))
     }
 
+    @Test("Several downloads have a bar each, and one Ctrl-C keeps them all")
+    func drawsSeveralBars() async throws {
+        let sizes: [Int64] = [100_000, 200_000]
+        for size in sizes { serveStalling(size: size, after: size / 4) }
+        var tool = tool("-d", base + "/range/100000", base + "/range/200000")
+        tool.environment = ["NO_COLOR": "1"]
+        let terminal = try TerminalProcess(tool, columns: 100)
+        await terminal.wait(for: "24.4 KiB of 97.7 KiB")
+        await terminal.wait(for: "48.8 KiB of 195.3 KiB")
+        terminal.type("\u{3}")
+        let (screen, status) = await terminal.finish()
+        #expect(status == 130)
+        for size in sizes {
+            #expect(screen.contains("\(size): interrupted, and kept. To go on: curlew --download --continue"))
+            #expect(folder.names.contains("\(size).curlew-resume"))
+        }
+        #expect(try await self.tool("-d", "-c", base + "/range/100000", base + "/range/200000").run().status == 0)
+        #expect(folder.names == ["100000", "200000"])
+        for size in sizes { #expect(folder.read("\(size)") == TestServer.patternBytes(count: Int(size))) }
+    }
+
     private func untilGrown(to size: Int) async throws {
         for _ in 0..<400 {
             let sizes = folder.names.compactMap { folder.read($0)?.count }

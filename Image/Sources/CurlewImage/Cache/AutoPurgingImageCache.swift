@@ -7,7 +7,9 @@ internal import CurlewLocks
 /// when the system runs short of memory (Linux's pressure stall information). A lock, not an actor: a hit
 /// costs less than a hop.
 public final class AutoPurgingImageCache: ImageRequestCache {
+    /// Above so many bytes pictures are dropped.
     public let memoryCapacity: Int
+    /// Then they are dropped until no more than so many bytes are left.
     public let preferredMemoryUsageAfterPurge: Int
 
     private let images = Lock(LRU<String, Image>())
@@ -36,6 +38,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
 
     /// Bytes of all pictures that are kept.
     public var memoryUsage: Int { images.withLock { $0.totalCost } }
+    /// How many pictures there are.
     public var count: Int { images.withLock { $0.count } }
 
     public func add(_ image: Image, withIdentifier identifier: String) {

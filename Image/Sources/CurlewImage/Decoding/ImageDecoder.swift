@@ -7,19 +7,25 @@ public import Foundation
 public struct ImageDecoder: Sendable {
     /// What a picture may be at most. A file of a few hundred bytes can claim gigabytes of pixels.
     public struct Limits: Sendable, Hashable {
+        /// Longest side.
         public var maximumDimension: Int
+        /// Most pixels altogether.
         public var maximumPixels: Int
 
+        /// Makes limits.
         public init(maximumDimension: Int = 16_384, maximumPixels: Int = 64 * 1024 * 1024) {
             self.maximumDimension = maximumDimension
             self.maximumPixels = maximumPixels
         }
     }
 
+    /// What is refused before a pixel of it is decoded.
     public var limits: Limits
 
+    /// Makes a decoder.
     public init(limits: Limits = Limits()) { self.limits = limits }
 
+    /// Decodes a picture of any format that is installed.
     public func decode(_ data: Data) throws(ImageError) -> Image {
         guard !data.isEmpty else { throw .empty }
         guard let format = ImageFormat(recognising: data) else { throw .unknownFormat }
@@ -31,11 +37,15 @@ public struct ImageDecoder: Sendable {
 
 /// Why bytes did not become a picture.
 public enum ImageError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// There are no bytes.
     case empty
+    /// The first bytes are of no format that is known.
     case unknownFormat
     /// This system's image library lacks the format (WebP: install webp-pixbuf-loader).
     case unsupported(ImageFormat)
+    /// The picture is above the limits.
     case tooLarge(ImageSize)
+    /// The bytes are damaged or end too early.
     case corrupt(ImageFormat, reason: String)
 
     public var description: String {

@@ -1,6 +1,17 @@
 /// The formats that are decoded, told apart by their first bytes: a server's content type is often wrong.
 public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
-    case png, jpeg, gif, webp, tiff, bmp
+    /// PNG.
+    case png
+    /// JPEG.
+    case jpeg
+    /// GIF; of an animation the first picture.
+    case gif
+    /// WebP, where the system has a loader for it.
+    case webp
+    /// TIFF.
+    case tiff
+    /// BMP.
+    case bmp
 
     /// nil for anything else, SVG and other formats that can name further resources included.
     public init?(recognising bytes: some Sequence<UInt8>) {
@@ -23,6 +34,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
         }
     }
 
+    /// `image/png` and the like.
     public var mediaType: String { "image/\(rawValue)" }
 
     /// What servers label these formats with, and what a request accepts.

@@ -6,8 +6,10 @@ public protocol ImageFilter: Sendable {
 
 /// Several filters, one after the other.
 public struct CompositeFilter: ImageFilter {
+    /// The filters, in the order in which they are applied.
     public let filters: [any ImageFilter]
 
+    /// Makes one filter of several.
     public init(_ filters: any ImageFilter...) { self.filters = filters }
 
     public var identifier: String { filters.map(\.identifier).joined(separator: "+") }
@@ -27,9 +29,12 @@ public enum ScaleMode: String, Sendable, Hashable {
 
 /// Scales with an area average on the way down and bilinear on the way up.
 public struct ScaledToSizeFilter: ImageFilter {
+    /// The size of the result.
     public let size: ImageSize
+    /// How the picture is fitted into it.
     public let mode: ScaleMode
 
+    /// Makes a filter.
     public init(size: ImageSize, mode: ScaleMode = .stretch) {
         self.size = ImageSize(width: max(1, size.width), height: max(1, size.height))
         self.mode = mode
@@ -64,6 +69,7 @@ public struct CroppedFilter: ImageFilter {
     /// The middle of the picture, at most as large as it is.
     public init(centre size: ImageSize) { area = .centre(size) }
 
+    /// Cuts a rectangle out.
     public init(x: Int, y: Int, size: ImageSize) { area = .rectangle(x: x, y: y, size) }
 
     public var identifier: String {
@@ -99,8 +105,10 @@ public struct CroppedFilter: ImageFilter {
 
 /// Makes the corners transparent, with a smooth edge.
 public struct RoundedCornersFilter: ImageFilter {
+    /// The corners' radius in pixels.
     public let radius: Double
 
+    /// Makes a filter; a negative radius is 0.
     public init(radius: Double) { self.radius = max(0, radius) }
 
     public var identifier: String { "round-\(radius)" }
@@ -134,6 +142,7 @@ public struct RoundedCornersFilter: ImageFilter {
 
 /// The largest circle in the middle of the picture.
 public struct CircleFilter: ImageFilter {
+    /// Makes a filter.
     public init() {}
 
     public var identifier: String { "circle" }

@@ -2,6 +2,7 @@
 ///
 /// A value whose copies share their pixels.
 public struct Image: Sendable, Equatable {
+    /// Its width and height.
     public let size: ImageSize
     /// `size.width * size.height * 4` bytes: red, green, blue, alpha, row by row from the top.
     public let pixels: [UInt8]
@@ -41,11 +42,16 @@ public struct Image: Sendable, Equatable {
 
 /// One pixel. Its layout is that of four bytes in a row.
 public struct Pixel: Sendable, Hashable {
+    /// Red, 0 to 255.
     public var red: UInt8
+    /// Green, 0 to 255.
     public var green: UInt8
+    /// Blue, 0 to 255.
     public var blue: UInt8
+    /// How opaque it is, 0 to 255.
     public var alpha: UInt8
 
+    /// Makes a pixel.
     public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
         self.red = red
         self.green = green
@@ -53,14 +59,18 @@ public struct Pixel: Sendable, Hashable {
         self.alpha = alpha
     }
 
+    /// Black and wholly transparent.
     public static let clear = Pixel(red: 0, green: 0, blue: 0, alpha: 0)
 }
 
 /// Width and height in pixels.
 public struct ImageSize: Sendable, Hashable, CustomStringConvertible {
+    /// Pixels from left to right.
     public var width: Int
+    /// Pixels from top to bottom.
     public var height: Int
 
+    /// Makes a size.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height
