@@ -62,6 +62,20 @@ struct SquidTests {
         try FileManager.default.removeItem(at: file)
     }
 
+    @Test func aProxyThatIsTrustedMayHaveAPrivateAddress() async throws {
+        let proxy = try IntegrationEnvironment.url("SQUID")
+        let policy = AddressPolicy.publicOnlyBehind(proxies: [proxy])
+        let transport = try makeTrustingTransport {
+            $0.proxy = .url(proxy, exclusions: ["localhost"])
+            $0.addressPolicy = policy
+        }
+        #expect(try await transport.exchange(IntegrationEnvironment.url("NGINX", "/info")).status == 200)
+        // What does not go through it is judged here.
+        let direct = try IntegrationEnvironment.url("NGINX_TLS", "/info")
+        let error = await transport.failure(direct)
+        #expect(error?.code == .addressRefused)
+    }
+
     @Test func theProxysOwnRefusalIsTold() async throws {
         let answer = try await through("SQUID").exchange(IntegrationEnvironment.url("NGINX", "/forbidden"))
         #expect(answer.status == 403)

@@ -108,6 +108,7 @@ public struct UntrustedServer: Error, Sendable, Hashable {
     /// issuer, 23 revoked, 0 where the chain is trusted but not made out to the host.
     public let trust: ServerTrust
 
+    /// A server that showed this.
     public init(trust: ServerTrust) { self.trust = trust }
 }
 

@@ -85,6 +85,9 @@ public enum AddressPolicy: Sendable, Hashable {
     case any
     /// Refuses private, loopback, link-local and other special addresses after name resolution.
     case publicOnly
+    /// As `publicOnly`, but requests may go through these proxies, which then judge the addresses behind them.
+    /// Hosts that are reached without a proxy are judged here.
+    case publicOnlyBehind(proxies: [URL])
 }
 
 /// How names become addresses.

@@ -132,6 +132,12 @@ final class CurlEasy {
             let bytes = data as NSData
             blobs.append(bytes)
             return curlew_set_blob(handle, option, bytes.bytes, bytes.length)
+        case .bytes(let option, let data):
+            return data.withUnsafeBytes { bytes in
+                let code = curlew_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, Int64(bytes.count))
+                guard code == CURLE_OK else { return code }
+                return curlew_set_pointer(handle, option, bytes.baseAddress)
+            }
         case .list(let option, let lines):
             let list = HeaderList(lines: lines)
             lists.append(list)

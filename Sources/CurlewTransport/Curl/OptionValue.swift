@@ -10,12 +10,14 @@ enum OptionValue: Equatable, Sendable {
     /// A string option set to NULL, which is not the same as not set.
     case null(CURLoption)
     case blob(CURLoption, Data)
+    /// Fields of a body that libcurl copies, with their length.
+    case bytes(CURLoption, Data)
     case list(CURLoption, [String])
 
     var option: CURLoption {
         switch self {
         case .long(let option, _), .offset(let option, _), .string(let option, _), .null(let option),
-            .blob(let option, _), .list(let option, _):
+            .blob(let option, _), .bytes(let option, _), .list(let option, _):
             option
         }
     }
@@ -33,7 +35,7 @@ extension OptionValue: CustomStringConvertible {
         case .offset(_, let value): "\(name)=\(value)"
         case .string(_, let value): "\(name)=\"\(value)\""
         case .null: "\(name)=NULL"
-        case .blob(_, let data): "\(name)=<\(data.count) bytes>"
+        case .blob(_, let data), .bytes(_, let data): "\(name)=<\(data.count) bytes>"
         case .list(_, let lines): "\(name)=[\(lines.joined(separator: ", "))]"
         }
     }

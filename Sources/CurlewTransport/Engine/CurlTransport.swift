@@ -83,7 +83,8 @@ public final class CurlTransport: Transport {
         -> ActiveTransfer
     {
         let engine = try engine.get()
-        let upload = try UploadSource.make(request.body)
+        let isSigned = request.options.authentication?.isSignature == true
+        let upload = try UploadSource.make(request.body, isSigned: isSigned)
         let plan = try RequestPlan(request, planner: planner, bodyLength: upload?.length)
         var headers: HeaderList?
         if plan.sharesDefaultHeaders, let defaults = request.defaultHeaders {

@@ -24,7 +24,7 @@ struct EngineSettings: Sendable {
         )
         maximumHeaderSize = max(1, configuration.maximumHeaderSize)
         trustEvaluation = configuration.trustEvaluation
-        refusesPrivateAddresses = configuration.addressPolicy == .publicOnly
+        refusesPrivateAddresses = configuration.addressPolicy != .any
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = configuration.proxy

@@ -267,7 +267,8 @@ final class TransferBook: @unchecked Sendable {
     }
 
     func openSocket(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        if settings.refusesPrivateAddresses {
+        // A proxy that may be used was named as trusted, whatever its own address.
+        if settings.refusesPrivateAddresses, !transfer.isProxied {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {
                 transfer.refusedAddress = refused

@@ -132,7 +132,7 @@ extension ActiveTransfer {
     }
 
     /// Whether the transfer's connection leads to a proxy.
-    private var isProxied: Bool {
+    var isProxied: Bool {
         guard let settings = easy?.book.settings, !settings.usesUnixSocket else { return false }
         return ProxyPlan.isProxied(request.options.proxy ?? settings.proxy, host: plan.host, isTLS: plan.isTLS) {
             ProcessInfo.processInfo.environment

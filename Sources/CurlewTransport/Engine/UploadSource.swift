@@ -32,11 +32,11 @@ final class UploadSource {
     convenience init(_ file: OpenFile) { self.init(.file(file), length: file.length) }
     convenience init(_ stream: any BodyStream, length: Int64?) { self.init(.stream(stream), length: length) }
 
-    /// The source of a body that is read piece by piece; opens its file.
-    static func make(_ body: BodySource) throws(CurlewError) -> UploadSource? {
+    /// The source of a body that is read piece by piece; opens its file. A signed body is, whatever its size.
+    static func make(_ body: BodySource, isSigned: Bool) throws(CurlewError) -> UploadSource? {
         switch body {
         case .none: nil
-        case .data(let data): data.count > RequestPlan.piecewiseThreshold ? UploadSource(data) : nil
+        case .data(let data): isSigned || data.count > RequestPlan.piecewiseThreshold ? UploadSource(data) : nil
         case .file(let url, let range): UploadSource(try OpenFile(url, range: range))
         case .stream(let stream, let length): UploadSource(stream, length: length)
         }

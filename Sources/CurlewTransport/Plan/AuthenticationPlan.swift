@@ -61,3 +61,10 @@ enum AuthenticationPlan {
         }
     }
 }
+
+extension TransferAuthentication {
+    /// Whether what is sent is signed.
+    var isSignature: Bool {
+        if case .awsSigV4 = scheme { true } else { false }
+    }
+}

@@ -72,7 +72,7 @@ struct ConnectionPlan: Equatable, Sendable {
         if configuration.proxy == .environment, !surroundings.environmentNamesProxy {
             return ProxyPlan.options(.none)
         }
-        if configuration.addressPolicy == .publicOnly, configuration.proxy != .none {
+        guard ProxyPlan.isAllowed(configuration.proxy, configuration.addressPolicy) else {
             throw ProxyPlan.hidesAddress
         }
         return ProxyPlan.options(configuration.proxy)

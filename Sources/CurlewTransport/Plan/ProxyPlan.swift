@@ -34,12 +34,27 @@ enum ProxyPlan {
         _ capabilities: Capabilities
     ) throws(CurlewError) -> [OptionValue] {
         try check(proxy, capabilities)
-        if configuration.addressPolicy == .publicOnly, proxy != .none { throw hidesAddress }
+        guard isAllowed(proxy, configuration.addressPolicy) else { throw hidesAddress }
         let cleared: [OptionValue] = [
             .null(CURLOPT_PROXY), .null(CURLOPT_PROXYUSERNAME), .null(CURLOPT_PROXYPASSWORD), .null(CURLOPT_NOPROXY),
             .long(CURLOPT_PROXYAUTH, Int(CurlAuth.basic)),
         ]
         return cleared + options(proxy)
+    }
+
+    /// Whether a policy about addresses lets requests go this way.
+    static func isAllowed(_ proxy: Proxy, _ policy: AddressPolicy) -> Bool {
+        if case .none = proxy { return true }
+        switch policy {
+        case .any: return true
+        case .publicOnly: return false
+        case .publicOnlyBehind(let proxies):
+            guard case .url(let url, _, _, _) = proxy else { return false }
+            return proxies.contains { trusted in
+                trusted.scheme?.lowercased() == url.scheme?.lowercased()
+                    && trusted.host()?.lowercased() == url.host()?.lowercased() && trusted.port == url.port
+            }
+        }
     }
 
     static var hidesAddress: CurlewError {

@@ -28,6 +28,9 @@ struct RequestPlan: Sendable {
     var sendsExpect = false
     var mayBeResent = true
 
+    /// Whether libcurl signs what is sent.
+    private var isSigned = false
+
     /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
     static let piecewiseThreshold = 64 * 1024
     /// RFC 9110 10.1.1: worth a round trip only where the body is worth more.
@@ -76,6 +79,11 @@ struct RequestPlan: Sendable {
             )
         }
         let (configuration, options) = (planner.configuration, request.options)
+        if let authentication = options.authentication, case .awsSigV4(let provider) = authentication.scheme {
+            url = SignedRequest.url(wire.string)
+            settings += try SignedRequest.body(of: request, provider: provider)
+            isSigned = true
+        }
         mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
         try planBody(request, bodyLength)
         settings.reserveCapacity(10)
@@ -96,7 +104,9 @@ struct RequestPlan: Sendable {
     private mutating func planBody(_ request: TransferRequest, _ length: Int64?) throws(CurlewError) {
         switch request.body {
         case .none: body = .none
-        case .data(let data): body = data.count <= Self.piecewiseThreshold ? .fields(data) : .upload(Int64(data.count))
+        case .data(let data):
+            let isSmall = data.count <= Self.piecewiseThreshold && !isSigned
+            body = isSmall ? .fields(data) : .upload(Int64(data.count))
         case .file, .stream: body = .upload(length)
         }
         if request.method == .head, body != .none {
@@ -117,6 +127,12 @@ struct RequestPlan: Sendable {
                 settings.append(.long(CURLOPT_NOBODY, 1))
             } else if method == .post || method == .put || method == .patch {
                 // An empty body with Content-Length: 0, as RFC 9110 8.6 asks of these methods.
+                guard !isSigned else {
+                    settings.append(.long(CURLOPT_UPLOAD, 1))
+                    settings.append(.offset(CURLOPT_INFILESIZE_LARGE, 0))
+                    if method != .put { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+                    return
+                }
                 settings.append(.long(CURLOPT_POST, 1))
                 settings.append(.string(CURLOPT_POSTFIELDS, ""))
                 settings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
@@ -206,7 +222,7 @@ struct RequestPlan: Sendable {
     }
 
     private mutating func planHeaders(_ request: TransferRequest) throws(CurlewError) {
-        let own = request.headers
+        let own = isSigned ? SignedRequest.headers(request.headers) : request.headers
         if body == .none, own.isEmpty, request.method.rawValue == "GET" { return }
         headerLines = try HeaderLines.lines(of: own)
         if let defaults = request.defaultHeaders?.headers {
@@ -219,6 +235,11 @@ struct RequestPlan: Sendable {
         else { return }
         let has = { (name: String) in
             own.contains(name: name) || request.defaultHeaders?.headers.contains(name: name) == true
+        }
+        // A line that leaves a field out would be signed with an empty value.
+        if isSigned {
+            if case .upload(let length) = body { sendsExpect = length.map { $0 > Self.expectThreshold } ?? true }
+            return
         }
         // libcurl would call any body it posts a form.
         if !has("Content-Type") { headerLines.append("Content-Type:") }

@@ -39,6 +39,22 @@ struct ProxiedHostTests {
         #expect(isProxied == item.isProxied)
     }
 
+    @Test func aPolicyAboutAddressesTrustsProxiesByNameAlone() throws {
+        let url = { (text: String) in try #require(URL(string: text)) }
+        let trusted = AddressPolicy.publicOnlyBehind(proxies: [try url("http://proxy.test:3128")])
+        let allowed = Proxy.url(try url("HTTP://u:p@PROXY.test:3128"))
+        #expect(ProxyPlan.isAllowed(allowed, trusted))
+        #expect(ProxyPlan.isAllowed(.none, trusted) && ProxyPlan.isAllowed(.none, .publicOnly))
+        #expect(ProxyPlan.isAllowed(allowed, .any) && ProxyPlan.isAllowed(.environment, .any))
+        #expect(!ProxyPlan.isAllowed(allowed, .publicOnly))
+        #expect(!ProxyPlan.isAllowed(.environment, trusted))
+        for other in [
+            "http://proxy.test:3129", "http://other.test:3128", "socks5://proxy.test:3128", "http://proxy.test",
+        ] {
+            #expect(!ProxyPlan.isAllowed(.url(try url(other)), trusted), "\(other)")
+        }
+    }
+
     @Test func byTheConfiguration() throws {
         let proxy = Proxy.url(try #require(URL(string: "http://p:3128")), exclusions: ["localhost", "192.168.0.0/16"])
         for (host, isProxied) in [("example.com", true), ("localhost", false), ("192.168.7.1", false)] {

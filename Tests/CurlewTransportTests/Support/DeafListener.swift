@@ -9,6 +9,19 @@ final class DeafListener {
 
     struct Failure: Error {}
 
+    /// At an IPv6 loopback port of the caller's choice; throws where there is no IPv6.
+    init(ipv6Port port: Int) throws {
+        self.port = port
+        listener = socket(AF_INET6, Int32(SOCK_STREAM.rawValue), 0)
+        var only: Int32 = 1
+        setsockopt(listener, Int32(IPPROTO_IPV6), IPV6_V6ONLY, &only, socklen_t(MemoryLayout<Int32>.size))
+        var address = sockaddr_in6()
+        address.sin6_family = sa_family_t(AF_INET6)
+        address.sin6_addr = in6addr_loopback
+        address.sin6_port = in_port_t(port).bigEndian
+        try fill(&address, AF_INET6)
+    }
+
     init() throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
@@ -22,10 +35,33 @@ final class DeafListener {
                 return getsockname(listener, pointer, &length)
             }
         }
-        guard code == 0 else { throw Failure() }
+        guard code == 0 else {
+            _ = Glibc.close(listener)
+            throw Failure()
+        }
         port = Int(UInt16(bigEndian: address.sin_port))
+        connectFillers(&address, AF_INET)
+    }
+
+    private func fill(_ address: inout sockaddr_in6, _ family: Int32) throws {
+        let (listener, length) = (listener, socklen_t(MemoryLayout<sockaddr_in6>.size))
+        let isListening = withUnsafePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                bind(listener, pointer, length) == 0 && listen(listener, 0) == 0
+            }
+        }
+        guard isListening else {
+            _ = Glibc.close(listener)
+            throw Failure()
+        }
+        connectFillers(&address, family)
+    }
+
+    /// Connections that nobody accepts.
+    private func connectFillers<Address>(_ address: inout Address, _ family: Int32) {
+        let length = socklen_t(MemoryLayout<Address>.size)
         for _ in 0..<4 {
-            let filler = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
+            let filler = socket(family, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_NONBLOCK.rawValue), 0)
             withUnsafePointer(to: &address) {
                 $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { _ = connect(filler, $0, length) }
             }

@@ -1,0 +1,70 @@
+import CurlewCore
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Glibc
+import Testing
+
+/// From where and to where connections are made.
+@Suite("Choice of addresses", .timeLimit(.minutes(1)))
+struct AddressChoiceTests {
+    /// A name with an IPv6 address at which nobody answers, and an IPv4 one where the server is.
+    private func withDeafIPv6(
+        delay: Duration,
+        _ body: (CurlTransport, URL) async throws -> Void
+    ) async throws {
+        try await withTransport({
+            $0.dns.overrides = ["both.test": ["::1", "127.0.0.1"]]
+            $0.dns.happyEyeballsDelay = delay
+        }) { transport, server in
+            // Where the machine has no IPv6 there is nothing to wait for.
+            guard let deaf = try? DeafListener(ipv6Port: server.port) else { return }
+            defer { deaf.close() }
+            try await body(transport, try #require(URL(string: "http://both.test:\(server.port)/get")))
+        }
+    }
+
+    @Test func theOtherFamilyIsTriedAfterTheDelay() async throws {
+        try await withDeafIPv6(delay: .milliseconds(20)) { transport, url in
+            let answer = try await transport.fetch(request(url) { $0.options.timeouts.connect = .seconds(50) })
+            #expect(answer.status == 200)
+            #expect(answer.outcome.metrics.remoteAddress?.hasPrefix("127.0.0.1:") == true)
+        }
+    }
+
+    @Test func theOtherFamilyIsNotTriedBeforeTheDelay() async throws {
+        try await withDeafIPv6(delay: .seconds(40)) { transport, url in
+            let error = await transport.failure(request(url) { $0.options.timeouts.connect = .milliseconds(500) })
+            #expect(error.code == .connectTimedOut, "\(error)")
+        }
+    }
+
+    @Test func anInterfaceIsChosenByName() async throws {
+        try await withTransport({ $0.interface = "lo" }) { transport, server in
+            let answer = try await transport.fetch(request(server.url("/get")))
+            #expect(answer.status == 200)
+            #expect(answer.outcome.metrics.localAddress?.hasPrefix("127.0.0.1:") == true)
+        }
+        try await withTransport({ $0.interface = "nowhere7" }) { transport, server in
+            let error = await transport.failure(request(server.url("/get")))
+            #expect(error.code == .connectFailed, "\(error)")
+            #expect(error.native?.number == 45)
+            #expect(server.connectionCount == 0)
+        }
+    }
+
+    @Test func anInterfaceWithAnAddressNeedsALaterLibcurl() async throws {
+        try await withTransport({
+            $0.interface = "lo"
+            $0.localAddress = "127.0.0.3"
+        }) { transport, server in
+            guard Capabilities.ofLibcurl.isAtLeast(8, 9, 0) else {
+                let error = await transport.failure(request(server.url("/get")))
+                #expect(error.code == .unsupported)
+                return
+            }
+            let answer = try await transport.fetch(request(server.url("/get")))
+            #expect(answer.outcome.metrics.localAddress?.hasPrefix("127.0.0.3:") == true)
+        }
+    }
+}
