@@ -23,6 +23,7 @@ enum { HANDLES_PER_MULTI = 1024, MOST_SOCKETS = 65536, MOST_MULTIS = 64, BATCH =
 
 static struct {
     const char *mode, *url, *file;
+    const char *ca;
     long in_flight, count, http2, size_of_buffer;
     double seconds, warm_up;
     int closes;
@@ -210,6 +211,7 @@ static void prepare(struct transfer *t) {
     curl_easy_setopt(easy, CURLOPT_PREREQDATA, t);
     // Without a directory libcurl keeps the parsed bundle of certificates (7.87 and later).
     curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+    if (options.ca) curl_easy_setopt(easy, CURLOPT_CAINFO, options.ca);
     if (options.size_of_buffer) curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, options.size_of_buffer);
     if (upload_file >= 0) {
         curl_easy_setopt(easy, CURLOPT_UPLOAD, 1L);
@@ -340,7 +342,7 @@ static void turn(void) {
 
 static void parse(int argc, char **argv) {
     if (argc < 3) {
-        fprintf(stderr, "limit get|download|upload|hold URL [in-flight=N seconds=S count=N file=PATH http2=1 close=1]\n");
+        fprintf(stderr, "limit get|download|upload|hold URL [in-flight=N seconds=S count=N file=PATH http2=1 close=1 ca=PATH pem=PATH]\n");
         exit(2);
     }
     options.mode = argv[1];
@@ -356,6 +358,8 @@ static void parse(int argc, char **argv) {
         if (!strcmp(argv[i], "file")) options.file = value;
         if (!strcmp(argv[i], "http2")) options.http2 = atol(value);
         if (!strcmp(argv[i], "close")) options.closes = atoi(value);
+        // The fastest way that C has of using roots in memory is a file as well.
+        if (!strcmp(argv[i], "ca") || !strcmp(argv[i], "pem")) options.ca = value;
         if (!strcmp(argv[i], "buffer")) options.size_of_buffer = atol(value);
     }
     // What the bytes are for decides the size of the receive buffer, as in the engine.

@@ -26,6 +26,10 @@ public struct Options: Sendable {
     public var usesHTTP2 = false
     /// A new connection for each request.
     public var closes = false
+    /// Roots in a file instead of the system's.
+    public var rootsFile: URL?
+    /// Whether they are read first, and handed over as bytes.
+    public var hasRootsInMemory = false
 
     public init?(_ arguments: [String]) {
         guard arguments.count >= 3, let mode = Mode(rawValue: arguments[1]) else { return nil }
@@ -42,6 +46,8 @@ public struct Options: Sendable {
             case "file": file = URL(fileURLWithPath: parts[1])
             case "http2": usesHTTP2 = parts[1] == "1"
             case "close": closes = parts[1] == "1"
+            case "ca": rootsFile = URL(fileURLWithPath: parts[1])
+            case "pem": (rootsFile, hasRootsInMemory) = (URL(fileURLWithPath: parts[1]), true)
             default: return nil
             }
         }
@@ -49,7 +55,7 @@ public struct Options: Sendable {
     }
 
     public static let usage = """
-        MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1]
+        MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1 ca=PATH pem=PATH]
         MODE: get download upload multipart hold
         """
 }

@@ -22,6 +22,9 @@ struct EngineClient: Client {
         configuration.maximumConnectionsPerHost = max(6, options.inFlight)
         configuration.maximumConnections = max(256, options.inFlight)
         configuration.proxy = .none
+        if let file = options.rootsFile {
+            configuration.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
+        }
         transport = CurlTransport(configuration: configuration)
         defaultHeaders = DefaultHeaders(["User-Agent": "bench", "Accept-Language": "en;q=1.0"])
         ownHeaders = options.closes ? ["Connection": "close"] : [:]

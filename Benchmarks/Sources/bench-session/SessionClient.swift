@@ -16,11 +16,14 @@ struct SessionClient: Client {
         let inFlight = options.inFlight
         let usesHTTP2 = options.usesHTTP2
         session = Session(
-            configuration: SessionConfiguration {
+            configuration: try SessionConfiguration {
                 $0.httpVersion = usesHTTP2 ? .http2 : .http1_1
                 $0.maximumConnectionsPerHost = max(6, inFlight)
                 $0.maximumConnections = max(256, inFlight)
                 $0.proxy = .none
+                if let file = options.rootsFile {
+                    $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
+                }
             }
         )
     }
