@@ -105,6 +105,13 @@ let package = Package(
             exclude: ["Corpora"],
             swiftSettings: strict
         ),
+        // What libFuzzer runs (scripts/fuzz), replayed with fixed inputs.
+        .testTarget(
+            name: "FuzzTests",
+            dependencies: ["Curlew", "CurlewCore", "CurlewTransport", "CurlewTool"],
+            exclude: ["Corpus"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "IntegrationTests",
             dependencies: ["ExitProbe", "Curlew", "CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],

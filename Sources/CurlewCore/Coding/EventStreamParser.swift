@@ -93,13 +93,14 @@ public struct EventStreamParser: Sendable {
         _ line: UnsafeRawBufferPointer,
         _ body: (ServerSentEvent) -> Void
     ) throws(CurlewError) {
+        // The byte order mark counts, as it does while its line comes in pieces.
+        try check(line.count + data.count)
         var line = line
         if isFirstLine {
             isFirstLine = false
             if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = UnsafeRawBufferPointer(rebasing: line[3...]) }
         }
         if line.isEmpty { return dispatch(body) }
-        try check(line.count + data.count)
         guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
             return field(line, value: .init(rebasing: line[line.count...]))
         }

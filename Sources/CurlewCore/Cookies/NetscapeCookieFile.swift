@@ -5,10 +5,10 @@ public import Foundation
 public enum NetscapeCookieFile {
     private static let httpOnlyMark = "#HttpOnly_"
 
-    /// The file's text. Cookies with a TAB in name or value cannot be written and are left out.
+    /// The file's text. Cookies with a TAB or a line's end anywhere cannot be written and are left out.
     public static func text(of cookies: [Cookie]) -> String {
         var text = "# Netscape HTTP Cookie File\n\n"
-        for cookie in cookies where ![cookie.name, cookie.value, cookie.path].contains(where: { $0.contains("\t") }) {
+        for cookie in cookies where isWritable(cookie) {
             let fields = [
                 (cookie.isHTTPOnly ? httpOnlyMark : "") + (cookie.isHostOnly ? "" : ".") + cookie.domain,
                 cookie.isHostOnly ? "FALSE" : "TRUE",
@@ -22,6 +22,10 @@ public enum NetscapeCookieFile {
             text += fields.joined(separator: "\t") + "\n"
         }
         return text
+    }
+
+    private static func isWritable(_ cookie: Cookie) -> Bool {
+        ![cookie.name, cookie.value, cookie.path, cookie.domain].contains { $0.utf8.contains { $0 < 0x20 } }
     }
 
     /// The cookies of such a file; lines that make no sense are left out. `now` becomes their creation time.

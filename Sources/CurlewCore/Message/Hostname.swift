@@ -79,9 +79,13 @@ package enum Hostname {
         return IPAddress(host) == nil
     }
 
-    /// `host` and each name above it, longest first: `a.b.c`, `b.c`, `c`.
+    /// Longest name that DNS has (RFC 1035, 2.3.4).
+    private static let maximumLength = 253
+
+    /// `host` and each name above it, longest first: `a.b.c`, `b.c`, `c`. One that is too long to exist has
+    /// none: a redirect's host of a hundred thousand dots would fill the memory.
     package static func withParents(_ host: String) -> [String] {
-        guard IPAddress(host) == nil else { return [host] }
+        guard host.utf8.count <= maximumLength, IPAddress(host) == nil else { return [host] }
         var names = [host]
         var rest = host[...]
         while let dot = rest.firstIndex(of: ".") {

@@ -8,14 +8,18 @@ extension MediaType {
         let subtype = ScalarScanner.trimmingEnd(scanner.take { $0 != ";" })
         guard subtype.isHTTPToken else { return nil }
 
-        self.init(type: ASCII.lowercased(type), subtype: ASCII.lowercased(subtype), parameters: [])
+        var parameters: [Parameter] = []
+        // A header may have tens of thousands of them.
+        var names: Set<String> = []
         while scanner.skip(";") {
             scanner.skipWhitespace()
             let name = ASCII.lowercased(scanner.take { $0 != ";" && $0 != "=" })
             guard scanner.skip("=") else { continue }
             guard let value = Self.parameterValue(&scanner) else { continue }
-            if name.isHTTPToken, Self.isAllowed(value), self[parameter: name] == nil { set(name, to: value) }
+            guard name.isHTTPToken, Self.isAllowed(value), names.insert(name).inserted else { continue }
+            parameters.append(Parameter(name: name, value: value))
         }
+        self.init(type: ASCII.lowercased(type), subtype: ASCII.lowercased(subtype), parameters: parameters)
     }
 
     private static func parameterValue(_ scanner: inout ScalarScanner) -> String? {

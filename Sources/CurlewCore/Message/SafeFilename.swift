@@ -14,13 +14,21 @@ package enum SafeFilename {
         let parts = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }
         guard let last = parts.last(where: { !isOnlyDots($0) }) else { return nil }
         var kept = Substring.UnicodeScalarView(String.UnicodeScalarView(last.filter(isHarmless)))
-        while let first = kept.first, first == "." || first.properties.isWhitespace { kept.removeFirst() }
-        while let end = kept.last, end == "." || end.properties.isWhitespace { kept.removeLast() }
+        while let first = kept.first, isDotOrBlank(first) { kept.removeFirst() }
+        trimEnd(&kept)
         return kept.isEmpty ? nil : shortened(String(kept))
     }
 
+    private static func isDotOrBlank(_ scalar: Unicode.Scalar) -> Bool {
+        scalar == "." || scalar.properties.isWhitespace
+    }
+
+    private static func trimEnd(_ text: inout Substring.UnicodeScalarView) {
+        while let last = text.last, isDotOrBlank(last) { text.removeLast() }
+    }
+
     private static func isOnlyDots(_ part: Substring.UnicodeScalarView) -> Bool {
-        part.allSatisfy { $0 == "." || $0.properties.isWhitespace }
+        part.allSatisfy(isDotOrBlank)
     }
 
     private static func isHarmless(_ scalar: Unicode.Scalar) -> Bool {
@@ -30,7 +38,8 @@ package enum SafeFilename {
         }
     }
 
-    /// Cut before the extension, at a character's border.
+    /// Cut before the extension, at a character's border where there is one: a single character may have more
+    /// combining marks than a name has bytes.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumLength else { return name }
         var stem = name[...]
@@ -39,7 +48,12 @@ package enum SafeFilename {
             ending = String(name[dot...])
             stem = name[..<dot]
         }
-        while stem.utf8.count + ending.utf8.count > maximumLength { stem.removeLast() }
-        return stem.isEmpty ? String(ending.drop { $0 == "." }) : stem + ending
+        let room = maximumLength - ending.utf8.count
+        var cut = stem
+        while cut.utf8.count > room { cut.removeLast() }
+        var kept = (cut.isEmpty ? stem : cut).unicodeScalars
+        while String(kept).utf8.count > room { kept.removeLast() }
+        if ending.isEmpty { trimEnd(&kept) }
+        return String(kept) + ending
     }
 }

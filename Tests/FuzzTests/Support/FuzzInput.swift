@@ -1,0 +1,57 @@
+#if !FUZZING
+internal import Foundation
+#else
+import Foundation
+#endif
+
+/// The bytes of one input, in the forms that targets need.
+struct FuzzInput {
+    let bytes: [UInt8]
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+
+    var data: Data { Data(bytes) }
+
+    /// The text's lines.
+    var lines: [String] { bytes.split(separator: 0x0A).map { String(decoding: $0, as: UTF8.self) } }
+
+    /// What comes after the first line: the first one may say how the rest is to be taken.
+    var headAndRest: (head: String, rest: [UInt8]) {
+        guard let end = bytes.firstIndex(of: 0x0A) else { return ("", bytes) }
+        return (String(decoding: bytes[..<end], as: UTF8.self), Array(bytes[(end + 1)...]))
+    }
+
+    /// Ways to cut the bytes into chunks: all at once, one by one, and at places that follow from the bytes.
+    static func cuts(of bytes: [UInt8]) -> [[ArraySlice<UInt8>]] {
+        var random = SplitMix(seed: bytes.reduce(UInt64(bytes.count)) { $0 &* 31 &+ UInt64($1) })
+        var ways = [[bytes[...]], bytes.indices.map { bytes[$0...$0] }]
+        for longest in [3, 17] {
+            var chunks: [ArraySlice<UInt8>] = []
+            var start = 0
+            while start < bytes.count {
+                let end = min(bytes.count, start + Int(random.next() % UInt64(longest + 1)))
+                chunks.append(bytes[start..<end])
+                start = end
+            }
+            ways.append(chunks)
+        }
+        return ways
+    }
+}
+
+/// A generator whose numbers are the same in every run.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+}
