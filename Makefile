@@ -43,6 +43,22 @@ sanitize-address: ## Runs the tests under the address sanitizer
 .PHONY: sanitize
 sanitize: sanitize-thread sanitize-address ## Runs the tests under both sanitizers
 
+.PHONY: fuzz
+fuzz: packages ## Fuzzes the parsers (FUZZ_SECONDS=120, FUZZ_TARGET=name)
+	@scripts/fuzz
+
+.PHONY: soak
+soak: ## Sends a million requests of a seeded mix (SOAK_REQUESTS) and shows that nothing grows
+	@scripts/soak
+
+.PHONY: fault-modes
+fault-modes: packages ## Runs the tests over bad sockets, and the command with failing system calls
+	@scripts/fault-modes
+
+.PHONY: coverage
+coverage: ## Measures which lines the tests run
+	@scripts/coverage
+
 .PHONY: count
 count: ## Compares instructions and allocations per request with their limits
 	@scripts/count
