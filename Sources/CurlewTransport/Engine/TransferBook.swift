@@ -192,11 +192,17 @@ final class TransferBook: @unchecked Sendable {
         guard transfer.hasSent else { return }
         let wanted = transfer.pauses.wanted(isUploading: transfer.upload.map { !$0.hasEnded } ?? false)
         guard wanted != transfer.pauses.applied else { return }
+        let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
         // May deliver bytes, and so pause again, before it returns. Where the sink refuses them libcurl tells
         // that here, and does not go on by itself: on an idle connection nothing would end the transfer.
         let result = curl_easy_pause(easy.handle, wanted)
-        if result != CURLE_OK { finish(transfer, easy, result) }
+        if result == CURLE_BAD_FUNCTION_ARGUMENT {
+            // The transfer has no connection: it is over, and its message is on the way, or it is sent once more.
+            transfer.pauses.applied = before
+        } else if result != CURLE_OK {
+            finish(transfer, easy, result)
+        }
     }
 
     private func multi(for transfer: ActiveTransfer) -> CurlMulti? {
