@@ -1,124 +1,100 @@
+import Curlew
 import CurlewCore
-import CurlewLocks
 import CurlewTesting
 import CurlewTransport
 import Foundation
 import Testing
 
-/// Many requests, many of them failing, and nothing left of them. Short by default:
-/// `CURLEW_SOAK_REQUESTS=200000` and `CURLEW_HELD_REQUESTS=5000` make it the long one.
-@Suite("Soak", .realServers, .serialized, .timeLimit(.minutes(30)))
+/// Many requests, many of them failing, and nothing left of them. Short by default: `scripts/soak` is the long form.
+///
+/// `CURLEW_SOAK_REQUESTS` says how many, `CURLEW_SOAK_SEED` which mix, `CURLEW_HELD_REQUESTS` how many are held.
+@Suite("Soak", .realServers, .serialized, .timeLimit(.minutes(120)))
 struct SoakProcessWideTests {
-    /// What one request of the mix meets, and how it must end.
-    private enum Kind: String, CaseIterable, Sendable {
-        case small, compressed, missing, stored, secure, untrusted, closedPort, emptyReply, refusedByBody, cancelled
-
-        /// All of them, or those that `CURLEW_SOAK_KINDS` names (to find a culprit).
-        static let chosen: [Kind] = {
-            let names = ProcessInfo.processInfo.environment["CURLEW_SOAK_KINDS"] ?? ""
-            let named = names.split(separator: ",").compactMap { Kind(rawValue: String($0)) }
-            return named.isEmpty ? allCases : named
-        }()
-
-        func path() throws -> URL {
-            switch self {
-            case .small, .cancelled: try IntegrationEnvironment.url("NGINX", "/small")
-            case .compressed, .refusedByBody: try IntegrationEnvironment.url("NGINX", "/words.json")
-            case .missing: try IntegrationEnvironment.url("NGINX", "/status/404")
-            case .stored: try IntegrationEnvironment.url("NGINX", "/sink")
-            case .secure: try IntegrationEnvironment.url("NGINX_TLS", "/small")
-            case .untrusted: try IntegrationEnvironment.url("NGINX_UNKNOWN_CA", "/small")
-            case .closedPort: try IntegrationEnvironment.url("CLOSED")
-            case .emptyReply: try IntegrationEnvironment.url("NGINX", "/close")
-            }
-        }
-
-        /// How it may end; nil is success.
-        private var expected: [CurlewError.Code?] {
-            switch self {
-            case .small, .compressed, .missing, .stored, .secure: [nil]
-            case .untrusted: [.certificateUntrusted]
-            case .closedPort: [.connectFailed]
-            // The kernel decides whether the end shows while sending or while receiving.
-            case .emptyReply: [.receiveFailed, .sendFailed]
-            case .refusedByBody: [.limitExceeded]
-            // It may come too late for a small answer.
-            case .cancelled: [.cancelled, nil]
-            }
-        }
-
-        func allows(_ code: CurlewError.Code?) -> Bool { expected.contains(code) }
-    }
-
-    private static func run(_ kind: Kind, _ url: URL, on transport: CurlTransport) async -> CurlewError.Code? {
-        var options = TransferOptions()
-        if kind == .refusedByBody { options.maximumBodySize = 100 }
-        let body = kind == .stored ? BodySource.data(Data(repeating: 7, count: 10_000)) : .none
-        let request = makeRequest(url, method: kind == .stored ? .put : .get, body: body, options: options)
-        let sink = CollectingSink()
-        if kind == .cancelled {
-            let running = Task { await Self.end(request, sink, transport) }
-            running.cancel()
-            return await running.value
-        }
-        return await end(request, sink, transport)
-    }
-
-    private static func end(
-        _ request: TransferRequest,
-        _ sink: CollectingSink,
-        _ transport: CurlTransport
-    ) async -> CurlewError.Code? {
-        do throws(CurlewError) {
-            _ = try await transport.perform(request, sink: sink)
-            return nil
-        } catch {
-            return error.code
-        }
-    }
+    private static let workers = 32
 
     @Test func aMixOfFaultsLeavesNothingBehind() async throws {
         let total = IntegrationEnvironment.number("CURLEW_SOAK_REQUESTS", default: 3_000)
-        let kinds = Kind.chosen
-        let urls = try kinds.map { try $0.path() }
-        let surprises = Lock([String: Int]())
+        let seed = UInt64(IntegrationEnvironment.number("CURLEW_SOAK_SEED", default: 1))
+        let kinds = SoakKind.chosen
         let check: LeakCheck
         do {
-            // A first transport starts what the process keeps for good: pools, libraries' own state.
-            let warmUp = try makeTrustingTransport()
-            for (kind, url) in zip(kinds, urls) { _ = await Self.run(kind, url, on: warmUp) }
-            await warmUp.shutdown()
+            // A first client starts what the process keeps for good: pools, libraries' own state.
+            let warmUp = try SoakClient()
+            for kind in kinds { _ = try await warmUp.run(kind, kind.url(), bodySize: 1) }
+            await warmUp.session.invalidate()
             check = LeakCheck(.fileDescriptors, .threads(allowing: 4))
         }
-        var afterTenth = 0
         do {
-            let transport = try makeTrustingTransport()
-            for (part, count) in [total / 10, total - total / 10].enumerated() {
-                await withTaskGroup(of: Void.self) { group in
-                    for worker in 0..<32 {
-                        group.addTask {
-                            for number in stride(from: worker, to: count, by: 32) {
-                                let index = number % kinds.count
-                                let kind = kinds[index]
-                                let code = await Self.run(kind, urls[index], on: transport)
-                                if kind.allows(code) { continue }
-                                let what = "\(kind): \(code.map { "\($0)" } ?? "success")"
-                                surprises.withLock { $0[what, default: 0] += 1 }
-                            }
-                        }
-                    }
-                }
-                if part == 0 { afterTenth = ProcessMemory.residentKilobytes }
+            let client = try SoakClient()
+            // Sampled between the parts too, where nothing may be live.
+            var samples: [SoakSample] = []
+            let parts = 10
+            for part in 0..<parts {
+                let counts = try await Self.run(total / parts, seed: seed &* 1_000 &+ UInt64(part), kinds, on: client)
+                #expect(counts.surprises == [:])
+                // Published at the end of a turn of the loop: the last one may still be going on.
+                while client.transport.statistics.liveTransfers > 0 { try await Task.sleep(for: .milliseconds(2)) }
+                samples.append(await .take(after: (part + 1) * (total / parts), of: client))
             }
-            #expect(surprises.withLock { $0 } == [:])
-            // Published at the end of a turn of the loop: the last one may still be going on.
-            while transport.statistics.liveTransfers > 0 { try await Task.sleep(for: .milliseconds(2)) }
-            #expect(transport.statistics.easyHandlesInUse == 0)
-            let growth = ProcessMemory.residentKilobytes - afterTenth
-            if !IntegrationEnvironment.isSanitized { #expect(growth < 8 * 1024) }
+            print(([SoakSample.heading] + samples.map(\.line)).joined(separator: "\n"))
+            try Self.expectFlat(samples)
+            #expect(client.transport.statistics.easyHandlesInUse == 0)
         }
-        // The transport is gone; nobody shut it down.
+        // The client is gone; nobody shut it down.
         try await check.wait(timeout: .seconds(10))
+    }
+
+    private struct Counts: Sendable {
+        var surprises: [String: Int] = [:]
+    }
+
+    /// Runs so many requests of the mix that follows from the seed, and tells how many ended otherwise than they may.
+    private static func run(
+        _ count: Int,
+        seed: UInt64,
+        _ kinds: [SoakKind],
+        on client: SoakClient
+    ) async throws -> Counts {
+        let mix = try kinds.map { (kind: $0, url: try $0.url(), share: $0.share) }
+        let shares = mix.reduce(0) { $0 + $1.share }
+        return await withTaskGroup(of: Counts.self) { group in
+            for worker in 0..<workers {
+                group.addTask {
+                    var counts = Counts()
+                    var random = SoakRandom(seed: seed &* 64 &+ UInt64(worker))
+                    for _ in stride(from: worker, to: count, by: workers) {
+                        var ticket = random.below(shares)
+                        guard
+                            let (kind, url, _) = mix.first(where: {
+                                ticket -= $0.share
+                                return ticket < 0
+                            })
+                        else { continue }
+                        let size = 1 << random.below(18)
+                        let code = await client.run(kind, url, bodySize: size)
+                        if kind.allows(code) { continue }
+                        counts.surprises["\(kind): \(code.map { "\($0)" } ?? "success")", default: 0] += 1
+                    }
+                    return counts
+                }
+            }
+            return await group.reduce(into: Counts()) { $0.surprises.merge($1.surprises, uniquingKeysWith: +) }
+        }
+    }
+
+    /// Nothing grows after the first part: descriptors and threads stay within what `workers` requests at once
+    /// need, memory within what an allocator's arenas wander.
+    private static func expectFlat(_ samples: [SoakSample]) throws {
+        let first = try #require(samples.first)
+        for sample in samples {
+            #expect(sample.liveTransfers == 0 && sample.registered == 0, "\(sample.line)")
+            #expect(sample.idleHandles <= 2 * workers, "\(sample.line)")
+            #expect(sample.fileDescriptors <= first.fileDescriptors + workers, "\(sample.line)")
+            #expect(sample.threads <= first.threads + 8, "\(sample.line)")
+            if !IntegrationEnvironment.isSanitized {
+                #expect(sample.residentKilobytes - first.residentKilobytes < 8 * 1024, "\(sample.line)")
+            }
+        }
     }
 
     @Test func manyRequestsHeldOpenAtOnceAllSucceedOnAFewThreads() async throws {
@@ -138,5 +114,19 @@ struct SoakProcessWideTests {
         }
         #expect(statuses == Array(repeating: 200, count: count))
         while transport.statistics.liveTransfers > 0 { try await Task.sleep(for: .milliseconds(2)) }
+    }
+}
+
+/// A generator whose numbers are the same in every run.
+private struct SoakRandom {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed &* 0x9E37_79B9_7F4A_7C15 | 1 }
+
+    mutating func below(_ limit: Int) -> Int {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return Int((state >> 11) % UInt64(limit))
     }
 }
