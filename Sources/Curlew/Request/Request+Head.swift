@@ -41,62 +41,7 @@ extension Request {
     }
 }
 
-extension DataRequest {
-    /// Tells the response's head before its body, which waits for the closure's end.
-    @_disfavoredOverload
-    @discardableResult
-    public func onHTTPResponse(perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void) -> Self
-    {
-        askHead { response in
-            await handler(response)
-            return .allow
-        }
-        return self
-    }
-
-    /// Asks whether the body is wanted; it waits for the answer.
-    @_disfavoredOverload
-    @discardableResult
-    public func onHTTPResponse(
-        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> ResponseDisposition
-    ) -> Self {
-        askHead(handler)
-        return self
-    }
-
-    /// Tells the response's head before its body.
-    @discardableResult
-    public func onHTTPResponse(
-        on queue: DispatchQueue = .main,
-        perform handler: @escaping @Sendable (_ response: HTTPURLResponse) -> Void
-    ) -> Self {
-        tellHead(on: queue, handler)
-        return self
-    }
-
-    /// Asks whether the body is wanted; it waits for the answer.
-    @discardableResult
-    public func onHTTPResponse(
-        on queue: DispatchQueue = .main,
-        perform handler:
-            @escaping @Sendable (
-                _ response: HTTPURLResponse,
-                _ completionHandler: @escaping @Sendable (ResponseDisposition) -> Void
-            ) -> Void
-    ) -> Self {
-        askHead(on: queue, handler)
-        return self
-    }
-
-    /// The head of every try's response.
-    public func httpResponses(
-        bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .unbounded
-    ) -> StreamOf<HTTPURLResponse> {
-        heads(bufferingPolicy)
-    }
-}
-
-extension DataStreamRequest {
+extension Request {
     /// Tells the response's head before its body, which waits for the closure's end.
     @_disfavoredOverload
     @discardableResult

@@ -63,6 +63,25 @@ struct HeadAnswerTests {
         #expect(events.all == ["answer", "chunk"])
     }
 
+    @Test(arguments: [true, false])
+    func downloadsAskToo(isWanted: Bool) async throws {
+        let server = try TestServer()
+        let target = FileManager.default.temporaryDirectory.appending(path: UUID().uuidString)
+        defer { try? FileManager.default.removeItem(at: target) }
+        let request = Session().download(server.url("/bytes/300000"), to: { _, _ in (target, []) })
+            .onHTTPResponse { _ -> Request.ResponseDisposition in
+                for _ in 0..<1000 { await Task.yield() }
+                return isWanted ? .allow : .cancel
+            }
+        if isWanted {
+            #expect(try await request.data() == TestServer.patternBytes(count: 300_000))
+        } else {
+            let error = await #expect(throws: CurlewError.self) { try await request.file() }
+            #expect(error?.code == .cancelled)
+            #expect(!FileManager.default.fileExists(atPath: target.path))
+        }
+    }
+
     @Test func whoNeverAnswersCanBeCancelled() async throws {
         let server = try TestServer()
         let asked = Gate()
