@@ -32,14 +32,7 @@ extension DataRequest {
     /// Everything, whatever the status. Never throws, never validates by itself.
     public func response() async -> DataResponse<Data?, CurlewError> {
         let result = await outcome(checksStatus: false)
-        return DataResponse(
-            request: result.request,
-            lazyResponse: result.response,
-            data: result.body.data,
-            metrics: result.metrics,
-            serializationDuration: 0,
-            result: result.sharedError.map { .failure($0) } ?? .success(result.body.data)
-        )
+        return DataResponse(of: result, result: result.unserializedData)
     }
 }
 

@@ -37,15 +37,7 @@ extension DownloadRequest {
     /// Everything, whatever the status. Never throws, never validates by itself.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
         let result = await outcome(checksStatus: false)
-        return DownloadResponse(
-            request: result.request,
-            lazyResponse: result.response,
-            fileURL: result.body.fileURL,
-            resumeData: result.resumeData,
-            metrics: result.metrics,
-            serializationDuration: 0,
-            result: result.sharedError.map { .failure($0) } ?? .success(result.body.fileURL)
-        )
+        return DownloadResponse(of: result, result: result.unserializedFile)
     }
 
     private static func contents(of result: RunResult) async throws(CurlewError) -> Data {

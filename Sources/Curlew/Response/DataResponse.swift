@@ -70,7 +70,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         self.result = result
     }
 
-    private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
+    func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
         DataResponse<S, F>(
             request: request,
             lazyResponse: lazyResponse,

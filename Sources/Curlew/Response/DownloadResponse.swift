@@ -76,7 +76,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         self.result = result
     }
 
-    private func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
+    func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
         DownloadResponse<S, F>(
             request: request,
             lazyResponse: lazyResponse,

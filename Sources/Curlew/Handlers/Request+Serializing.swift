@@ -1,0 +1,85 @@
+internal import CurlewCore
+internal import Foundation
+
+extension Request {
+    /// Adds a handler that gets what `make` makes of the result. Where it serializes nothing, retriers are not asked.
+    func addHandler<Own: Request, Response: HandledResponse>(
+        _ delivery: Delivery,
+        serializes: Bool = true,
+        _ completion: @escaping @Sendable (Response) -> Void,
+        announce: @escaping @Sendable (any EventMonitor, Own, Response) -> Void,
+        make: @escaping @Sendable (RunResult) throws -> Response.Value
+    ) {
+        add { [weak self] result in
+            let started = serializes ? ContinuousClock.now : nil
+            let made: Result<Response.Value, CurlewError>
+            var failure: CurlewError?
+            do {
+                made = .success(try make(result))
+            } catch {
+                let error = ErrorWrapping.serialization(error).located(in: result)
+                made = .failure(error)
+                failure = serializes ? error : nil
+            }
+            let duration = started.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
+            let response = Response(of: result, serializationDuration: duration, result: made)
+            if let events = self?.eventSink, let own = self as? Own { events.emit { announce($0, own, response) } }
+            return HandlerQueue.Serialized(error: failure) { replacement in
+                let final = replacement.map { response.failing(with: $0) } ?? response
+                delivery { completion(final) }
+            }
+        }
+    }
+}
+
+extension DataRequest {
+    func addUnserialized(
+        _ delivery: Delivery,
+        _ completion: @escaping @Sendable (AFDataResponse<Data?>) -> Void
+    ) {
+        addHandler(delivery, serializes: false, completion) { (monitor, request: DataRequest, response) in
+            monitor.request(request, didParseResponse: response)
+        } make: {
+            try $0.unserializedData.get()
+        }
+    }
+
+    func addSerialized<Serializer: DataResponseSerializerProtocol>(
+        _ delivery: Delivery,
+        _ serializer: Serializer,
+        _ completion: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
+    ) {
+        addHandler(delivery, completion) { (monitor, request: DataRequest, response) in
+            monitor.request(request, didParseResponse: response)
+        } make: {
+            try serializer.serialize(
+                request: $0.request, response: $0.response?.value, data: $0.body.data, error: $0.sharedError)
+        }
+    }
+}
+
+extension DownloadRequest {
+    func addUnserialized(
+        _ delivery: Delivery,
+        _ completion: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
+    ) {
+        addHandler(delivery, serializes: false, completion) { (monitor, request: DownloadRequest, response) in
+            monitor.request(request, didParseResponse: response)
+        } make: {
+            try $0.unserializedFile.get()
+        }
+    }
+
+    func addSerialized<Serializer: DownloadResponseSerializerProtocol>(
+        _ delivery: Delivery,
+        _ serializer: Serializer,
+        _ completion: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
+    ) {
+        addHandler(delivery, completion) { (monitor, request: DownloadRequest, response) in
+            monitor.request(request, didParseResponse: response)
+        } make: {
+            try serializer.serializeDownload(
+                request: $0.request, response: $0.response?.value, fileURL: $0.body.fileURL, error: $0.sharedError)
+        }
+    }
+}

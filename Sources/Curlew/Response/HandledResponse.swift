@@ -1,0 +1,48 @@
+internal import CurlewCore
+internal import Foundation
+
+/// What handlers and terminals are given, made from a run's result: a data response or a download response.
+protocol HandledResponse: Sendable {
+    associatedtype Value: Sendable
+
+    init(of run: RunResult, serializationDuration: TimeInterval, result: AFResult<Value>)
+    func failing(with error: CurlewError) -> Self
+}
+
+extension DataResponse: HandledResponse where Failure == CurlewError {
+    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: AFResult<Success>) {
+        self.init(
+            request: run.request,
+            lazyResponse: run.response,
+            data: run.body.data,
+            metrics: run.metrics,
+            serializationDuration: serializationDuration,
+            result: result
+        )
+    }
+
+    func failing(with error: CurlewError) -> DataResponse { with(.failure(error)) }
+}
+
+extension DownloadResponse: HandledResponse where Failure == CurlewError {
+    init(of run: RunResult, serializationDuration: TimeInterval = 0, result: AFResult<Success>) {
+        self.init(
+            request: run.request,
+            lazyResponse: run.response,
+            fileURL: run.body.fileURL,
+            resumeData: run.resumeData,
+            metrics: run.metrics,
+            serializationDuration: serializationDuration,
+            result: result
+        )
+    }
+
+    func failing(with error: CurlewError) -> DownloadResponse { with(.failure(error)) }
+}
+
+extension RunResult {
+    /// The bytes, as nobody has serialized them, or the error that concerns everybody.
+    var unserializedData: AFResult<Data?> { sharedError.map { .failure($0) } ?? .success(body.data) }
+    /// The same of a file.
+    var unserializedFile: AFResult<URL?> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
+}
