@@ -85,13 +85,16 @@ struct PlainHTTPTests {
         let transport = makeTransport()
         let url = try IntegrationEnvironment.url("NGINX_IDLE", "/info")
         let first = try await transport.exchange(url)
-        // nginx closes after a quarter of a second; the transport sees it and counts a socket less, or
-        // libcurl finds out at the next request. Either way the next request must get through.
-        try await Task.sleep(for: .milliseconds(600))
-        let second = try await transport.exchange(url)
         #expect(first.status == 200)
-        #expect(second.status == 200)
-        #expect(first.seen("connection") != second.seen("connection"))
+        // nginx closes after a quarter of a second, or when a busy machine lets it; the transport sees it and counts
+        // a socket less, or libcurl finds out at the next request. Either way every request must get through.
+        for _ in 0..<30 {
+            try await Task.sleep(for: .milliseconds(600))
+            let next = try await transport.exchange(url)
+            #expect(next.status == 200)
+            if next.seen("connection") != first.seen("connection") { return }
+        }
+        Issue.record("the server closes nothing")
     }
 
     @Test func anEmptyReplyIsATypedErrorThatKeepsTheTransportUsable() async throws {

@@ -213,7 +213,11 @@ struct DownloadRequestTests {
 
     @Test("the destination's directory vanishes while downloading", arguments: [true, false])
     func vanishingDirectory(isRecreated: Bool) async throws {
-        let service = try FileService { $0.sendRate = 5 << 20 }
+        let gate = Gate()
+        let service = try FileService {
+            $0.stall = 500_000
+            $0.gate = gate
+        }
         let scratch = try ScratchDirectory()
         let folder = scratch.file("folder")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -227,6 +231,7 @@ struct DownloadRequestTests {
                 return !removed
             }
             if isFirst { try? FileManager.default.removeItem(at: folder) }
+            gate.open()
         }
         if isRecreated {
             #expect(try Data(contentsOf: await request.file()) == service.contents)

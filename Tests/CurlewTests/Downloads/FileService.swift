@@ -19,10 +19,14 @@ final class FileService: Sendable {
         var headers: HTTPHeaders = [:]
         /// Each answer takes one: where the connection is cut, counted from the answer's first body byte; nil is nowhere.
         var cuts: [Int?] = []
-        /// Where every answer stops without an end.
+        /// Where every answer stops without an end, or until `gate` opens.
         var stall: Int?
+        var gate: Gate?
+        /// So many answers do not.
+        var unstalled = 0
         /// Each answer takes one before anything else: a status to send instead.
         var statuses: [Int] = []
+        /// Most bytes a second. On a busy machine it may be any slower.
         var sendRate: Int?
     }
 
@@ -80,7 +84,14 @@ final class FileService: Sendable {
         response.headers["Last-Modified"] = state.modified
         for header in state.headers { response.headers.append(header) }
         response.sendRate = state.sendRate
-        if let stall = state.stall { return response.faulting(.stall(), at: .inBody(after: Int64(stall))) }
+        if let stall = state.stall {
+            guard state.unstalled == 0 else {
+                state.unstalled -= 1
+                return response
+            }
+            let point = TestServer.Fault.Point.inBody(after: Int64(stall))
+            return state.gate.map { response.stalling(until: $0, at: point) } ?? response.faulting(.stall(), at: point)
+        }
         let cut = state.cuts.isEmpty ? nil : state.cuts.removeFirst()
         return cut.map { response.faulting(.reset, at: .inBody(after: Int64($0))) } ?? response
     }

@@ -216,7 +216,7 @@ struct ResumeTests {
 
     @Test("cancelling with resume data: the same in closure, request and response")
     func cancelProducing() async throws {
-        let service = try FileService { $0.sendRate = 10 << 20 }
+        let service = try FileService { $0.stall = 500_000 }
         let scratch = try ScratchDirectory()
         let target = scratch.file("a")
         let request = session.download(service.url, to: destination(target))
@@ -233,7 +233,7 @@ struct ResumeTests {
             #expect(inClosure == data)
             break
         }
-        service.change { $0.sendRate = nil }
+        service.change { $0.stall = nil }
         let url = try await session.download(resumingWith: data, to: destination(target)).file()
         #expect(try Data(contentsOf: url) == service.contents)
         #expect(scratch.names == ["a"])
@@ -261,7 +261,7 @@ struct ResumeTests {
         let service = try FileService()
         let scratch = try ScratchDirectory()
         let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
-        service.change { $0.sendRate = 1 << 20 }
+        service.change { $0.stall = 100_000 }
         let request = session.download(resumingWith: data, to: destination(scratch.file("a")))
         request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] _ in request?.cancel() }
         await #expect(throws: CurlewError.self) { try await request.file() }
@@ -341,14 +341,18 @@ struct ResumeTests {
 
     @Test("what another process could go on with is there all the time")
     func currentResumeData() async throws {
-        let service = try FileService { $0.sendRate = 10 << 20 }
+        let gate = Gate()
+        let service = try FileService {
+            $0.stall = 500_000
+            $0.gate = gate
+        }
         let scratch = try ScratchDirectory()
         let snapshot = Lock<Data?>(nil)
         let request = session.download(service.url, to: destination(scratch.file("a")))
         request.downloadProgress(queue: DispatchQueue(label: "p")) { [weak request] progress in
-            if progress.completedUnitCount > 200_000, progress.completedUnitCount < 900_000 {
-                snapshot.withLock { $0 = $0 ?? request?.currentResumeData }
-            }
+            guard progress.completedUnitCount > 200_000 else { return }
+            snapshot.withLock { $0 = $0 ?? request?.currentResumeData }
+            gate.open()
         }
         _ = try await request.file()
         let part = try ResumeData(#require(snapshot.withLock { $0 }))

@@ -173,7 +173,7 @@ struct DownloadTests {
     }
 
     private func untilGrown(to size: Int) async throws {
-        for _ in 0..<400 {
+        for _ in 0..<1600 {
             let sizes = folder.names.compactMap { folder.read($0)?.count }
             if sizes.contains(where: { $0 >= size }) { return }
             try await Task.sleep(for: .milliseconds(25))
