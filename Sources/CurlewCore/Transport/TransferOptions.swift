@@ -20,6 +20,8 @@ public struct TransferOptions: Sendable {
     public var downloadRateLimit: Int?
     /// Whether the exchange may share a multiplexed connection, and wait for one that is being set up.
     public var multiplexes = true
+    /// How the network should treat it. Anything but `normal` has a connection of its own.
+    public var trafficClass: TrafficClass = .normal
     /// Whether libcurl may send it again on a new connection when a re-used one turns out dead:
     /// nil decides by method and body.
     public var mayBeResentSilently: Bool?

@@ -290,6 +290,7 @@ final class TransferBook: @unchecked Sendable {
             transfer.socketError = errno
             return -1
         }
+        SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
         return fd
     }

@@ -89,6 +89,11 @@ struct RequestPlan: Sendable {
         settings.reserveCapacity(10)
         planMethod(request)
         planProtocol(configuration, options, wire, planner.capabilities)
+        if options.trafficClass != .normal {
+            // The mark is the socket's, and must not be others'.
+            settings.append(.long(CURLOPT_FRESH_CONNECT, 1))
+            settings.append(.long(CURLOPT_FORBID_REUSE, 1))
+        }
         planContentCoding(configuration, options)
         planLimits(configuration, options)
         try planAuthentication(options, planner.capabilities)

@@ -59,6 +59,7 @@ struct RequestShape: Equatable, Sendable {
     private let multiplexes: Bool
     private let decodesContent: Bool
     private let purpose: TransferPurpose
+    private let trafficClass: TrafficClass
     private let uploadRateLimit: Int?
     private let downloadRateLimit: Int?
     /// Without the total, which shrinks from try to try.
@@ -74,6 +75,7 @@ struct RequestShape: Equatable, Sendable {
         multiplexes = request.options.multiplexes
         decodesContent = request.options.decodesContent
         purpose = request.options.purpose
+        trafficClass = request.options.trafficClass
         uploadRateLimit = request.options.uploadRateLimit
         downloadRateLimit = request.options.downloadRateLimit
         var timeouts = request.options.timeouts

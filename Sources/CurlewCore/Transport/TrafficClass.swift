@@ -1,0 +1,31 @@
+/// How a network should treat an exchange beside others.
+public enum TrafficClass: Sendable, Hashable {
+    case normal
+    /// Nobody waits for it.
+    case background
+    case video
+    case voice
+    /// What sets calls up.
+    case signalling
+
+    /// The differentiated services code point of its packets (RFC 4594, 2.3).
+    public var codePoint: UInt8 {
+        switch self {
+        case .normal: 0
+        case .background: 8  // CS1
+        case .video: 34  // AF41
+        case .voice: 46  // EF
+        case .signalling: 40  // CS5
+        }
+    }
+
+    /// The value of a `Priority` field (RFC 9218); nil is the server's default, 3.
+    public var priority: String? {
+        switch self {
+        case .normal: nil
+        case .background: "u=6"
+        case .video: "u=2, i"
+        case .voice, .signalling: "u=1"
+        }
+    }
+}
