@@ -12,9 +12,13 @@ extension HTTPHeader {
     public static let defaultAcceptEncoding: HTTPHeader =
         .acceptEncoding(["br", "gzip", "deflate"].qualityEncoded())
 
-    /// The user's first six languages.
+    /// The user's first six languages: those of the environment (`LANGUAGE`, `LC_ALL`, `LC_MESSAGES`, `LANG`), else of
+    /// Foundation. The first has the quality 1.0, each further one 0.1 less.
     public static let defaultAcceptLanguage: HTTPHeader =
-        .acceptLanguage(Locale.preferredLanguages.prefix(6).qualityEncoded())
+        .acceptLanguage(
+            PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: Locale.preferredLanguages)
+                .prefix(6).qualityEncoded()
+        )
 
     /// `<executable>/<version> (<bundle>; build:<build>; Linux 6.1.0) Curlew/<version>`
     public static let defaultUserAgent: HTTPHeader = {
@@ -32,7 +36,7 @@ extension HTTPHeader {
             "\(executable)/\(version) (\(bundle); build:\(build); \(Self.systemName) \(numbers)) "
             + "Curlew/\(CurlewInfo.version)"
         // A process may carry any name: only what may stand in a field reaches the wire.
-        return .userAgent(String(decoding: agent.utf8.map { (0x20..<0x7F).contains($0) ? $0 : 0x3F }, as: UTF8.self))
+        return .userAgent(ASCIIText.transliterated(agent))
     }()
 
     private static var systemName: String {

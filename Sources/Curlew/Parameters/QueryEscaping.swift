@@ -36,6 +36,9 @@ struct QueryEscaping: Sendable {
         return String(decoding: escaped(string.utf8), as: UTF8.self)
     }
 
+    /// Bytes of any encoding whose lower half is ASCII.
+    func escape(bytes: some Collection<UInt8>) -> String { String(decoding: escaped(bytes), as: UTF8.self) }
+
     private func isAllowed(_ byte: UInt8) -> Bool {
         byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1
     }

@@ -1,0 +1,30 @@
+import Testing
+
+@testable import Curlew
+
+@Suite("Languages and names in default headers")
+struct DefaultHeaderTests {
+    @Test(
+        "languages come from the environment",
+        arguments: [
+            ([:], ["en"]), (["LANG": "C.UTF-8"], ["en"]), (["LANG": "POSIX", "LANGUAGE": "de"], ["en"]),
+            (["LANG": "de_AT.UTF-8"], ["de-AT"]), (["LANG": "de_DE@euro", "LC_ALL": "fr_FR.UTF-8"], ["fr-FR"]),
+            (["LANG": "de_DE", "LC_MESSAGES": "it_IT"], ["it-IT"]), (["LC_ALL": "", "LANG": "sv"], ["sv"]),
+            (["LANG": "de_AT.UTF-8", "LANGUAGE": "de_AT:de:en_GB:de"], ["de-AT", "de", "en-GB"]),
+            (["LANG": "de_AT.UTF-8", "LANGUAGE": "fr"], ["fr", "de-AT"]), (["LANG": "d\r\ne"], ["en"]),
+        ] as [([String: String], [String])])
+    func languages(environment: [String: String], expected: [String]) {
+        #expect(PreferredLanguages.list(in: environment, otherwise: ["en"]) == expected)
+    }
+
+    @Test(
+        "names become ASCII",
+        arguments: [
+            ("plain/1.0", "plain/1.0"), ("Zürich", "Zurich"), ("Straße", "Strasse"), ("Клиент", "Klient"),
+            ("a\r\nb", "a??b"), ("日本", "ri ben"), ("🐦", "?"),
+        ])
+    func names(name: String, expected: String) {
+        #expect(ASCIIText.transliterated(name) == expected)
+        #expect(ASCIIText.transliterated(name).utf8.allSatisfy { (0x20..<0x7F).contains($0) })
+    }
+}
