@@ -5,7 +5,7 @@ import Testing
 @testable import Curlew
 
 /// Certificates made by the `openssl` command, once: a root, a leaf that it issued, and a stranger.
-private struct Certificates {
+struct Certificates {
     let root: Certificate
     let leaf: Certificate
     let stranger: Certificate

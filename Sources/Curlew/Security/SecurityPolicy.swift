@@ -1,0 +1,103 @@
+public import CurlewCore
+public import Foundation
+
+/// AFNetworking's rules for trusting a server, made of the trust evaluators.
+///
+///     let policy = SecurityPolicy(pinning: .publicKey, certificates: Certificate.all(in: pem))
+///     let session = Session(serverTrustManager: policy.serverTrustManager)
+///
+/// - `none`: the server's chain must be valid, unless invalid certificates are allowed.
+/// - `certificate`: the pinned certificates are the only roots, and one of them must be in the chain.
+/// - `publicKey`: a certificate of the chain must have the key of a pinned one.
+///
+/// Where `allowInvalidCertificates` is false the system must trust the chain as well, in every mode. A policy that
+/// takes any certificate and still wants the name in it checked is refused, as it would prove nothing.
+public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
+    /// What of a server is compared with the pinned certificates.
+    public enum PinningMode: Sendable, Hashable {
+        case none
+        case publicKey
+        case certificate
+    }
+
+    public var pinningMode: PinningMode
+    public var pinnedCertificates: Set<Certificate>
+    /// Whether chains are accepted that the system does not trust.
+    public var allowInvalidCertificates = false
+    /// Whether the certificate must be made out to the host.
+    public var validatesDomainName = true
+
+    /// Trusts what the system trusts.
+    public static var `default`: SecurityPolicy { SecurityPolicy() }
+
+    public init(pinning mode: PinningMode = .none, certificates: some Sequence<Certificate> = []) {
+        pinningMode = mode
+        pinnedCertificates = Set(certificates)
+    }
+
+    /// The certificates in a directory's files `*.cer`, `*.crt`, `*.der` and `*.pem`.
+    public static func certificates(in directory: URL) throws -> Set<Certificate> {
+        let files = try FileManager.default.contentsOfDirectory(at: directory, includingPropertiesForKeys: nil)
+        let kinds: Set<String> = ["cer", "crt", "der", "pem"]
+        return try files.filter { kinds.contains($0.pathExtension.lowercased()) }
+            .reduce(into: []) { $0.formUnion(Certificate.all(in: try Data(contentsOf: $1))) }
+    }
+
+    /// Applies the policy to every host of a session.
+    public var serverTrustManager: ServerTrustManager { UniformTrustManager(self) }
+
+    /// Whether it demands more than the system does, which only `https` can answer.
+    var needsTLS: Bool { pinningMode != .none }
+
+    public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        for evaluator in try evaluators() { try evaluator.evaluate(trust, forHost: host) }
+    }
+
+    private func evaluators() throws -> [any ServerTrustEvaluating] {
+        if allowInvalidCertificates, validatesDomainName, pinningMode == .none || pinnedCertificates.isEmpty {
+            throw AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: NeedsPinning()))
+        }
+        let system: [any ServerTrustEvaluating] =
+            allowInvalidCertificates ? [] : [DefaultTrustEvaluator(validateHost: validatesDomainName)]
+        switch pinningMode {
+        case .none: return system
+        case .certificate:
+            return system + [AnchoredTrust(anchors: pinnedCertificates, validateHost: validatesDomainName)]
+        case .publicKey:
+            let pinned = PublicKeysTrustEvaluator(
+                keys: pinnedCertificates.map(\.publicKey),
+                performDefaultValidation: false,
+                validateHost: validatesDomainName
+            )
+            return system + [pinned]
+        }
+    }
+
+    /// "In order to validate a domain name for self signed certificates, you MUST use pinning."
+    public struct NeedsPinning: Error {}
+}
+
+/// Demands a chain that ends in one of the pinned certificates, whether or not the server sends that one.
+private struct AnchoredTrust: ServerTrustEvaluating {
+    let anchors: Set<Certificate>
+    let validateHost: Bool
+
+    func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        guard !anchors.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        try trust.performDefaultValidation(anchors: Array(anchors))
+        if validateHost { try trust.performValidation(forHost: host) }
+    }
+}
+
+/// The same evaluator for every host.
+// SAFETY: the property is a constant of a Sendable type.
+private final class UniformTrustManager: ServerTrustManager, @unchecked Sendable {
+    private let evaluator: any ServerTrustEvaluating
+
+    init(_ evaluator: any ServerTrustEvaluating) {
+        self.evaluator = evaluator
+        super.init(allHostsMustBeEvaluated: true, evaluators: [:])
+    }
+
+    override func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? { evaluator }
+}
