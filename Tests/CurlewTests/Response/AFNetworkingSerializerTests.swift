@@ -89,4 +89,42 @@ struct AFNetworkingSerializerTests {
         }
         #expect(error?.code == .decodingFailed)
     }
+
+    // MARK: Compound serializers
+
+    private static let either = CompoundResponseSerializer([
+        JSONResponseSerializer().accepting(contentTypes: JSONResponseSerializer.contentTypes).erased,
+        StringResponseSerializer().accepting(contentTypes: ["text/plain"]).erased,
+    ])
+
+    @Test func `the first serializer that accepts a response gives its value`() throws {
+        func value(_ type: String) throws -> any Sendable {
+            try Self.either.serialize(
+                request: nil, response: Self.response(200, type), data: Self.body, error: nil)
+        }
+        #expect(try value("application/json") is [String: any Any & Sendable])
+        #expect(try value("text/plain") as? String == #"{"a":1}"#)
+    }
+
+    @Test func `when none does, every error is there, with what is beneath it`() throws {
+        let error = #expect(throws: CurlewError.self) {
+            try Self.either.serialize(
+                request: nil, response: Self.response(500, "text/html"), data: Self.body, error: nil)
+        }
+        let failures = try #require(error?.underlyingError as? NoSerializerSucceeded).failures
+        #expect(failures.count == 2)
+        for failure in failures {
+            #expect((failure as? CurlewError)?.code == .unacceptableStatus)
+            #expect(((failure as? CurlewError)?.underlying as? CurlewError)?.code == .unacceptableContentType)
+        }
+    }
+
+    @Test func `a compound serializer can be strict itself`() throws {
+        let error = #expect(throws: CurlewError.self) {
+            try Self.either.accepting(contentTypes: ["image/*"]).serialize(
+                request: nil, response: Self.response(404, "text/plain"), data: Self.body, error: nil)
+        }
+        #expect(error?.code == .unacceptableStatus)
+        #expect((error?.underlying as? CurlewError)?.code == .unacceptableContentType)
+    }
 }
