@@ -28,7 +28,7 @@ final class StoredText: Sendable {
         try await lane.run { () throws(CurlewError) in try Self.write(text(), to: url) }
     }
 
-    private static func write(_ text: String, to url: URL) throws(CurlewError) {
+    static func write(_ text: String, to url: URL) throws(CurlewError) {
         let path = url.path(percentEncoded: false)
         let file = try DownloadFile.create(in: FileMove.parent(of: path))
         let bytes = Array(text.utf8)

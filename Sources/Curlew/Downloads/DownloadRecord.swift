@@ -20,6 +20,9 @@ struct DownloadRecord: Sendable {
     var keepsPartOnCancel = false
     var onResumeData: [@Sendable (Data?) -> Void] = []
 
+    /// The download's place in the session's journal.
+    var note: JournalNote?
+
     // What was asked for.
     var checksums: [Checksum] = []
     var segments = 1

@@ -245,4 +245,18 @@ public final class CompositeEventMonitor: EventMonitor {
     ) {
         hub?.emit { $0.request(request, didParseResponse: response) }
     }
+
+    public func request<Value: Sendable>(
+        _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>,
+        using serializer: any Sendable
+    ) {
+        hub?.emit { $0.request(request, didParseResponse: response, using: serializer) }
+    }
+
+    public func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>,
+        using serializer: any Sendable
+    ) {
+        hub?.emit { $0.request(request, didParseResponse: response, using: serializer) }
+    }
 }

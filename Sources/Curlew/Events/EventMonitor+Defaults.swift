@@ -127,4 +127,17 @@ extension EventMonitor {
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>
     ) {}
+
+    // MARK: Serializers
+
+    public func request<Value: Sendable>(
+        _ request: DataRequest,
+        didParseResponse response: DataResponse<Value, CurlewError>,
+        using serializer: any Sendable
+    ) { self.request(request, didParseResponse: response) }
+    public func request<Value: Sendable>(
+        _ request: DownloadRequest,
+        didParseResponse response: DownloadResponse<Value, CurlewError>,
+        using serializer: any Sendable
+    ) { self.request(request, didParseResponse: response) }
 }

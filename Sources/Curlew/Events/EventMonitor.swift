@@ -112,6 +112,12 @@ public protocol EventMonitor: Sendable {
     func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, CurlewError>)
     /// A response was serialized.
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>)
+    /// A response was serialized, by this serializer. By default the form without the serializer is called.
+    func request<Value: Sendable>(
+        _ request: DataRequest,
+        didParseResponse response: DataResponse<Value, CurlewError>,
+        using serializer: any Sendable
+    )
 
     // MARK: Streams
 
@@ -158,6 +164,12 @@ public protocol EventMonitor: Sendable {
     func request<Value: Sendable>(
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>
+    )
+    /// A response was serialized, by this serializer. By default the form without the serializer is called.
+    func request<Value: Sendable>(
+        _ request: DownloadRequest,
+        didParseResponse response: DownloadResponse<Value, CurlewError>,
+        using serializer: any Sendable
     )
 }
 

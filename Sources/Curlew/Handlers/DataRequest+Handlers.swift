@@ -8,39 +8,39 @@ extension DataRequest {
     /// Calls the handler with the body as it came.
     @discardableResult
     public func response(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         completionHandler: @escaping @Sendable (AFDataResponse<Data?>) -> Void
     ) -> Self {
-        addUnserialized(Delivery(queue: queue), completionHandler)
+        addUnserialized(Delivery(queue: queue, of: self), completionHandler)
         return self
     }
 
     /// Calls the handler with what the serializer makes of the body.
     @discardableResult
     public func response<Serializer: DataResponseSerializerProtocol>(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue), responseSerializer, completionHandler)
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
     /// Calls the handler with what the serializer makes of the body.
     @discardableResult
     public func response<Serializer: ResponseSerializer>(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue), responseSerializer, completionHandler)
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
     /// Calls the handler with the body.
     @discardableResult
     public func responseData(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
@@ -60,7 +60,7 @@ extension DataRequest {
     /// Calls the handler with the body as text.
     @discardableResult
     public func responseString(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,
         emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
@@ -82,7 +82,7 @@ extension DataRequest {
     /// Calls the handler with the body as a JSON object. Prefer `responseDecodable`.
     @discardableResult
     public func responseJSON(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
@@ -105,7 +105,7 @@ extension DataRequest {
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self,
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
         decoder: any DataDecoder = JSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,

@@ -10,20 +10,20 @@ extension DataStreamRequest {
     /// Calls the handler with every chunk.
     @discardableResult
     public func responseStream(
-        on queue: DispatchQueue = .main,
+        on queue: DispatchQueue? = nil,
         stream: @escaping Handler<Data, Never>
     ) -> Self {
-        consume(Delivery(queue: queue), stream) { .success($0) }
+        consume(Delivery(queue: queue, of: self), stream) { .success($0) }
     }
 
     /// Calls the handler with what the serializer makes of every chunk.
     @discardableResult
     public func responseStream<Serializer: DataStreamSerializer>(
         using serializer: Serializer,
-        on queue: DispatchQueue = .main,
+        on queue: DispatchQueue? = nil,
         stream: @escaping Handler<Serializer.SerializedObject, AFError>
     ) -> Self {
-        consume(serializer, Delivery(queue: queue), stream)
+        consume(serializer, Delivery(queue: queue, of: self), stream)
     }
 
     @discardableResult
@@ -47,10 +47,10 @@ extension DataStreamRequest {
     /// Calls the handler with every chunk as text; bytes that are no UTF-8 are replaced.
     @discardableResult
     public func responseStreamString(
-        on queue: DispatchQueue = .main,
+        on queue: DispatchQueue? = nil,
         stream: @escaping Handler<String, Never>
     ) -> Self {
-        consume(Delivery(queue: queue), stream) { [weak self] chunk in
+        consume(Delivery(queue: queue, of: self), stream) { [weak self] chunk in
             let text = String(decoding: chunk, as: UTF8.self)
             if let self { self.parsed(.success(text)) }
             return .success(text)
@@ -61,7 +61,7 @@ extension DataStreamRequest {
     @discardableResult
     public func responseStreamDecodable<T: Decodable & Sendable>(
         of type: T.Type = T.self,
-        on queue: DispatchQueue = .main,
+        on queue: DispatchQueue? = nil,
         using decoder: any DataDecoder = JSONDecoder(),
         preprocessor: any DataPreprocessor = PassthroughPreprocessor(),
         stream: @escaping Handler<T, AFError>
@@ -97,7 +97,7 @@ extension DataStreamRequest {
                     }
                 }
             },
-            delivery: delivery
+            delivery: delivery.ofMany
         )
         consumers.withLock { $0.append(consumer) }
         startPump()

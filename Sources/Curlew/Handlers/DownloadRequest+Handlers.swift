@@ -7,39 +7,39 @@ extension DownloadRequest {
     /// Calls the handler with the place of the file.
     @discardableResult
     public func response(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         completionHandler: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
     ) -> Self {
-        addUnserialized(Delivery(queue: queue), completionHandler)
+        addUnserialized(Delivery(queue: queue, of: self), completionHandler)
         return self
     }
 
     /// Calls the handler with what the serializer makes of the body.
     @discardableResult
     public func response<Serializer: DownloadResponseSerializerProtocol>(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue), responseSerializer, completionHandler)
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
     /// Calls the handler with what the serializer makes of the body.
     @discardableResult
     public func response<Serializer: ResponseSerializer>(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         responseSerializer: Serializer,
         completionHandler: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
     ) -> Self {
-        addSerialized(Delivery(queue: queue), responseSerializer, completionHandler)
+        addSerialized(Delivery(queue: queue, of: self), responseSerializer, completionHandler)
         return self
     }
 
     /// Calls the handler with the place of the file; a download without one is an error.
     @discardableResult
     public func responseURL(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         completionHandler: @escaping @Sendable (AFDownloadResponse<URL>) -> Void
     ) -> Self {
         response(queue: queue, responseSerializer: URLResponseSerializer(), completionHandler: completionHandler)
@@ -48,7 +48,7 @@ extension DownloadRequest {
     /// Calls the handler with the body.
     @discardableResult
     public func responseData(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods,
@@ -68,7 +68,7 @@ extension DownloadRequest {
     /// Calls the handler with the body as text.
     @discardableResult
     public func responseString(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,
         emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
@@ -90,7 +90,7 @@ extension DownloadRequest {
     /// Calls the handler with the body as a JSON object. Prefer `responseDecodable`.
     @discardableResult
     public func responseJSON(
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
@@ -113,7 +113,7 @@ extension DownloadRequest {
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(
         of type: Value.Type = Value.self,
-        queue: DispatchQueue = .main,
+        queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
         decoder: any DataDecoder = JSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,

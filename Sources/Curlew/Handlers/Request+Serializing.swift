@@ -50,10 +50,10 @@ extension DataRequest {
         _ completion: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
     ) {
         addHandler(delivery, completion) { (monitor, request: DataRequest, response) in
-            monitor.request(request, didParseResponse: response)
+            monitor.request(request, didParseResponse: response, using: serializer)
         } make: {
             try serializer.serialize(
-                request: $0.request, response: $0.response?.value, data: $0.body.data, error: $0.sharedError)
+                request: $0.request, response: $0.response?.value, data: $0.body.contents, error: $0.sharedError)
         }
     }
 }
@@ -76,7 +76,7 @@ extension DownloadRequest {
         _ completion: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
     ) {
         addHandler(delivery, completion) { (monitor, request: DownloadRequest, response) in
-            monitor.request(request, didParseResponse: response)
+            monitor.request(request, didParseResponse: response, using: serializer)
         } make: {
             try serializer.serializeDownload(
                 request: $0.request, response: $0.response?.value, fileURL: $0.body.fileURL, error: $0.sharedError)

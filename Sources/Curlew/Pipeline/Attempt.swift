@@ -31,7 +31,8 @@ struct Attempt {
             let adapters = request.adapters
             // Called only where there is something to wait for.
             let adapted = adapters.isEmpty ? initial : try await adapt(initial, with: adapters)
-            return try await exchange(try ready(adapted))
+            let ready = try ready(adapted)
+            return try await exchange(number > 0 && request.replacesBodies ? try await replacingBody(ready) : ready)
         } catch {
             var error = error
             if request.isCancelled { error = request.cancellation }
@@ -73,6 +74,14 @@ struct Attempt {
         events?.emit { [request] in $0.request(request, didCreateURLRequest: adapted) }
         request.created(adapted)
         return Prepared(urlRequest: adapted, upload: upload)
+    }
+
+    /// An earlier try has read what can be read only once.
+    private func replacingBody(_ prepared: Prepared) async throws(CurlewError) -> Prepared {
+        guard let spent = prepared.upload?.source else { return prepared }
+        var prepared = prepared
+        prepared.upload = UploadRequest.Uploadable(try await request.bodyToSendAgain(spent))
+        return prepared
     }
 
     private func initialRequest() throws(CurlewError) -> URLRequest {
@@ -124,6 +133,7 @@ struct Attempt {
     private mutating func exchange(_ prepared: Prepared) async throws(CurlewError) -> RunResult {
         var urlRequest = prepared.urlRequest
         var hops: [RedirectHop] = []
+        var answeredChallenges = 0
         var lowered = try lower(prepared)
         var isBegun = prepared.isBegun
         // A challenge of this origin was answered with what the session remembers.
@@ -161,7 +171,22 @@ struct Attempt {
                     (isRepeated, isBegun) = (true, true)
                     continue
                 }
-                if response.head.status == 401 { outcome = await delivered(delegate, outcome) }
+                if response.head.status == 401 {
+                    let answering = ChallengeAnswering(
+                        attempt: self, lowered: lowered, failureCount: answeredChallenges)
+                    switch await answering.next(after: response.head) {
+                    case .deliver: outcome = await delivered(delegate, outcome)
+                    case .refuse(let error): outcome = .failure(error)
+                    case .again(let next):
+                        answeredChallenges += 1
+                        emitStep(metrics)
+                        isRepeated = false
+                        task = await session.nextTask(of: request, after: task)
+                        lowered = next
+                        lowered.identifier = task
+                        continue
+                    }
+                }
             }
             // Nearly every response is an answer.
             if case .success(let response) = outcome, (300..<400).contains(response.head.status) {
@@ -198,12 +223,18 @@ struct Attempt {
         }
     }
 
+    /// An exchange has ended, and another follows.
+    private func emitStep(_ metrics: TransferMetrics) {
+        let (task, reference) = (task, request.sessionReference)
+        events?.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+    }
+
     /// A redirect is about to be followed.
     private func emitStep(_ metrics: TransferMetrics, _ head: ResponseHead, from url: URL, to next: URLRequest) {
         guard let events else { return }
+        emitStep(metrics)
         let (task, reference) = (task, request.sessionReference)
         let response = LazyResponse(url: url, head: head)
-        events.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
         events.emitExchange { monitor in
             guard let lifted = response.value else { return }
             monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: next)

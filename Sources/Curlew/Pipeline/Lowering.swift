@@ -15,12 +15,16 @@ struct Lowering {
         var maximumBodySize: Int?
         var authentication: TransferAuthentication?
         var expectContinue: ExpectContinue
+        var multiplexes: Bool
+        var asksAboutHead: Bool
 
         init(_ options: __shared RequestOptions) {
             timeouts = options.timeouts
             maximumBodySize = options.maximumBodySize
             authentication = options.authentication
             expectContinue = options.expectContinue
+            multiplexes = options.multiplexes
+            asksAboutHead = options.asksAboutHead
         }
     }
 
@@ -45,13 +49,14 @@ struct Lowering {
         guard method.isValid else {
             throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: url)
         }
-        let headers = try Self.headers(of: request)
+        var headers = try Self.headers(of: request)
         var options = transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
         options.authentication = wishes.authentication ?? authority
         if options.authentication == nil, !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
+        try request.refine(&headers, &options)
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
         return TransferRequest(
             identifier: task,
@@ -59,7 +64,7 @@ struct Lowering {
             url: target,
             method: method,
             headers: headers,
-            defaultHeaders: context.defaultHeaders,
+            defaultHeaders: context.defaultHeaders(for: target),
             body: try Self.body(of: request, body),
             options: options
         )
@@ -76,7 +81,10 @@ struct Lowering {
         var lowered = TransferOptions(timeouts: timeouts)
         lowered.purpose = purpose
         lowered.expectContinue = wishes.expectContinue
+        lowered.multiplexes = wishes.multiplexes
         switch purpose {
+        // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
+        case .memory where wishes.asksAboutHead || context.configuration.hooks?.responseDisposition != nil: break
         case .memory:
             lowered.maximumBodySize = wishes.maximumBodySize ?? context.configuration.maximumBodySize
         // On disk there is no limit but the user's own; in a stream it is that of a line.

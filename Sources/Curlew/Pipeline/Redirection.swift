@@ -21,7 +21,8 @@ struct Redirection {
         let origin = RedirectOrigin(
             url: lowered.url,
             method: lowered.method,
-            body: lowered.body,
+            // One that can be replaced is as good as one that can be read twice.
+            body: attempt.request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
             hops: hops.count
         )
         let action = context.configuration.redirects.action(for: head, answering: origin) { url in
@@ -79,6 +80,11 @@ struct Redirection {
                 proposal = changed
             case .failure(let interruption): return .refuse(interruption)
             }
+        }
+        do throws(CurlewError) {
+            next.body = try await attempt.request.bodyToSendAgain(next.body)
+        } catch {
+            return .refuse(error)
         }
         attempt.request.record.withLock { $0.requests.append(proposal) }
         let hop = RedirectHop(url: lowered.url, status: head.status, location: next.url)

@@ -118,6 +118,8 @@ extension Request {
             result = RunResult(error: error)
             if hasToCleanUp { await cleanUp() }
         }
+        // Monitors look at it.
+        if let error = result.error { failed(with: error) }
         eventSink?.emit { [self] in $0.requestDidFinish(self) }
         conclude(result)
         return result

@@ -25,7 +25,7 @@ struct StoredCredentials {
             return
         }
         guard !context.credentials.withLock({ $0.isEmpty }), !lowered.headers.contains(name: "Authorization"),
-            !context.defaultHeaders.headers.contains(name: "Authorization")
+            lowered.defaultHeaders?.headers.contains(name: "Authorization") != true
         else {
             part = .none
             return

@@ -9,13 +9,13 @@ extension DataRequest {
     /// The body.
     public func data() async throws(CurlewError) -> Data {
         let result = try await checkedResult()
-        return result.body.data ?? Data()
+        return result.body.contents ?? Data()
     }
 
     /// The body as text, in `encoding`, else in the response's charset, else UTF-8 where the bytes are that.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await serialized { result throws(CurlewError) in
-            try Self.text(of: result, data: result.body.data, encoding: encoding)
+            try Self.text(of: result, data: result.body.contents, encoding: encoding)
         }
     }
 
@@ -25,7 +25,7 @@ extension DataRequest {
         decoder: any DataDecoder = JSONDecoder()
     ) async throws(CurlewError) -> T {
         try await serialized { result throws(CurlewError) in
-            try Self.value(of: result, data: result.body.data, decoder: decoder)
+            try Self.value(of: result, data: result.body.contents, decoder: decoder)
         }
     }
 

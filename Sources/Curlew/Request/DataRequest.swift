@@ -24,7 +24,10 @@ public class DataRequest: Request, @unchecked Sendable {
     }
 
     /// The body, as far as it has come; nil where there is none.
-    public var data: Data? { record.withLock { $0.incoming ?? $0.body.data } }
+    public var data: Data? {
+        let (incoming, body) = record.withLock { ($0.incoming, $0.body) }
+        return incoming ?? body.contents
+    }
 
     override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
 

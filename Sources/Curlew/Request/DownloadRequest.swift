@@ -108,6 +108,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
                 await FileLane.next().carryOut { DownloadFile.reopen(part.file, keeping: 0)?.discard() }
             }
         }
+        await noteEnd()
         tellResumeData()
     }
 }

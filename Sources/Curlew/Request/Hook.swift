@@ -27,7 +27,10 @@ final class HeadAnswer: Sendable {
     private let state = Lock(State())
 
     /// Whether the body may come.
-    var allowsBody: Bool { state.withLock { $0.disposition == .allow } }
+    var allowsBody: Bool { state.withLock { $0.disposition == .allow || $0.disposition == .becomeDownload } }
+
+    /// Whether it goes into a file.
+    var wantsFile: Bool { state.withLock { $0.disposition == .becomeDownload } }
 
     /// Only the first answer counts. `act` carries it out, before whoever waits for it goes on.
     func settle(_ answer: Request.ResponseDisposition, _ act: () -> Void) {

@@ -34,7 +34,7 @@ extension Request {
         }
         reporter?.started(TransferCount(completed: 0, total: total))
         for stream in streams { stream.send(response) }
-        switch hook {
+        switch hook ?? sessionHeadHook {
         case nil: return nil
         case .telling(let tell):
             tell(response)
@@ -44,7 +44,7 @@ extension Request {
             ask(response) { [weak self] disposition in
                 answer.settle(disposition) {
                     switch disposition {
-                    case .allow: control?.resumeReceiving()
+                    case .allow, .becomeDownload: control?.resumeReceiving()
                     case .cancel: self?.cancel()
                     }
                 }

@@ -34,7 +34,18 @@ extension Request {
         setHeadHook(.asking { ConcurrencyHandle.ask($0, handler, $1) })
     }
 
-    func setHeadHook(_ hook: HeadHook) { record.withLock { $0.hooks.onHead = hook } }
+    /// The session's question about a head, where the request has none of its own.
+    var sessionHeadHook: HeadHook? {
+        guard let ask = context.configuration.hooks?.responseDisposition else { return nil }
+        return .asking { [self] in ConcurrencyHandle.ask($0, { await ask(self, $0) }, $1) }
+    }
+
+    func setHeadHook(_ hook: HeadHook) {
+        record.withLock { record in
+            record.hooks.onHead = hook
+            if case .asking = hook { record.options.asksAboutHead = true }
+        }
+    }
 
     func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
         stream(policy, last: { $0.response }) { (response: LazyResponse) in response.value }

@@ -19,6 +19,9 @@ public class Request: @unchecked Sendable {
         case allow
         /// Cancel the request.
         case cancel
+        /// Receive the body into a file, as a download does. Means `allow` where there is no body, and for downloads
+        /// and streams.
+        case becomeDownload
     }
 
     let record: Lock<RequestRecord>

@@ -16,6 +16,9 @@ struct RequestOptions {
     var retriers: [any RequestRetrier] = []
     var validations: [Validation] = []
     var expectContinue = ExpectContinue.automatic
+    var multiplexes = true
+    /// Whether a body's fate is decided when its head has come.
+    var asksAboutHead = false
     var automaticallyCancelsOnStreamError = false
 
     init(interceptor: (any RequestInterceptor)? = nil) {
@@ -30,6 +33,7 @@ struct RequestOptions {
 
 /// Closures that want to be told about the run as it goes.
 struct RequestHooks {
+    var taskDescription: String?
     var ownMonitors: [any EventMonitor] = []
     var monitors: MonitorHub?
     var uploadProgress: ProgressReporter?

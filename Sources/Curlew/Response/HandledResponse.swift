@@ -14,7 +14,7 @@ extension DataResponse: HandledResponse where Failure == CurlewError {
         self.init(
             request: run.request,
             lazyResponse: run.response,
-            data: run.body.data,
+            data: run.body.contents,
             metrics: run.metrics,
             serializationDuration: serializationDuration,
             result: result
@@ -42,7 +42,7 @@ extension DownloadResponse: HandledResponse where Failure == CurlewError {
 
 extension RunResult {
     /// The bytes, as nobody has serialized them, or the error that concerns everybody.
-    var unserializedData: AFResult<Data?> { sharedError.map { .failure($0) } ?? .success(body.data) }
+    var unserializedData: AFResult<Data?> { sharedError.map { .failure($0) } ?? .success(body.contents) }
     /// The same of a file.
     var unserializedFile: AFResult<URL?> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }
 }

@@ -52,7 +52,7 @@ public actor Session {
         context = SessionContext(
             configuration: configuration,
             interceptor: interceptor,
-            redirectHandler: redirectHandler,
+            redirectHandler: redirectHandler ?? configuration.hooks?.redirectHandler,
             eventMonitors: eventMonitors,
             startsImmediately: startRequestsImmediately,
             requestSetup: requestSetup
@@ -62,8 +62,8 @@ public actor Session {
     deinit {
         // Running requests hold the session: only those that were never started can be left.
         for request in shelf.empty() { request.end(with: .sessionDeinitialized) }
-        let reference = SessionReference(identifier: configuration.identifier, session: nil)
-        context.monitors?.emit { $0.urlSession(reference, didBecomeInvalidWithError: nil) }
+        guard !registry.lifecycle.isClosed else { return }
+        context.becameInvalid(SessionReference(identifier: configuration.identifier, session: nil))
     }
 
     // MARK: The registry
@@ -126,8 +126,7 @@ public actor Session {
         await untilEnded()
         guard isFirst else { return }
         await transport.shutdown()
-        let reference = SessionReference(identifier: configuration.identifier, session: self)
-        context.monitors?.emit { $0.urlSession(reference, didBecomeInvalidWithError: nil) }
+        context.becameInvalid(SessionReference(identifier: configuration.identifier, session: self))
     }
 
     private func untilEnded(_ requests: [Request]? = nil) async {

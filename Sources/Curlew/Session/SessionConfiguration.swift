@@ -1,4 +1,5 @@
 public import CurlewCore
+public import Dispatch
 public import Foundation
 
 /// What the requests of a session have in common. Every limit is finite unless you lift it.
@@ -18,6 +19,8 @@ public struct SessionConfiguration: Sendable {
 
     /// Fields that every request carries unless it has its own of that name.
     public var headers: HTTPHeaders = .default
+    /// Fields that can change while the session runs, in front of `headers`.
+    public var runtimeHeaders: RuntimeHeaders?
     /// The five clocks; a request may change its own.
     public var timeouts = Timeouts()
     /// Most bytes of a body in memory, after decoding; a request may change its own.
@@ -33,6 +36,18 @@ public struct SessionConfiguration: Sendable {
     public var credentials: [String: TransferAuthentication] = [:]
     /// Where credentials may be read from beside that.
     public var netrc: Netrc = .ignored
+
+    // MARK: Handlers
+
+    /// Where response handlers are called that name no queue of their own; nil is the main queue.
+    public var completionQueue: DispatchQueue?
+    /// Left when a response handler has returned, entered when it was added: `notify` and `wait` of the group tell
+    /// when every handler so far has been called.
+    public var completionGroup: DispatchGroup?
+    /// Decides at certain points of every request.
+    public var hooks: SessionHooks?
+    /// Keeps on disk what is needed to go on with downloads that this process does not finish.
+    public var downloadJournal: DownloadJournal?
 
     // MARK: Connections
 

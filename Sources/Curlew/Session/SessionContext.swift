@@ -1,5 +1,7 @@
 internal import CurlewCore
 internal import CurlewLocks
+internal import Dispatch
+internal import Foundation
 
 /// What a session's requests need to know of it, without keeping its connections alive.
 final class SessionContext: Sendable {
@@ -33,6 +35,19 @@ final class SessionContext: Sendable {
         self.requestSetup = requestSetup
         monitors = MonitorHub(eventMonitors)
         defaultHeaders = DefaultHeaders(configuration.headers)
+    }
+
+    /// The session's fields as they are now.
+    func defaultHeaders(for url: URL) -> DefaultHeaders {
+        guard let runtimeHeaders = configuration.runtimeHeaders else { return defaultHeaders }
+        return runtimeHeaders.over(defaultHeaders, for: url)
+    }
+
+    /// Tells monitors, and the hook on the handlers' queue.
+    func becameInvalid(_ session: SessionReference) {
+        monitors?.emit { $0.urlSession(session, didBecomeInvalidWithError: nil) }
+        guard let hook = configuration.hooks?.sessionDidBecomeInvalid else { return }
+        Delivery(queue: configuration.completionQueue ?? .main) { hook(session) }
     }
 
     /// The number of the latest request.

@@ -97,7 +97,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         let opening = DownloadOpening(
             step: step,
             response: response,
-            destination: download.destination,
+            destination: download.downloadDestination(unless: download.destination),
             checksums: download.download.withLock { $0.checksums },
             isCancelled: { [download] in download.isCancelled }
         )
@@ -106,6 +106,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             do {
                 let opened = try opening.open()
                 download.begins(step, head, total: total, in: opened.file.url)
+                download.noteBeginning(to: opened.target)
                 state.withLock { $0 = .open(opened) }
             } catch {
                 let failure: CurlewError =
@@ -143,6 +144,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         case .nothing: return
         case .segment(let index, let progress, _):
             countSegment(bytes, progress.wrote(bytes.count, inSegment: index))
+            download.noteSegments(progress, on: lane)
         case .wholeFile, .rest, .aside: super.count(bytes)
         }
     }

@@ -51,6 +51,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// The answer's head has come; its body follows.
     func begin(_ head: ResponseHead) -> Disposition { .proceed }
 
+    /// The body is not to be kept as the kind of request keeps it, but in a file.
+    func becomeDownload() -> Disposition { .proceed }
+
     /// The next bytes of the answer's body. After `.pause` the same come again.
     func take(_ bytes: UnsafeRawBufferPointer) -> Disposition { .proceed }
 
@@ -86,7 +89,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     func didReceive(head: ResponseHead) -> Disposition {
         self.head = head
-        guard !Self.mayBeDetour(head), !(head.status == 401 && isAnswerable?(head) == true) else {
+        guard !mayBeDetour(head), !(head.status == 401 && isAnswerable?(head) == true) else {
             detour = Detour()
             return .proceed
         }
@@ -98,6 +101,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         if let awaitedAnswer {
             guard awaitedAnswer.allowsBody else { return .pause }
             self.awaitedAnswer = nil
+            if awaitedAnswer.wantsFile, case .pause = becomeDownload() { return .pause }
         }
         let disposition = take(body)
         if case .proceed = disposition { count(body) }
@@ -131,9 +135,10 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     // MARK: Redirects
 
-    private static func mayBeDetour(_ head: ResponseHead) -> Bool {
-        head.status >= 300 && head.status < 400 && HTTPStatus(head.status).isRedirect
-            && head.headers.contains(name: "Location")
+    private func mayBeDetour(_ head: ResponseHead) -> Bool {
+        guard head.status >= 300 else { return false }
+        if head.status == 401 { return request.challengeHook != nil }
+        return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 
     // A body without an end must not keep the redirect from being followed, or refused, for ever.

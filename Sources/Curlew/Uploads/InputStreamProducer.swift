@@ -1,5 +1,5 @@
-internal import CurlewCore
-internal import Foundation
+public import CurlewCore
+public import Foundation
 
 /// A body from an `InputStream`, which can be read once.
 struct InputStreamProducer: BodyProducer {
@@ -43,7 +43,7 @@ struct InputStreamProducer: BodyProducer {
 
 extension BodySource {
     /// A body from an input stream: read on a queue of its own, once.
-    static func inputStream(_ stream: sending InputStream, length: Int64? = nil) -> BodySource {
+    public static func inputStream(_ stream: sending InputStream, length: Int64? = nil) -> BodySource {
         .stream(BodyPump(InputStreamProducer(stream)), length: length)
     }
 }

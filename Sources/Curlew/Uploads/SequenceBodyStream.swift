@@ -1,6 +1,6 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
-internal import Foundation
+public import Foundation
 
 /// A body from an asynchronous sequence, which is pulled only when the peer has taken what came before.
 final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream where Source.Element == Data {
@@ -145,7 +145,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
 
 extension BodySource {
     /// A body from an asynchronous sequence: pulled as fast as the peer takes it, once.
-    static func sequence<Source: AsyncSequence & Sendable>(_ source: Source, length: Int64? = nil) -> BodySource
+    public static func sequence<Source: AsyncSequence & Sendable>(_ source: Source, length: Int64? = nil) -> BodySource
     where Source.Element == Data {
         .stream(SequenceBodyStream(source), length: length)
     }

@@ -28,6 +28,8 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
+    package var isClosed: Bool { state == .closed }
+
     package var takesRequests: Bool {
         switch state {
         case .open: true

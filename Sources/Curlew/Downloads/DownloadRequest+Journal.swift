@@ -1,0 +1,110 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+// The journal follows a download from one exchange to the next. All of it on file lanes.
+extension DownloadRequest {
+    private var journal: (DownloadJournal, session: String?)? {
+        context.configuration.downloadJournal.map { ($0, context.configuration.identifier) }
+    }
+
+    /// A body is about to be written to a file that could be continued, or not.
+    func noteBeginning(to target: OpenedDownload.Target?) {
+        guard let (journal, session) = journal else { return }
+        let (id, part, began) = download.withLock { record in
+            let note = record.note ?? JournalNote()
+            record.note = note
+            record.note?.target = target
+            return (note.id, record.growing, note.began)
+        }
+        if let part {
+            journal.keep(JournalEntry(part, of: self, to: target, began: began), of: session, under: id)
+        } else {
+            journal.remove(id, of: session)
+        }
+    }
+
+    /// Segments have come further. On the transport's thread.
+    func noteSegments(_ progress: SegmentProgress, on lane: FileLane) {
+        guard let (journal, session) = journal else { return }
+        let isDue = download.withLock { record in
+            guard var note = record.note else { return false }
+            let written = progress.current.bytesWritten
+            guard written - note.written >= JournalNote.step else { return false }
+            note.written = written
+            record.note = note
+            return true
+        }
+        guard isDue else { return }
+        lane.enqueue { [self] in
+            let (note, growing) = download.withLock { ($0.note, $0.growing) }
+            guard let note, var part = growing else { return }
+            let plan = progress.current
+            part.bytesWritten = plan.bytesWritten
+            part.segments = plan.segments
+            let entry = JournalEntry(part, of: self, to: note.target, began: note.began)
+            journal.keep(entry, of: session, under: note.id)
+        }
+    }
+
+    /// The last exchange is over: what is left is for others to go on with.
+    func noteEnd() async {
+        guard let (journal, session) = journal else { return }
+        let (note, part) = download.withLock { (exchange(&$0.note, with: nil), $0.part) }
+        guard let note else { return }
+        await FileLane.next().carryOut { [self] in
+            guard let part else { return journal.remove(note.id, of: session) }
+            var entry = JournalEntry(part, of: self, to: note.target, began: note.began)
+            entry.isVouchedFor = true
+            journal.keep(entry, of: session, under: note.id)
+        }
+    }
+}
+
+/// A download's place in the journal.
+struct JournalNote: Sendable {
+    var id = UUID()
+    var began = Date()
+    var target: OpenedDownload.Target?
+    /// How far the segments had come when that was last written down.
+    var written: Int64 = 0
+
+    /// So many bytes of segments are fetched again at most.
+    static let step: Int64 = 4 * 1024 * 1024
+}
+
+extension Session {
+    /// What earlier processes, and ended requests of this one, have begun under this session's `identifier` and not
+    /// finished: the oldest first. Empty without a `downloadJournal`.
+    public nonisolated func unfinishedDownloads() async -> [UnfinishedDownload] {
+        guard let journal = configuration.downloadJournal else { return [] }
+        let identifier = configuration.identifier
+        let found = try? await FileLane.next().run { () throws(CurlewError) in journal.entries(of: identifier) }
+        return found ?? []
+    }
+
+    /// Goes on with a download of an earlier process: a request of its own, with the description and, unless another
+    /// is given, the destination of the old one.
+    public nonisolated func download(
+        continuing unfinished: UnfinishedDownload,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        var former: DownloadRequest.Destination?
+        if let url = unfinished.destinationURL {
+            let options = unfinished.options
+            former = { _, _ in (destinationURL: url, options: options) }
+        }
+        let request = DownloadRequest(
+            .resumeData(unfinished.resumeData),
+            session: self,
+            options: RequestOptions(interceptor: interceptor),
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            destination: destination ?? former
+        )
+        request.taskDescription = unfinished.taskDescription
+        request.download.withLock { $0.note = JournalNote(id: unfinished.id, began: unfinished.began) }
+        return request.setUp()
+    }
+}

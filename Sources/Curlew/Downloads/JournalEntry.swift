@@ -1,0 +1,59 @@
+internal import CurlewCore
+internal import Foundation
+
+/// One download on disk.
+struct JournalEntry: Codable {
+    var version = Self.currentVersion
+    var part: ResumeData
+    var taskDescription: String?
+    var destination: String?
+    var options: Int
+    var began: Date
+    /// Which start of the system it was written in.
+    var boot: String
+    /// Whether `part.bytesWritten` was written down after the bytes.
+    var isVouchedFor: Bool
+
+    static let currentVersion = 1
+
+    init(_ part: ResumeData, of request: DownloadRequest, to target: OpenedDownload.Target?, began: Date) {
+        self.part = part
+        taskDescription = request.taskDescription
+        destination = target?.url.path(percentEncoded: false)
+        options = target?.options.rawValue ?? 0
+        self.began = began
+        boot = Self.currentBoot
+        isVouchedFor = false
+    }
+
+    init?(_ data: Data) {
+        guard let entry = try? JSONDecoder().decode(JournalEntry.self, from: data),
+            entry.version == Self.currentVersion
+        else { return nil }
+        self = entry
+    }
+
+    var text: String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        return (try? encoder.encode(self)).map { String(decoding: $0, as: UTF8.self) } ?? ""
+    }
+
+    /// Changes with every start of the system.
+    static let currentBoot: String =
+        (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
+        .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"
+}
+
+/// What has become of the file that resume data is about.
+enum PartialFile {
+    case there(size: Int64)
+    case busy
+    case gone
+
+    static func look(at part: ResumeData) -> PartialFile {
+        guard let file = try? OpenFile.existing(part.file), let status = try? file.status() else { return .gone }
+        guard file.lockForWriting() else { return .busy }
+        return .there(size: Int64(status.st_size))
+    }
+}

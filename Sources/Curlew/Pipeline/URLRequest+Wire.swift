@@ -1,0 +1,55 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+// What a `URLRequest` says beside URL, method, fields and body, as far as it has a meaning here.
+extension URLRequest {
+    /// Applies what differs from the defaults. Timeout and cookies are looked at elsewhere.
+    func refine(_ headers: inout HTTPHeaders, _ options: inout TransferOptions) throws(CurlewError) {
+        if networkServiceType != .default { classify(&headers, &options) }
+        if cachePolicy != .useProtocolCachePolicy { try askCaches(&headers) }
+    }
+
+    private func classify(_ headers: inout HTTPHeaders, _ options: inout TransferOptions) {
+        let traffic: TrafficClass
+        switch networkServiceType {
+        case .background: traffic = .background
+        case .video: traffic = .video
+        case .voice, .voip: traffic = .voice
+        case .networkServiceTypeCallSignaling: traffic = .signalling
+        default: return
+        }
+        options.trafficClass = traffic
+        guard let priority = traffic.priority, !headers.contains(name: "Priority") else { return }
+        headers.append(name: "Priority", value: priority)
+    }
+
+    /// There is no cache here: what concerns caches on the way is said to them.
+    private func askCaches(_ headers: inout HTTPHeaders) throws(CurlewError) {
+        let control: String
+        switch cachePolicy {
+        case .reloadIgnoringLocalAndRemoteCacheData: control = "no-cache"
+        case .reloadRevalidatingCacheData: control = "max-age=0"
+        case .returnCacheDataDontLoad:
+            throw .unsupported(feature: "cachePolicy returnCacheDataDontLoad", needs: "a local cache")
+        default: return
+        }
+        guard !headers.contains(name: "Cache-Control") else { return }
+        headers.append(name: "Cache-Control", value: control)
+        // For caches that speak only HTTP/1.0 (RFC 9111, 5.4).
+        if control == "no-cache", !headers.contains(name: "Pragma") {
+            headers.append(name: "Pragma", value: "no-cache")
+        }
+    }
+}
+
+extension Request {
+    /// Says whether the request may share a connection with others at the same time (HTTP/2 and later), and wait for one
+    /// that is being set up. By default it may.
+    @discardableResult
+    public func multiplexing(_ isAllowed: Bool) -> Self {
+        record.withLock { $0.options.multiplexes = isAllowed }
+        return self
+    }
+}

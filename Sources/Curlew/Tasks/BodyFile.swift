@@ -1,0 +1,114 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Foundation
+internal import FoundationNetworking
+
+/// The file of a data request whose body was to become a download.
+///
+/// As for downloads a file lane opens it while the exchange is paused, since that blocks and calls user code.
+final class BodyFile: Sendable {
+    private enum State {
+        case waiting
+        case open(OpenedDownload)
+        case failed(CurlewError)
+    }
+
+    private let lane = FileLane.next()
+    private let state = Lock<State>(.waiting)
+
+    /// Opens the file, and lets the body come when it is there.
+    init(for request: DataRequest, _ response: LazyResponse) {
+        let control = request.record.withLock { $0.control }
+        let hooks = request.context.configuration.hooks
+        let opening = DownloadOpening(
+            step: .wholeFile,
+            response: response,
+            destination: request.downloadDestination(unless: nil),
+            checksums: [],
+            isCancelled: { request.isCancelled }
+        )
+        lane.enqueue { [state] in
+            do {
+                let opened = try opening.open()
+                hooks?.didBecomeDownload?(request, opened.file.url)
+                state.withLock { $0 = .open(opened) }
+            } catch {
+                let failure = (error as? CurlewError) ?? .downloadFailed(error)
+                state.withLock { $0 = .failed(failure) }
+            }
+            control?.resumeReceiving()
+        }
+    }
+
+    func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Disposition {
+        switch state.withLock({ $0 }) {
+        case .waiting: return .pause
+        case .failed(let error): return .abort(error)
+        case .open(let opened):
+            do throws(CurlewError) {
+                try opened.write(bytes, at: offset)
+                return .proceed
+            } catch {
+                return .abort(error)
+            }
+        }
+    }
+
+    func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+        // Behind the opening, where that is still to come.
+        await lane.barrier()
+        switch state.withLock({ $0 }) {
+        case .waiting: return error.map { .failure($0) } ?? .success(.none)
+        case .failed(let failure): return .failure(error ?? failure)
+        case .open(let opened):
+            guard let error else { return .success(.file(opened.file.url)) }
+            await lane.carryOut { opened.discard() }
+            return .failure(error)
+        }
+    }
+
+    func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody {
+        guard case .open(let opened) = state.withLock({ $0 }) else { return .none }
+        guard accepted else {
+            await lane.carryOut { opened.discard() }
+            return .none
+        }
+        return .file(try await lane.run { () throws(CurlewError) -> URL in try opened.move() })
+    }
+}
+
+extension Request {
+    /// Where a download goes: the session's destination comes before its own.
+    func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
+        guard let hook = context.configuration.hooks?.downloadDestination else { return own }
+        return { [self] url, response in
+            hook(self, url, response) ?? own?(url, response) ?? (destinationURL: url, options: [])
+        }
+    }
+}
+
+extension DataRequest {
+    /// Where the body is, if it was turned into a download: see `Request.ResponseDisposition.becomeDownload`.
+    public var fileURL: URL? { record.withLock { $0.body.fileURL } }
+
+    /// The place of the body, for requests that are turned into downloads. One that was not is an error.
+    public func file() async throws(CurlewError) -> URL {
+        let result = try await checkedResult()
+        guard let url = result.body.fileURL else {
+            throw CurlewError.responseSerializationFailed(reason: .inputFileNil).located(in: result)
+        }
+        return url
+    }
+}
+
+extension ReceivedBody {
+    /// The bytes, wherever they are.
+    var contents: Data? {
+        switch self {
+        case .none, .streamed: nil
+        case .data(let data): data
+        // Mapped, not read: it may be larger than what a body in memory may have.
+        case .file(let url): try? Data(contentsOf: url, options: .mappedIfSafe)
+        }
+    }
+}

@@ -1,0 +1,145 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Downloads of an earlier process", .timeLimit(.minutes(1)))
+struct DownloadJournalTests {
+    private let scratch: ScratchDirectory
+    private let journal: DownloadJournal
+
+    init() throws {
+        scratch = try ScratchDirectory()
+        journal = DownloadJournal(directory: scratch.file("journal"))
+    }
+
+    private func session(_ identifier: String = "mirror") -> Session {
+        Session(
+            configuration: SessionConfiguration {
+                $0.identifier = identifier
+                $0.downloadJournal = journal
+            })
+    }
+
+    private var parts: [String] { scratch.names.filter { $0 != "journal" } }
+
+    @Test("a broken download is listed under its session's name, and goes on to its old destination")
+    func broken() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let first = session()
+        let request = first.download(service.url, to: destination(scratch.file("a"), [.removePreviousFile]))
+        request.taskDescription = "disk image"
+        _ = try? await request.file()
+        #expect(await session("other").unfinishedDownloads().isEmpty)
+        #expect(await Session().unfinishedDownloads().isEmpty)
+
+        let second = session()
+        let found = try #require(await second.unfinishedDownloads().first)
+        #expect(found.taskDescription == "disk image" && found.url.absoluteString == service.url)
+        #expect(found.destinationURL == scratch.file("a") && found.options == [.removePreviousFile])
+        #expect(found.bytesWritten > 0 && found.bytesWritten <= 300_000 && found.expectedTotal == 1 << 20)
+        let continued = second.download(continuing: found)
+        #expect(continued.taskDescription == "disk image")
+        #expect(try await continued.file() == scratch.file("a"))
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        #expect(service.ranges.last == "bytes=\(found.bytesWritten)-")
+        #expect(await second.unfinishedDownloads().isEmpty)
+        #expect(parts == ["a"])
+    }
+
+    @Test("a download in flight is nobody else's, and one that ends well leaves nothing")
+    func inFlight() async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let session = session()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount > 0 { break }
+        #expect(await self.session().unfinishedDownloads().isEmpty)
+        request.cancel()
+        _ = await response
+        #expect(await session.unfinishedDownloads().isEmpty, "it was given up")
+        service.change { $0.stall = nil }
+        _ = try await session.download(service.url, to: destination(scratch.file("a"))).file()
+        #expect(await session.unfinishedDownloads().isEmpty)
+        #expect(parts == ["a"])
+    }
+
+    @Test("a download cancelled for later is kept, and can be discarded")
+    func discarded() async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let session = session()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount > 0 { break }
+        request.cancel(producingResumeData: true)
+        _ = await response
+        let found = try #require(await session.unfinishedDownloads().first)
+        await found.discard()
+        #expect(await session.unfinishedDownloads().isEmpty)
+        #expect(parts.isEmpty)
+    }
+
+    @Test("what has no version is not kept, nor what lost its file")
+    func notKept() async throws {
+        let service = try FileService {
+            $0.tag = nil
+            $0.cuts = [300_000, 300_000]
+        }
+        let session = session()
+        _ = try? await session.download(service.url, to: destination(scratch.file("a"))).file()
+        #expect(await session.unfinishedDownloads().isEmpty)
+        service.change { $0.tag = "\"v1\"" }
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        _ = try? await request.file()
+        let data = try ResumeData(try #require(request.resumeData))
+        #expect(await session.unfinishedDownloads().count == 1)
+        try FileManager.default.removeItem(atPath: data.file)
+        #expect(await session.unfinishedDownloads().isEmpty)
+    }
+
+    @Test("without an orderly end the file's length counts, unless the system was started anew")
+    func crashes() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        let session = session()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        _ = try? await request.file()
+        var part = try ResumeData(try #require(request.resumeData))
+        let size = part.bytesWritten
+        part.bytesWritten = 0
+        for (boot, expected) in [(JournalEntry.currentBoot, size), ("another", 0)] {
+            let id = UUID()
+            var entry = JournalEntry(part, of: request, to: nil, began: Date())
+            entry.boot = boot
+            journal.keep(entry, of: "crashed", under: id)
+            let found = try #require(await self.session("crashed").unfinishedDownloads().first)
+            #expect(found.id == id && found.bytesWritten == expected)
+            journal.remove(id, of: "crashed")
+        }
+        let entry = JournalEntry(part, of: request, to: nil, began: Date())
+        journal.keep(entry, of: "crashed", under: UUID())
+        let crashed = self.session("crashed")
+        let found = try #require(await crashed.unfinishedDownloads().first)
+        _ = try await crashed.download(continuing: found, to: destination(scratch.file("b"))).file()
+        #expect(try Data(contentsOf: scratch.file("b")) == service.contents)
+    }
+
+    @Test("segments say how far they have come")
+    func segments() async throws {
+        let length = 12 << 20
+        let service = try FileService {
+            $0.length = length
+            $0.cuts = [nil, 5 << 20, 5 << 20, 5 << 20, 5 << 20]
+        }
+        let session = session()
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(2)
+        _ = try? await request.file()
+        let found = try #require(await session.unfinishedDownloads().first)
+        #expect(found.bytesWritten > 0 && found.bytesWritten < length)
+        service.change { $0.cuts = [] }
+        _ = try await session.download(continuing: found).file()
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        #expect(parts == ["a"])
+    }
+}
