@@ -1,0 +1,88 @@
+/// When a sign of network activity appears and disappears, decided without a clock.
+///
+/// It appears when requests have run for a while and disappears a while after the last one: a sign that flickers with
+/// every short request says nothing.
+struct ActivityState: Sendable {
+    enum Phase: Sendable, Hashable {
+        case inactive
+        /// Requests run, the sign has yet to appear.
+        case starting
+        case active
+        /// Nothing runs, the sign has yet to disappear.
+        case ending
+    }
+
+    enum Action: Sendable, Hashable {
+        case nothing
+        /// Call `delayPassed` with this number after the activation delay.
+        case waitToStart(Int)
+        /// Call `delayPassed` with this number after the completion delay.
+        case waitToEnd(Int)
+        case show
+        case hide
+    }
+
+    private(set) var phase = Phase.inactive
+    private(set) var count = 0
+    private(set) var isEnabled = true
+    /// A delay of an earlier phase says nothing.
+    private var turn = 0
+
+    mutating func requestStarted() -> Action {
+        count += 1
+        return update()
+    }
+
+    mutating func requestEnded() -> Action {
+        count = max(0, count - 1)
+        return update()
+    }
+
+    mutating func enabled(_ isEnabled: Bool) -> Action {
+        guard isEnabled != self.isEnabled else { return .nothing }
+        self.isEnabled = isEnabled
+        guard !isEnabled else { return update() }
+        let wasShown = isShown
+        enter(.inactive)
+        return wasShown ? .hide : .nothing
+    }
+
+    mutating func delayPassed(_ turn: Int) -> Action {
+        guard turn == self.turn else { return .nothing }
+        switch phase {
+        case .inactive, .active: return .nothing
+        case .starting:
+            enter(.active)
+            return .show
+        case .ending:
+            enter(.inactive)
+            return .hide
+        }
+    }
+
+    var isShown: Bool { phase == .active || phase == .ending }
+
+    private mutating func update() -> Action {
+        guard isEnabled else { return .nothing }
+        switch (phase, count > 0) {
+        case (.inactive, true):
+            enter(.starting)
+            return .waitToStart(turn)
+        case (.starting, false):
+            enter(.inactive)
+            return .nothing
+        case (.active, false):
+            enter(.ending)
+            return .waitToEnd(turn)
+        case (.ending, true):
+            enter(.active)
+            return .nothing
+        case (.inactive, false), (.starting, true), (.active, true), (.ending, false): return .nothing
+        }
+    }
+
+    private mutating func enter(_ phase: Phase) {
+        self.phase = phase
+        turn += 1
+    }
+}

@@ -1,0 +1,120 @@
+internal import CurlewLocks
+public import Dispatch
+
+/// Says whether the network is in use, for status bars and spinners.
+///
+///     let activity = NetworkActivityMonitor()
+///     let session = Session(eventMonitors: [activity])
+///     for await isActive in activity.changes { spinner.isHidden = !isActive }
+///
+/// Short requests show nothing, and between requests that follow each other the sign stays. It counts every request that
+/// has been resumed and has not finished; a monitor may be given to several sessions.
+public final class NetworkActivityMonitor: EventMonitor {
+    /// Runs a closure after a while.
+    public typealias Timer = @Sendable (_ delay: Duration, _ action: @escaping @Sendable () -> Void) -> Void
+
+    /// Where events and the sign's changes are handled.
+    public let queue: DispatchQueue
+    /// How long requests run before the sign appears.
+    public let activationDelay: Duration
+    /// How long the sign stays after the last request.
+    public let completionDelay: Duration
+
+    private let timer: Timer
+    private let state = Lock(State())
+
+    private struct State {
+        var activity = ActivityState()
+        /// Those that are counted: a request may end that was resumed before the monitor was there.
+        var running: Set<ObjectIdentifier> = []
+        var onChange: (@Sendable (Bool) -> Void)?
+        var streams: [Int: StreamOf<Bool>.Continuation] = [:]
+        var lastStream = 0
+    }
+
+    /// `timer` is the clock; nil is the system's.
+    public init(
+        activationDelay: Duration = .seconds(1),
+        completionDelay: Duration = .milliseconds(170),
+        queue: DispatchQueue = DispatchQueue(label: "org.curlew.activity"),
+        timer: Timer? = nil
+    ) {
+        self.activationDelay = activationDelay
+        self.completionDelay = completionDelay
+        self.queue = queue
+        self.timer =
+            timer ?? { delay, action in
+                let nanoseconds = max(0, delay / .nanoseconds(1))
+                queue.asyncAfter(deadline: .now() + .nanoseconds(Int(min(nanoseconds, 1e18)))) { action() }
+            }
+    }
+
+    /// How many requests are running.
+    public var requestCount: Int { state.withLock { $0.activity.count } }
+
+    /// Whether the sign is to be seen.
+    public var isActive: Bool { state.withLock { $0.activity.isShown } }
+
+    /// Whether the sign may be seen. Counting goes on.
+    public var isEnabled: Bool {
+        get { state.withLock { $0.activity.isEnabled } }
+        set { apply { $0.activity.enabled(newValue) } }
+    }
+
+    /// Called with every change of `isActive`. The last closure set is called.
+    public func onChange(_ action: (@Sendable (_ isActive: Bool) -> Void)?) { state.withLock { $0.onChange = action } }
+
+    /// Every change of `isActive`, the present value first.
+    public var changes: StreamOf<Bool> {
+        let number = state.withLock { state in
+            state.lastStream += 1
+            return state.lastStream
+        }
+        return StreamOf(
+            bufferingPolicy: .unbounded,
+            onTermination: { [weak self] in self?.state.withLock { $0.streams[number] = nil } }
+        ) { continuation in
+            let now = state.withLock { state in
+                state.streams[number] = continuation
+                return state.activity.isShown
+            }
+            continuation.yield(now)
+        }
+    }
+
+    /// Counts something that is no request of Curlew's.
+    public func increment() { apply { $0.activity.requestStarted() } }
+
+    /// Ends what `increment()` has counted.
+    public func decrement() { apply { $0.activity.requestEnded() } }
+
+    public func requestDidResume(_ request: Request) { started(request) }
+
+    public func requestIsRetrying(_ request: Request) { started(request) }
+
+    public func requestDidSuspend(_ request: Request) { ended(request) }
+
+    public func requestDidFinish(_ request: Request) { ended(request) }
+
+    private func started(_ request: Request) {
+        apply { $0.running.insert(ObjectIdentifier(request)).inserted ? $0.activity.requestStarted() : .nothing }
+    }
+
+    private func ended(_ request: Request) {
+        apply { $0.running.remove(ObjectIdentifier(request)) == nil ? .nothing : $0.activity.requestEnded() }
+    }
+
+    private func apply(_ event: (inout State) -> ActivityState.Action) {
+        let (action, onChange, streams) = state.withLock { (event(&$0), $0.onChange, $0.streams) }
+        switch action {
+        case .nothing: break
+        case .waitToStart(let turn): timer(activationDelay) { [weak self] in self?.delayPassed(turn) }
+        case .waitToEnd(let turn): timer(completionDelay) { [weak self] in self?.delayPassed(turn) }
+        case .show, .hide:
+            onChange?(action == .show)
+            for stream in streams.values { stream.yield(action == .show) }
+        }
+    }
+
+    private func delayPassed(_ turn: Int) { apply { $0.activity.delayPassed(turn) } }
+}

@@ -1,0 +1,51 @@
+public import CurlewCore
+public import Foundation
+
+extension RequestNotifications {
+    /// What `userInfo` has, where it is known at that time. `Notification`'s properties read it by type.
+    public enum Key {
+        /// A `Request`.
+        public static let request = key("request")
+        /// A `TaskIdentifier`.
+        public static let task = key("task")
+        /// The body as `Data`.
+        public static let responseData = key("responseData")
+        /// The serializer that made `serializedResponse`.
+        public static let responseSerializer = key("responseSerializer")
+        /// The value.
+        public static let serializedResponse = key("serializedResponse")
+        /// Where a body is that is in a file: a `URL`.
+        public static let fileURL = key("fileURL")
+        /// A `CurlewError`.
+        public static let error = key("error")
+        /// `TransferMetrics`.
+        public static let metrics = key("metrics")
+        /// A `SessionReference`.
+        public static let session = key("session")
+
+        private static func key(_ name: String) -> String { "org.curlew.notification.key.\(name)" }
+    }
+}
+
+extension Notification {
+    /// The request that the notification is about.
+    public var request: Request? { value(RequestNotifications.Key.request) }
+    /// The exchange that it is about.
+    public var task: TaskIdentifier? { value(RequestNotifications.Key.task) }
+    /// The response's body.
+    public var responseData: Data? { value(RequestNotifications.Key.responseData) }
+    /// The serializer of `didCompleteNotification`.
+    public var responseSerializer: Any? { userInfo?[RequestNotifications.Key.responseSerializer] }
+    /// What it made of the body.
+    public var serializedResponse: Any? { userInfo?[RequestNotifications.Key.serializedResponse] }
+    /// Where the body is.
+    public var fileURL: URL? { value(RequestNotifications.Key.fileURL) }
+    /// What went wrong.
+    public var curlewError: CurlewError? { value(RequestNotifications.Key.error) }
+    /// The exchange's measurements.
+    public var metrics: TransferMetrics? { value(RequestNotifications.Key.metrics) }
+    /// The session of `Session.didInvalidateNotification`.
+    public var session: SessionReference? { value(RequestNotifications.Key.session) }
+
+    private func value<Value>(_ key: String) -> Value? { userInfo?[key] as? Value }
+}

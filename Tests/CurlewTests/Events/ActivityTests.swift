@@ -1,0 +1,140 @@
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Testing
+
+@testable import Curlew
+
+@Suite("Network activity", .timeLimit(.minutes(1)))
+struct ActivityTests {
+    /// A clock that a test moves.
+    private final class ManualTimer: Sendable {
+        private let waiting = Lock<[(delay: Duration, action: @Sendable () -> Void)]>([])
+
+        var delays: [Duration] { waiting.withLock { $0.map(\.delay) } }
+
+        func schedule(_ delay: Duration, _ action: @escaping @Sendable () -> Void) {
+            waiting.withLock { $0.append((delay, action)) }
+        }
+
+        /// Lets everything that waits come.
+        func pass() {
+            let due = waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+            for item in due { item.action() }
+        }
+    }
+
+    private let timer = ManualTimer()
+    private let changes = Recorded<Bool>()
+
+    private func monitor() -> NetworkActivityMonitor {
+        let monitor = NetworkActivityMonitor(timer: { [timer] in timer.schedule($0, $1) })
+        monitor.onChange { [changes] in changes.note($0) }
+        return monitor
+    }
+
+    @Test("the sign appears after the activation delay and goes after the completion delay")
+    func appears() {
+        let monitor = monitor()
+        monitor.increment()
+        #expect(!monitor.isActive && timer.delays == [.seconds(1)])
+        timer.pass()
+        #expect(monitor.isActive)
+        monitor.decrement()
+        #expect(monitor.isActive && timer.delays == [.milliseconds(170)])
+        timer.pass()
+        #expect(!monitor.isActive && changes.all == [true, false])
+    }
+
+    @Test("a short request shows nothing")
+    func short() {
+        let monitor = monitor()
+        monitor.increment()
+        monitor.decrement()
+        timer.pass()
+        #expect(changes.all.isEmpty)
+        // The delay of the first has nothing to say about the second.
+        monitor.increment()
+        monitor.decrement()
+        monitor.increment()
+        #expect(timer.delays.count == 2)
+        timer.pass()
+        #expect(changes.all == [true])
+    }
+
+    @Test("requests that follow each other keep the sign")
+    func bridging() {
+        let monitor = monitor()
+        monitor.increment()
+        timer.pass()
+        monitor.decrement()
+        monitor.increment()
+        timer.pass()
+        #expect(monitor.isActive && changes.all == [true])
+        monitor.increment()
+        monitor.decrement()
+        #expect(monitor.requestCount == 1 && timer.delays.isEmpty)
+    }
+
+    @Test("a disabled monitor counts and shows nothing")
+    func disabled() {
+        let monitor = monitor()
+        monitor.increment()
+        timer.pass()
+        monitor.isEnabled = false
+        #expect(changes.all == [true, false] && monitor.requestCount == 1)
+        monitor.increment()
+        timer.pass()
+        #expect(!monitor.isActive)
+        monitor.isEnabled = true
+        timer.pass()
+        #expect(monitor.isActive && changes.all == [true, false, true])
+        for _ in 0..<5 { monitor.decrement() }
+        #expect(monitor.requestCount == 0)
+    }
+
+    @Test("requests are counted while they run")
+    func requests() async throws {
+        let monitor = monitor()
+        let gate = Gate()
+        let session = Session(
+            transport: MockTransport { _ in
+                try await gate.wait()
+                return .text("x")
+            },
+            eventMonitors: [monitor]
+        )
+        let requests = (0..<3).map { _ in session.request("https://example.com").resume() }
+        try await gate.waitForArrivals(count: 3)
+        await monitor.queue.settled()
+        #expect(monitor.requestCount == 3)
+        requests[0].suspend()
+        await monitor.queue.settled()
+        #expect(monitor.requestCount == 2)
+        requests[0].resume()
+        timer.pass()
+        #expect(monitor.isActive)
+        gate.open()
+        for request in requests { _ = await request.response() }
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(monitor.requestCount == 0)
+        timer.pass()
+        #expect(!monitor.isActive)
+    }
+
+    @Test("changes are a sequence that begins with the present")
+    func sequence() async {
+        let monitor = monitor()
+        monitor.increment()
+        timer.pass()
+        var iterator = monitor.changes.makeAsyncIterator()
+        #expect(await iterator.next() == true)
+        monitor.decrement()
+        timer.pass()
+        #expect(await iterator.next() == false)
+    }
+}
