@@ -1,0 +1,118 @@
+public import CurlewCore
+internal import Dispatch
+internal import Foundation
+internal import FoundationNetworking
+
+// Requests of a client that are not awaited yet: add handlers, stream progress, or await a terminal.
+extension HTTPClient {
+    /// Changes the client's defaults for one request.
+    public typealias Change = @Sendable (inout RequestDefaults) -> Void
+
+    /// A request that has the client's rules, and has yet to be started.
+    public func request(
+        _ method: HTTPMethod,
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil
+    ) -> DataRequest {
+        request(method, path, ClientRequest.Content(parameters), headers, change)
+    }
+
+    /// A request whose parameters are an `Encodable` value.
+    public func request<Value: Encodable & Sendable>(
+        _ method: HTTPMethod,
+        _ path: String,
+        sending value: Value,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil
+    ) -> DataRequest {
+        request(method, path, ClientRequest.Content(encoding: value), headers, change)
+    }
+
+    /// A download that has the client's rules.
+    public func download(
+        _ path: String,
+        method: HTTPMethod = .get,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        let (session, defaults) = (session, defaults(with: change))
+        let made = described(method, path, ClientRequest.Content(parameters), headers, defaults)
+        let request = session.download(made, to: destination).validate(statusCode: defaults.acceptableStatusCodes)
+        let types = defaults.acceptableContentTypes
+        return types.map { types in request.validate(contentType: types) } ?? request
+    }
+
+    /// A form, `parameters` first: data as it is, null as nothing, containers as their leaves.
+    public func upload(
+        _ method: HTTPMethod = .post,
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil,
+        multipartFormData: (MultipartFormData) -> Void
+    ) -> UploadRequest {
+        let defaults = defaults(with: change)
+        let form = MultipartFormData()
+        for (name, value) in (parameters ?? [:]).sorted(by: { $0.key < $1.key }) {
+            if let data = value as? Data {
+                form.append(data, withName: name)
+                continue
+            }
+            for (key, text) in QueryPairs([name: value]).pairs { form.append(Data((text ?? "").utf8), withName: key) }
+        }
+        multipartFormData(form)
+        var plain = defaults
+        // The form is the body.
+        plain.body = .json
+        let made = described(method, path, .none, headers, plain)
+        return accepting(session.upload(multipartFormData: form, with: made), defaults)
+    }
+
+    // MARK: Making
+
+    func request(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ content: ClientRequest.Content,
+        _ headers: HTTPHeaders?,
+        _ change: Change?
+    ) -> DataRequest {
+        let (session, defaults) = (session, defaults(with: change))
+        return accepting(session.request(described(method, path, content, headers, defaults)), defaults)
+    }
+
+    func defaults(with change: Change?) -> RequestDefaults {
+        var defaults = defaults
+        change?(&defaults)
+        return defaults
+    }
+
+    private func described(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ content: ClientRequest.Content,
+        _ headers: HTTPHeaders?,
+        _ defaults: RequestDefaults
+    ) -> ClientRequest {
+        ClientRequest(
+            path: path,
+            base: baseURL,
+            flaw: flaw,
+            method: method,
+            headers: headers,
+            content: content,
+            defaults: defaults
+        )
+    }
+
+    private func accepting<Kind: DataRequest>(_ request: Kind, _ defaults: RequestDefaults) -> Kind {
+        request.validate(statusCode: defaults.acceptableStatusCodes)
+        if let types = defaults.acceptableContentTypes { request.validate(contentType: types) }
+        if let multiplexes = defaults.multiplexes { request.multiplexing(multiplexes) }
+        return request
+    }
+}

@@ -1,0 +1,172 @@
+public import CurlewCore
+internal import Dispatch
+public import Foundation
+
+// A method per verb. `as:` says what the body is: a `Decodable` type, `Data` for the bytes, `Empty` where none is
+// expected. `progress` is about the response's body for GET, about the request's for the others, and is called on the
+// session's completion queue.
+extension HTTPClient {
+    /// Called as a body moves.
+    public typealias ProgressHandler = @Sendable (Progress) -> Void
+
+    /// Fetches a value.
+    public func get<Value: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        let request = request(.get, path, parameters: parameters, headers: headers, changing: change)
+        if let progress { request.downloadProgress(queue: progressQueue, closure: progress) }
+        return try await value(of: request, change)
+    }
+
+    /// Asks for a response's head.
+    public func head(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil
+    ) async throws(CurlewError) -> ResponseHead {
+        let request = request(.head, path, parameters: parameters, headers: headers, changing: change)
+        _ = try await request.data()
+        guard let head = request.head else { throw CurlewError(.internal, phase: .receive) }
+        return head
+    }
+
+    /// Sends parameters.
+    public func post<Value: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.post, path, ClientRequest.Content(parameters), headers, progress, change)
+    }
+
+    /// Sends an `Encodable` value.
+    public func post<Body: Encodable & Sendable, Value: Decodable & Sendable>(
+        _ path: String,
+        sending body: Body,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.post, path, ClientRequest.Content(encoding: body), headers, progress, change)
+    }
+
+    /// Sends a form, `parameters` first.
+    public func post<Value: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil,
+        multipartFormData: (MultipartFormData) -> Void
+    ) async throws(CurlewError) -> Value {
+        let request = upload(
+            .post,
+            path,
+            parameters: parameters,
+            headers: headers,
+            changing: change,
+            multipartFormData: multipartFormData
+        )
+        if let progress { request.uploadProgress(queue: progressQueue, closure: progress) }
+        return try await value(of: request, change)
+    }
+
+    /// Sends parameters.
+    public func put<Value: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.put, path, ClientRequest.Content(parameters), headers, progress, change)
+    }
+
+    /// Sends an `Encodable` value.
+    public func put<Body: Encodable & Sendable, Value: Decodable & Sendable>(
+        _ path: String,
+        sending body: Body,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.put, path, ClientRequest.Content(encoding: body), headers, progress, change)
+    }
+
+    /// Sends parameters.
+    public func patch<Value: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.patch, path, ClientRequest.Content(parameters), headers, progress, change)
+    }
+
+    /// Sends an `Encodable` value.
+    public func patch<Body: Encodable & Sendable, Value: Decodable & Sendable>(
+        _ path: String,
+        sending body: Body,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.patch, path, ClientRequest.Content(encoding: body), headers, progress, change)
+    }
+
+    /// Asks for a removal.
+    public func delete<Value: Decodable & Sendable>(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        as type: Value.Type = Value.self,
+        changing change: Change? = nil,
+        progress: ProgressHandler? = nil
+    ) async throws(CurlewError) -> Value {
+        try await send(.delete, path, ClientRequest.Content(parameters), headers, progress, change)
+    }
+
+    // MARK: Carrying out
+
+    func send<Value: Decodable & Sendable>(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ content: ClientRequest.Content,
+        _ headers: HTTPHeaders?,
+        _ progress: ProgressHandler?,
+        _ change: Change?
+    ) async throws(CurlewError) -> Value {
+        let request = request(method, path, content, headers, change)
+        if let progress { request.uploadProgress(queue: progressQueue, closure: progress) }
+        return try await value(of: request, change)
+    }
+
+    private func value<Value: Decodable & Sendable>(
+        of request: DataRequest,
+        _ change: Change?
+    ) async throws(CurlewError) -> Value {
+        // Data would be taken for a JSON string.
+        if let data = Data() as? Value {
+            return try await request.data() as? Value ?? data
+        }
+        return try await request.decode(Value.self, decoder: defaults(with: change).decoder)
+    }
+
+    private var progressQueue: DispatchQueue { session.configuration.completionQueue ?? .main }
+}

@@ -1,0 +1,126 @@
+public import CurlewCore
+internal import CurlewLocks
+public import Foundation
+internal import FoundationNetworking
+
+/// A session for one service: a base URL, fields and rules that its requests have in common, and a method per verb.
+///
+///     let client = HTTPClient(baseURL: "https://api.example.com/v1")
+///     client.headers.setAuthorization(username: "ada", password: "…")
+///     let user = try await client.get("users/1", as: User.self)
+///     let made = try await client.post("users", parameters: ["name": "Ada"], as: User.self)
+///
+/// Paths are resolved against the base URL by RFC 3986: `users` is below it, `/users` is below its host, an absolute URL
+/// is itself. The base URL gets the slash at its end without which its last segment would be replaced.
+public final class HTTPClient: Sendable {
+    /// What paths are resolved against.
+    public let baseURL: URL?
+    /// Fields of every request to the base URL's origin, and of every request where there is no base URL.
+    public let headers: RuntimeHeaders
+    /// Why no request can be sent, if that is so.
+    let flaw: CurlewError?
+    private let makeSession: @Sendable () -> Session
+    private let state: Lock<State>
+
+    private struct State {
+        var session: Session
+        var defaults: RequestDefaults
+    }
+
+    /// `transport` makes the transport of each session that the client makes; nil is the configuration's own.
+    ///
+    /// A base URL that is none ends every request with `.invalidURL`. A security policy that pins certificates needs
+    /// `https`: with another base URL, or none, every request ends with `.requestCreationFailed`.
+    public init(
+        baseURL: (any URLConvertible)? = nil,
+        configuration: SessionConfiguration = .default,
+        defaults: RequestDefaults = RequestDefaults(),
+        securityPolicy: SecurityPolicy? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        eventMonitors: [any EventMonitor] = [],
+        transport: (@Sendable () -> any Transport)? = nil
+    ) {
+        var base: URL?
+        var flaw: CurlewError?
+        do {
+            base = try baseURL.map { BaseURL.withSlash(try $0.asURL()) }
+        } catch {
+            flaw = ErrorWrapping.creation(error)
+        }
+        if securityPolicy?.needsTLS == true, flaw == nil, base?.scheme?.lowercased() != "https" {
+            flaw = CurlewError(
+                .requestCreationFailed,
+                phase: .creation,
+                reason: "a security policy that pins certificates needs a base URL with https"
+            )
+        }
+        self.baseURL = base
+        self.flaw = flaw
+        var configuration = configuration
+        let fields = configuration.runtimeHeaders ?? RuntimeHeaders(onlyFor: base)
+        configuration.runtimeHeaders = fields
+        headers = fields
+        let trust = securityPolicy?.serverTrustManager
+        makeSession = { [configuration] in
+            Session(
+                configuration: configuration,
+                transport: transport?(),
+                interceptor: interceptor,
+                serverTrustManager: trust,
+                eventMonitors: eventMonitors
+            )
+        }
+        state = Lock(State(session: makeSession(), defaults: defaults))
+    }
+
+    /// The session that carries requests out; another one after `invalidate(resetting: true)`.
+    public var session: Session { state.withLock { $0.session } }
+
+    /// What requests have in common from here on. `changeDefaults` changes several things in one step.
+    public var defaults: RequestDefaults {
+        get { state.withLock { $0.defaults } }
+        set { state.withLock { $0.defaults = newValue } }
+    }
+
+    /// Changes what requests have in common from here on.
+    public func changeDefaults(_ change: (inout RequestDefaults) -> Void) { state.withLock { change(&$0.defaults) } }
+
+    /// The client's requests, by kind.
+    public var tasks: SessionTasks { get async { await session.tasks } }
+
+    /// Ends the session: cancels its requests, or waits for them, and closes its connections.
+    ///
+    /// With `resetting` the client goes on with a new session at once. Otherwise later requests fail with
+    /// `.sessionClosed`.
+    public func invalidate(cancellingTasks: Bool = true, resetting: Bool = false) async {
+        let new = resetting ? makeSession() : nil
+        let old = state.withLock { state in
+            defer { state.session = new ?? state.session }
+            return state.session
+        }
+        if !cancellingTasks { await old.drain() }
+        await old.invalidate()
+    }
+}
+
+/// Base URLs as AFNetworking has them.
+enum BaseURL {
+    /// A path that does not end in a slash gets one: its last segment would be replaced otherwise.
+    static func withSlash(_ url: URL) -> URL {
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), !parts.percentEncodedPath.isEmpty,
+            !parts.percentEncodedPath.hasSuffix("/")
+        else { return url }
+        parts.percentEncodedPath += "/"
+        return parts.url ?? url
+    }
+
+    static func resolve(_ path: String, against base: URL?) throws(CurlewError) -> URL {
+        guard let base else {
+            guard let url = URL(string: path) else { throw .invalidURL(url: path) }
+            return url
+        }
+        guard !path.isEmpty else { return base }
+        guard let url = URL(string: path, relativeTo: base) else { throw .invalidURL(url: path) }
+        return url.absoluteURL
+    }
+}

@@ -1,0 +1,226 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("A client with a base URL", .timeLimit(.minutes(1)))
+struct HTTPClientTests {
+    private struct Person: Codable, Sendable, Equatable {
+        var name: String
+    }
+
+    /// Tells what was asked, as text.
+    private static let echo: @Sendable () -> any Transport = {
+        MockTransport { request in
+            .text(
+                "\(request.method.rawValue) \(request.url.absoluteString) "
+                    + "\(request.headers.value(for: "Content-Type") ?? "-") \(request.bodyText ?? "-")"
+            )
+        }
+    }
+
+    private func client(_ base: String? = "https://example.com/v1") -> HTTPClient {
+        HTTPClient(baseURL: base, transport: Self.echo)
+    }
+
+    @Test(
+        "paths are resolved by RFC 3986",
+        arguments: [
+            ("https://e.com/v1", "users", "https://e.com/v1/users"),
+            ("https://e.com/v1/", "users", "https://e.com/v1/users"),
+            ("https://e.com/v1", "/users", "https://e.com/users"),
+            ("https://e.com/v1", "../users", "https://e.com/users"),
+            ("https://e.com/v1", "?page=2", "https://e.com/v1/?page=2"),
+            ("https://e.com/v1", "", "https://e.com/v1/"),
+            ("https://e.com/v1", "https://other.org/x", "https://other.org/x"),
+            ("https://e.com/v1", "//other.org/x", "https://other.org/x"),
+            ("https://e.com", "users", "https://e.com/users"),
+            ("https://e.com/v1?key=1", "users", "https://e.com/v1/users"),
+            ("https://e.com/a%2Fb", "c%2Fd", "https://e.com/a%2Fb/c%2Fd"),
+        ])
+    func resolution(base: String, path: String, result: String) async throws {
+        let request = client(base).request(.get, path)
+        _ = await request.response()
+        #expect(request.request?.url?.absoluteString == result)
+    }
+
+    @Test("each verb sends its parameters where they belong")
+    func verbs() async throws {
+        let client = client()
+        let form = "application/x-www-form-urlencoded"
+        #expect(
+            try await client.get("u", parameters: ["a": 1], as: Data.self).text == "GET https://example.com/v1/u?a=1 - "
+        )
+        #expect(
+            try await client.delete("u", parameters: ["a": 1], as: Data.self).text
+                == "DELETE https://example.com/v1/u?a=1 - ")
+        #expect(
+            try await client.post("u", parameters: ["a": 1], as: Data.self).text
+                == "POST https://example.com/v1/u \(form) a=1")
+        #expect(
+            try await client.put("u", parameters: ["a": 1], as: Data.self).text
+                == "PUT https://example.com/v1/u \(form) a=1")
+        #expect(
+            try await client.patch("u", parameters: ["a": 1], as: Data.self).text
+                == "PATCH https://example.com/v1/u \(form) a=1")
+        #expect(try await client.post("u", as: Data.self).text == "POST https://example.com/v1/u \(form) ")
+        #expect(try await client.head("u", parameters: ["a": 1]).status == 200)
+    }
+
+    @Test("values are encoded and decoded by the client's rules")
+    func values() async throws {
+        let client = HTTPClient(
+            baseURL: "https://example.com",
+            transport: {
+                MockTransport { request in .data(request.body, type: "application/json") }
+            })
+        client.changeDefaults { $0.body = .json }
+        let ada = Person(name: "Ada")
+        #expect(try await client.post("p", sending: ada, as: Person.self) == ada)
+        #expect(try await client.put("p", sending: ada, as: Person.self) == ada)
+        let again: Person = try await client.patch("p", parameters: ["name": "Ada"])
+        #expect(again == ada)
+        let list = try await client.post("p", sending: ada, as: Data.self) { $0.body = .propertyList(.xml) }
+        #expect(try PropertyListDecoder().decode(Person.self, from: list) == ada)
+        #expect(try await client.get("p", as: Data.self).isEmpty)
+    }
+
+    @Test("an encodable value of a GET becomes its query")
+    func encodableQuery() async throws {
+        let request = client().request(.get, "u", sending: Person(name: "Ada L"))
+        #expect(try await request.string() == "GET https://example.com/v1/u?name=Ada%20L - ")
+    }
+
+    @Test("a form comes after its parameters")
+    func multipart() async throws {
+        let parameters: Parameters = ["b": ["x": 1], "a": Data("raw".utf8), "c": NSNull()]
+        let answer = try await client().post("u", parameters: parameters, as: Data.self) { form in
+            form.append(Data("file".utf8), withName: "f")
+        }
+        .text
+        #expect(answer.hasPrefix("POST https://example.com/v1/u multipart/form-data; boundary="))
+        let names = answer.matches(of: /name="([^"]*)"\r\n\r\n([^\r]*)/).map { "\($0.1)=\($0.2)" }
+        #expect(names == ["a=raw", "b[x]=1", "c=", "f=file"])
+    }
+
+    @Test("defaults hold until a request says otherwise")
+    func defaults() async throws {
+        let client = client()
+        client.changeDefaults {
+            $0.timeoutInterval = 7
+            $0.handlesCookies = false
+        }
+        let plain = client.request(.get, "a")
+        let other = client.request(.get, "b") { $0.timeoutInterval = 9 }
+        _ = await plain.response()
+        _ = await other.response()
+        #expect(plain.request?.timeoutInterval == 7 && plain.request?.httpShouldHandleCookies == false)
+        #expect(other.request?.timeoutInterval == 9 && other.request?.httpShouldHandleCookies == false)
+        client.defaults = RequestDefaults()
+        let fresh = client.request(.get, "c")
+        _ = await fresh.response()
+        #expect(fresh.request?.timeoutInterval == 60 && fresh.request?.httpShouldHandleCookies == true)
+    }
+
+    @Test("statuses and types are judged by the client's rules")
+    func acceptance() async throws {
+        let client = HTTPClient(transport: { MockTransport { _ in .text("no", status: 404) } })
+        let url = "https://example.com/x"
+        let refused = await #expect(throws: CurlewError.self) { _ = try await client.get(url, as: Data.self) }
+        #expect(refused?.code == .unacceptableStatus)
+        #expect(try await client.get(url, as: Data.self) { $0.acceptableStatusCodes = [404] }.text == "no")
+        let type = await #expect(throws: CurlewError.self) {
+            _ = try await client.get(url, as: Data.self) {
+                $0.acceptableStatusCodes = [404]
+                $0.acceptableContentTypes = ["application/json"]
+            }
+        }
+        #expect(type?.code == .unacceptableContentType)
+    }
+
+    @Test("authorization is set and cleared at run time, and stays with the base URL's origin")
+    func authorization() async throws {
+        let transport = MockTransport { .text($0.headers.value(for: "Authorization") ?? "nobody") }
+        let client = HTTPClient(baseURL: "https://example.com/v1", transport: { transport })
+        #expect(try await client.get("a", as: Data.self).text == "nobody")
+        client.headers.setAuthorization(username: "ada", password: "secret")
+        #expect(try await client.get("a", as: Data.self).text == "Basic YWRhOnNlY3JldA==")
+        #expect(try await client.get("https://elsewhere.org/a", as: Data.self).text == "nobody")
+        #expect(try await client.get("a", headers: ["Authorization": "own"], as: Data.self).text == "own")
+        client.headers.clearAuthorization()
+        #expect(try await client.get("a", as: Data.self).text == "nobody")
+    }
+
+    @Test("after a reset the client goes on with a new session")
+    func resetting() async throws {
+        let client = client()
+        let first = client.session
+        await client.invalidate(resetting: true)
+        #expect(client.session !== first)
+        #expect(try await client.get("a", as: Data.self).text.hasPrefix("GET"))
+        await client.invalidate()
+        let error = await #expect(throws: CurlewError.self) { _ = try await client.get("a", as: Data.self) }
+        #expect(error?.code == .sessionClosed)
+    }
+
+    @Test("without cancelling, what runs is waited for")
+    func waiting() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .text("done")
+        }
+        let client = HTTPClient(transport: { transport })
+        async let answer = client.get("https://example.com", as: Data.self)
+        try await transport.waitForRequests(count: 1)
+        async let end: Void = client.invalidate(cancellingTasks: false)
+        gate.open()
+        #expect(try await String(decoding: answer, as: UTF8.self) == "done")
+        await end
+    }
+
+    @Test("what cannot be sent is an error of the request")
+    func flaws() async {
+        func code(_ client: HTTPClient) async -> CurlewError.Code? {
+            await client.request(.get, "a").response().error?.code
+        }
+        #expect(await code(HTTPClient(baseURL: "https://exa mple.com:port/", transport: Self.echo)) == .invalidURL)
+        let pinned = SecurityPolicy(pinning: .publicKey)
+        #expect(
+            await code(HTTPClient(baseURL: "http://example.com", securityPolicy: pinned, transport: Self.echo))
+                == .requestCreationFailed)
+        #expect(await code(HTTPClient(securityPolicy: pinned, transport: Self.echo)) == .requestCreationFailed)
+        #expect(
+            await code(HTTPClient(baseURL: "https://example.com", securityPolicy: pinned, transport: Self.echo)) == nil)
+    }
+
+    @Test("endpoints say what to ask and what comes back")
+    func endpoints() async throws {
+        let client = HTTPClient(
+            baseURL: "https://example.com",
+            transport: {
+                MockTransport { request in
+                    request.method == .get
+                        ? .json(Person(name: request.path)) : .data(request.body, type: "application/json")
+                }
+            })
+        #expect(try await client.send(Endpoint<Person>("people/1")).name == "/people/1")
+        let ada = Person(name: "Ada")
+        let made = Endpoint<Person>("people", sending: ada) { $0.body = .json }
+        #expect(try await client.send(made) == ada)
+    }
+
+    @Test("progress is told")
+    func progress() async throws {
+        let seen = Recorded<Int64>()
+        let configuration = SessionConfiguration { $0.completionQueue = DispatchQueue(label: "progress") }
+        let client = HTTPClient(configuration: configuration, transport: Self.echo)
+        _ = try await client.get("https://example.com/p", as: Data.self, progress: { seen.note($0.completedUnitCount) })
+        await configuration.completionQueue?.settled()
+        #expect(try #require(seen.all.last) > 0)
+    }
+}
+
+extension Data {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+}
