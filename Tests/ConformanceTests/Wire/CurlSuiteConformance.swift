@@ -194,9 +194,14 @@ final class ReplayServer: Sendable {
             Data(hex: $0.bytes_hex)?.replacing(Data("%PORT%".utf8), with: port)
         }
         let waits = item.postcmd?.contains { $0.hasPrefix("wait") } == true
+        let isFaulty = item.curl_exit_code != 0
         server.route("/*") { [bounces] request in
             let reply = replies[bounces.withLock { Self.section(for: request, replies, &$0) }] ?? Data()
             var answer = TestServer.Response.raw([reply])
+            // A connection that ends without a word may be used again before that is seen.
+            let text = String(decoding: reply, as: UTF8.self).lowercased()
+            let saysClose = text.contains("swsclose") || text.contains("connection: close")
+            answer.closesConnection = isFaulty || saysClose || !text.contains("content-length:")
             if waits { answer = answer.faulting(.stall(), at: .atEnd) }
             return answer
         }
