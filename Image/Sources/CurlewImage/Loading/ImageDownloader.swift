@@ -1,0 +1,195 @@
+public import Curlew
+internal import CurlewLocks
+public import Dispatch
+internal import Foundation
+public import FoundationNetworking
+
+/// Loads pictures: what is asked for twice is loaded once, and what was loaded is kept.
+///
+///     let downloader = ImageDownloader()
+///     let avatar = try await downloader.image(for: url, filter: CircleFilter())
+///     let receipt = downloader.download(url) { response in view.show(response.value) }
+///
+/// Requests with the same URL and header fields that wait or run at the same time are one transfer; each receiver gets
+/// the picture with its own filter, and can leave by its receipt. The transfer ends when the last has left. Pictures are
+/// decoded and filtered on a queue of the downloader's, not on Swift's few threads.
+public final class ImageDownloader: Sendable {
+    /// The downloader of everybody who has no own.
+    public static let `default` = ImageDownloader()
+
+    /// What pictures are loaded with.
+    public let session: Session
+    /// Where pictures are kept; nil keeps none.
+    public let imageCache: (any ImageRequestCache)?
+    /// Most transfers at a time.
+    public let maximumActiveDownloads: Int
+    /// Turns bytes into pictures.
+    public let decoder: ImageDecoder
+    /// Content types that are no error.
+    public let acceptableContentTypes: Set<String>
+
+    let state: Lock<State>
+    let decoding: DispatchQueue
+    private let handoff = Handoff()
+
+    typealias Loads = LoadQueue<LoadKey, Receiver>
+
+    struct State {
+        var loads: Loads
+        var running: [LoadKey: DataRequest] = [:]
+    }
+
+    /// Without a session of your own the downloader makes one with `ImageDownloader.defaultConfiguration`.
+    public init(
+        session: Session? = nil,
+        downloadPrioritization: DownloadPrioritization = .fifo,
+        maximumActiveDownloads: Int = 4,
+        imageCache: (any ImageRequestCache)? = AutoPurgingImageCache(),
+        decoder: ImageDecoder = ImageDecoder(),
+        acceptableContentTypes: Set<String> = ImageResponseSerializer.contentTypes
+    ) {
+        self.session = session ?? Session(configuration: Self.defaultConfiguration)
+        self.imageCache = imageCache
+        self.decoder = decoder
+        self.acceptableContentTypes = acceptableContentTypes
+        state = Lock(State(loads: Loads(limit: maximumActiveDownloads, prioritization: downloadPrioritization)))
+        self.maximumActiveDownloads = max(1, maximumActiveDownloads)
+        decoding = DispatchQueue(label: "org.curlew.image.decoding", attributes: .concurrent)
+    }
+
+    /// Sixty seconds for the first byte and between bytes, and no body above 32 MiB.
+    public static var defaultConfiguration: SessionConfiguration {
+        SessionConfiguration { $0.maximumBodySize = 32 * 1024 * 1024 }
+    }
+
+    /// How many transfers run.
+    public var activeDownloadCount: Int { state.withLock { $0.loads.activeCount } }
+    /// How many transfers wait for one of the others to end.
+    public var waitingDownloadCount: Int { state.withLock { $0.loads.waitingCount } }
+
+    // MARK: Closures
+
+    /// Calls `completion` with the picture. If it is in the cache there is no receipt.
+    ///
+    /// `completion` is called once, on `queue` or the session's completion queue, and never before this has returned.
+    @discardableResult
+    public func download(
+        _ convertible: any URLConvertible,
+        cacheKey: String? = nil,
+        filter: (any ImageFilter)? = nil,
+        queue: DispatchQueue? = nil,
+        completion: @escaping @Sendable (ImageResponse) -> Void
+    ) -> ImageDownloadReceipt? {
+        do {
+            let request = URLRequest(url: try convertible.asURL())
+            return download(request, cacheKey: cacheKey, filter: filter, queue: queue, completion: completion)
+        } catch {
+            let failure = error.asAFError ?? AFError.invalidURL(url: convertible)
+            deliver(ImageResponse(request: nil, isFromCache: false, result: .failure(failure)), on: queue, completion)
+            return nil
+        }
+    }
+
+    /// Calls `completion` with the picture: as above, for a request with fields of its own.
+    @discardableResult
+    public func download(
+        _ request: URLRequest,
+        cacheKey: String? = nil,
+        filter: (any ImageFilter)? = nil,
+        queue: DispatchQueue? = nil,
+        completion: @escaping @Sendable (ImageResponse) -> Void
+    ) -> ImageDownloadReceipt? {
+        if let image = cached(request, cacheKey, filter) {
+            deliver(ImageResponse(request: request, isFromCache: true, result: .success(image)), on: queue, completion)
+            return nil
+        }
+        return receive(request, cacheKey, filter) { [self] result in
+            deliver(ImageResponse(request: request, isFromCache: false, result: result), on: queue, completion)
+        }
+    }
+
+    /// The receiver of this receipt gets `.cancelled`, unless it has been served. Others of the same transfer get the
+    /// picture; without others the transfer ends.
+    public func cancel(_ receipt: ImageDownloadReceipt) {
+        guard let (receiver, actions) = leave(receipt.ticket) else { return }
+        start(actions)
+        receiver.complete(.failure(AFError.explicitlyCancelled))
+    }
+
+    private func deliver(
+        _ response: ImageResponse,
+        on queue: DispatchQueue?,
+        _ completion: @escaping @Sendable (ImageResponse) -> Void
+    ) {
+        handoff(to: queue ?? session.configuration.completionQueue ?? .main) { completion(response) }
+    }
+
+    // MARK: Structured
+
+    /// The picture. Cancelling the task leaves the transfer to its other receivers.
+    public func image(
+        for convertible: any URLConvertible,
+        cacheKey: String? = nil,
+        filter: (any ImageFilter)? = nil
+    ) async throws(CurlewError) -> Image {
+        do {
+            return try await image(for: URLRequest(url: try convertible.asURL()), cacheKey: cacheKey, filter: filter)
+        } catch {
+            throw error.asAFError ?? AFError.invalidURL(url: convertible)
+        }
+    }
+
+    /// The picture, for a request with fields of its own.
+    public func image(
+        for request: URLRequest,
+        cacheKey: String? = nil,
+        filter: (any ImageFilter)? = nil
+    ) async throws(CurlewError) -> Image {
+        if let image = cached(request, cacheKey, filter) { return image }
+        let place = Lock(Place())
+        let result: Result<Image, CurlewError> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                let receipt = receive(request, cacheKey, filter) { continuation.resume(returning: $0) }
+                let isCancelled = place.withLock { place in
+                    place.receipt = receipt
+                    return place.isCancelled
+                }
+                if isCancelled { cancel(receipt) }
+            }
+        } onCancel: {
+            let receipt = place.withLock { place in
+                place.isCancelled = true
+                return place.receipt
+            }
+            if let receipt { cancel(receipt) }
+        }
+        return try result.get()
+    }
+
+    private struct Place {
+        var receipt: ImageDownloadReceipt?
+        var isCancelled = false
+    }
+}
+
+/// A picture, or why there is none.
+public struct ImageResponse: Sendable {
+    public let request: URLRequest?
+    /// Whether nothing was transferred.
+    public let isFromCache: Bool
+    public let result: Result<Image, CurlewError>
+
+    public var value: Image? { try? result.get() }
+
+    public var error: CurlewError? {
+        switch result {
+        case .success: nil
+        case .failure(let error): error
+        }
+    }
+}
+
+/// One receiver of a transfer: `ImageDownloader.cancel(_:)` takes it.
+public struct ImageDownloadReceipt: Sendable, Hashable {
+    let ticket: ImageDownloader.Loads.Ticket
+}

@@ -1,0 +1,261 @@
+import Curlew
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+@testable import CurlewImage
+
+@Suite("Loading pictures", .timeLimit(.minutes(1)))
+struct ImageDownloaderTests {
+    /// Serves one picture at every path, `/broken` and `/404` excepted.
+    private final class Gallery: Sendable {
+        let transport: MockTransport
+        let gate: Gate
+        private let running = Lock((now: 0, most: 0))
+
+        init(isOpen: Bool = true) throws {
+            let data = try DecoderTests.fixture("six.png")
+            let gate = Gate(isOpen: isOpen)
+            self.gate = gate
+            let running = running
+            transport = MockTransport { request in
+                running.withLock {
+                    $0.now += 1
+                    $0.most = max($0.most, $0.now)
+                }
+                defer { running.withLock { $0.now -= 1 } }
+                try await gate.wait()
+                switch request.path {
+                case "/404": return .text("nothing here", status: 404)
+                case "/text": return .text("no picture")
+                case "/broken": return .data(data.prefix(40), type: "image/png")
+                default: return .data(data, type: "image/png")
+                }
+            }
+        }
+
+        var mostAtATime: Int { running.withLock { $0.most } }
+
+        func downloader(
+            _ prioritization: DownloadPrioritization = .fifo,
+            most: Int = 4,
+            cache: (any ImageRequestCache)? = AutoPurgingImageCache(
+                memoryCapacity: 1 << 20, preferredMemoryUsageAfterPurge: 1 << 20)
+        ) -> ImageDownloader {
+            ImageDownloader(
+                session: Session(
+                    configuration: SessionConfiguration { $0.completionQueue = DispatchQueue(label: "pictures") },
+                    transport: transport),
+                downloadPrioritization: prioritization,
+                maximumActiveDownloads: most,
+                imageCache: cache
+            )
+        }
+    }
+
+    private func url(_ name: some CustomStringConvertible) -> URL { URL(string: "https://example.com/\(name)")! }
+
+    @Test("a thousand loads of twenty pictures are twenty transfers, four at a time at most", arguments: [true, false])
+    func merging(isOpen: Bool) async throws {
+        let gallery = try Gallery(isOpen: isOpen)
+        let downloader = gallery.downloader()
+        let count = await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<1000 {
+                group.addTask { (try? await downloader.image(for: url(number % 20)))?.size.width == 3 }
+            }
+            if !isOpen {
+                _ = try? await gallery.transport.waitForRequests(count: 4)
+                gallery.gate.open()
+            }
+            return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
+        }
+        #expect(count == 1000)
+        #expect(gallery.transport.requests.count == 20)
+        #expect(gallery.mostAtATime <= 4)
+        #expect(downloader.activeDownloadCount == 0 && downloader.waitingDownloadCount == 0)
+        #expect(try await downloader.image(for: url(0)).size.width == 3)
+        #expect(gallery.transport.requests.count == 20, "it was kept")
+    }
+
+    @Test("each receiver gets its own filter's picture, each filter once")
+    func filters() async throws {
+        let gallery = try Gallery(isOpen: false)
+        let downloader = gallery.downloader()
+        let calls = Lock(0)
+        struct Counting: ImageFilter {
+            let calls: Lock<Int>
+            var identifier: String { "one" }
+            func filter(_ image: Image) -> Image {
+                calls.withLock { $0 += 1 }
+                return CroppedFilter(centre: ImageSize(width: 1, height: 1)).filter(image)
+            }
+        }
+        async let plain = downloader.image(for: url("a"))
+        async let first = downloader.image(for: url("a"), filter: Counting(calls: calls))
+        async let second = downloader.image(for: url("a"), filter: Counting(calls: calls))
+        try await gallery.gate.waitForArrivals(count: 1)
+        while downloader.state.withLock({
+            $0.loads.receivers(of: LoadKey(URLRequest(url: url("a"))), generation: 1).count
+        }) < 3 {
+            await Task.yield()
+        }
+        gallery.gate.open()
+        let (whole, part, same) = try await (plain, first, second)
+        #expect(whole.size.width == 3 && part.size.width == 1 && same == part)
+        #expect(calls.withLock { $0 } == 1 && gallery.transport.requests.count == 1)
+        #expect(downloader.imageCache?.image(for: URLRequest(url: url("a")), withIdentifier: "one")?.size.width == 1)
+    }
+
+    @Test("a receipt takes out one receiver; the last takes the transfer along")
+    func receipts() async throws {
+        let gallery = try Gallery(isOpen: false)
+        let downloader = gallery.downloader()
+        let answers = Lock<[String]>([])
+        let done = Gate()
+        @Sendable func note(_ name: String, _ response: ImageResponse) {
+            let count = answers.withLock { answers in
+                answers.append("\(name) \(response.error?.code.rawValue ?? "\(response.isFromCache)")")
+                return answers.count
+            }
+            if count == 4 { done.open() }
+        }
+        let first = try #require(downloader.download(url("a")) { note("first", $0) })
+        _ = downloader.download(url("a")) { note("second", $0) }
+        let alone = try #require(downloader.download(url("b")) { note("alone", $0) })
+        try await gallery.gate.waitForArrivals(count: 2)
+        downloader.cancel(first)
+        downloader.cancel(first)
+        downloader.cancel(alone)
+        #expect(downloader.activeDownloadCount == 1)
+        gallery.gate.open()
+        while downloader.activeDownloadCount > 0 { await Task.yield() }
+        while downloader.imageCache?.image(for: URLRequest(url: url("a")), withIdentifier: nil) == nil {
+            await Task.yield()
+        }
+        #expect(downloader.download(url("a")) { note("cached", $0) } == nil)
+        try await done.wait()
+        #expect(answers.withLock { Set($0) } == ["first cancelled", "second false", "alone cancelled", "cached true"])
+        #expect(downloader.imageCache?.image(for: URLRequest(url: url("b")), withIdentifier: nil) == nil)
+    }
+
+    @Test("a cancelled task leaves the transfer to others")
+    func cancelledTask() async throws {
+        let gallery = try Gallery(isOpen: false)
+        let downloader = gallery.downloader()
+        let leaving = Task { try await downloader.image(for: url("a")) }
+        let staying = Task { try await downloader.image(for: url("a")) }
+        try await gallery.gate.waitForArrivals(count: 1)
+        leaving.cancel()
+        let error = await #expect(throws: CurlewError.self) { _ = try await leaving.value }
+        #expect(error?.code == .cancelled)
+        gallery.gate.open()
+        #expect(try await staying.value.size.width == 3)
+        #expect(gallery.transport.requests.count <= 2)
+        let never = Task {
+            try? await Gate().wait()
+            return try await downloader.image(for: url("late"))
+        }
+        never.cancel()
+        #expect((await never.result).isCancelled)
+    }
+
+    @Test("what waits comes in the order asked for", arguments: [DownloadPrioritization.fifo, .lifo])
+    func order(prioritization: DownloadPrioritization) async throws {
+        let gallery = try Gallery(isOpen: false)
+        let downloader = gallery.downloader(prioritization, most: 1)
+        let done = Gate()
+        let count = Lock(0)
+        for number in 0..<5 {
+            _ = downloader.download(url(number)) { _ in
+                if count.withLock({ count in
+                    count += 1; return count == 5
+                }) {
+                    done.open()
+                }
+            }
+        }
+        #expect(downloader.activeDownloadCount == 1 && downloader.waitingDownloadCount == 4)
+        gallery.gate.open()
+        try await done.wait()
+        let order = gallery.transport.requests.map(\.path)
+        #expect(order == (prioritization == .fifo ? ["/0", "/1", "/2", "/3", "/4"] : ["/0", "/4", "/3", "/2", "/1"]))
+    }
+
+    @Test(
+        "failures reach every receiver and are not kept",
+        arguments: [
+            ("404", CurlewError.Code.unacceptableStatus), ("text", .unacceptableContentType),
+            ("broken", .decodingFailed),
+        ])
+    func failures(path: String, code: CurlewError.Code) async throws {
+        let gallery = try Gallery()
+        let downloader = gallery.downloader()
+        for attempt in 1...2 {
+            let error = await #expect(throws: CurlewError.self) { _ = try await downloader.image(for: url(path)) }
+            #expect(error?.code == code && gallery.transport.requests.count == attempt)
+        }
+        let none = await #expect(throws: CurlewError.self) { _ = try await downloader.image(for: "") }
+        #expect(none?.code == .invalidURL)
+    }
+
+    @Test("requests that differ in a field are different transfers; a cache key makes a name")
+    func keys() async throws {
+        let gallery = try Gallery()
+        let downloader = gallery.downloader()
+        var other = URLRequest(url: url("a"))
+        other.setValue("image/webp", forHTTPHeaderField: "Accept")
+        #expect(LoadKey(other) != LoadKey(URLRequest(url: url("a"))))
+        _ = try await downloader.image(for: other, cacheKey: "mine", filter: CircleFilter())
+        #expect(downloader.imageCache?.image(withIdentifier: "mine-circle") != nil)
+        _ = try await downloader.image(for: url("elsewhere"), cacheKey: "mine", filter: CircleFilter())
+        #expect(gallery.transport.requests.count == 1)
+        other.cachePolicy = .reloadIgnoringLocalCacheData
+        _ = try await downloader.image(for: other, cacheKey: "mine", filter: CircleFilter())
+        #expect(gallery.transport.requests.count == 2)
+    }
+
+    @Test("prefetching fills the cache, stopping leaves others alone")
+    func prefetching() async throws {
+        let gallery = try Gallery(isOpen: false)
+        let downloader = gallery.downloader(most: 2)
+        let prefetcher = ImagePrefetcher(downloader: downloader)
+        prefetcher.start([url("a"), url("b"), url("c"), url("a")])
+        #expect(prefetcher.activeCount == 3)
+        let wanted = Task { try await downloader.image(for: url("b")) }
+        try await gallery.gate.waitForArrivals(count: 2)
+        while downloader.state.withLock({
+            $0.loads.receivers(of: LoadKey(URLRequest(url: url("b"))), generation: 2).count
+        }) < 2 {
+            await Task.yield()
+        }
+        prefetcher.stop()
+        #expect(prefetcher.activeCount == 0)
+        gallery.gate.open()
+        #expect(try await wanted.value.size.width == 3)
+        #expect(await prefetcher.prefetch([url("b"), url("d"), url("404")]) == 1)
+        let before = gallery.transport.requests.count
+        _ = try await downloader.image(for: url("d"))
+        #expect(gallery.transport.requests.count == before)
+        prefetcher.start([url("d")])
+        while prefetcher.activeCount > 0 { await Task.yield() }
+    }
+
+    @Test("without a cache everything is loaded each time")
+    func noCache() async throws {
+        let gallery = try Gallery()
+        let downloader = gallery.downloader(cache: nil)
+        for _ in 0..<2 { _ = try await downloader.image(for: url("a")) }
+        #expect(gallery.transport.requests.count == 2)
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate var isCancelled: Bool {
+        switch self {
+        case .success: false
+        case .failure(let error): (error as? CurlewError)?.code == .cancelled
+        }
+    }
+}
