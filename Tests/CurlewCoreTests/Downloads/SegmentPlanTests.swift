@@ -101,4 +101,17 @@ struct SegmentPlanTests {
         let head = ResponseHead(status: status, headers: HTTPHeaders(headers))
         #expect(plan.decision(for: head, segment: 1) == decision)
     }
+
+    @Test("goes on with what there was, and has the last byte fetched again")
+    func goesOn() {
+        var plan = SegmentPlan(
+            validator: .entityTag("\"a\""), total: 20,
+            segments: [FileSegment(0..<10, written: 10), FileSegment(10..<20, written: 10)])
+        #expect(plan.isComplete)
+        plan.forgetLastByte()
+        #expect(plan.bytesWritten == 19 && !plan.isComplete)
+        var empty = SegmentPlan(validator: .entityTag("\"a\""), total: 20, segments: [FileSegment(0..<20)])
+        empty.forgetLastByte()
+        #expect(empty.bytesWritten == 0)
+    }
 }

@@ -100,4 +100,71 @@ struct ContractTests {
         let drive = held.awaited()
         #expect(isHeld && drive == .drive(becameResumed: false))
     }
+
+    @Test("a sink has to implement only what it wants to know")
+    func sinkDefaults() async throws {
+        let head = ResponseHead(status: 200, reason: "OK", version: .http1_1, headers: [:])
+        let sink = BodyOnly()
+        sink.willStart(NoControl())
+        sink.didReceive(informational: head)
+        sink.didSend(bodyBytes: 1, of: nil)
+        guard case .proceed = sink.didReceive(head: head) else {
+            Issue.record("a head goes on")
+            return
+        }
+        let outcome = try await Canned(head: head).perform(
+            TransferRequest(
+                identifier: TaskIdentifier(rawValue: 1), url: URL(filePath: "/"), method: .get, headers: [:],
+                body: .none),
+            sink: sink
+        )
+        #expect(outcome.head == head && outcome.trailers.isEmpty)
+        await Canned(head: head).shutdown()
+    }
+
+    private final class BodyOnly: TransferSink {
+        func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }
+    }
+
+    private struct NoControl: TransferControl {
+        func resumeReceiving() {}
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) {}
+    }
+
+    private struct Canned: Transport {
+        let head: ResponseHead
+
+        func perform(
+            _ request: TransferRequest,
+            sink: any TransferSink
+        ) async throws(CurlewError) -> TransferOutcome {
+            let moment = Date(timeIntervalSince1970: 1_800_000_000)
+            return TransferOutcome(head: head, metrics: TransferMetrics(queued: moment, ended: moment))
+        }
+    }
+
+    @Test("seconds of a foreign type become a bounded duration")
+    func boundedSeconds() {
+        #expect(Duration.bounded(seconds: 1.5) == .milliseconds(1500))
+        #expect(Duration.bounded(seconds: -1) == .zero)
+        #expect(Duration.bounded(seconds: .infinity) == .seconds(1_000_000_000))
+        #expect(Duration.bounded(seconds: .nan) == .zero)
+    }
+
+    @Test("a set-up that fails ahead of the start leaves a run that has begun alone")
+    func failedSetUp() {
+        var machine = RequestStateMachine()
+        let isFirst = machine.setUpFailed()
+        let isSecond = machine.setUpFailed()
+        #expect(isFirst && !isSecond)
+    }
+
+    @Test("a file name that looks escaped is written so that nobody unescapes it")
+    func escapedFilename() {
+        let header = ContentDisposition(filename: "50%25.txt").headerValue
+        #expect(header.contains("filename*=UTF-8''50%2525.txt"))
+        #expect(ContentDisposition(parsing: header).filename == "50%25.txt")
+    }
 }
