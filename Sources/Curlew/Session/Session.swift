@@ -105,8 +105,9 @@ public actor Session {
         let waiting = shelf.all.filter { $0.serial <= serial }
         let running = registry.activeRequests.filter { $0.serial <= serial }
         for request in waiting + running { request.cancel() }
+        // One that was set up has to run to its end.
         for request in waiting { _ = await request.joined() }
-        await untilEnded(running)
+        await untilEnded(waiting + running)
     }
 
     /// Takes no new request and returns when the running ones have ended. A streamed body that was resumed and that
