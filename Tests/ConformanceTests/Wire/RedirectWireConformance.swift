@@ -94,7 +94,8 @@ struct RedirectWireConformance {
     private static func withoutFragment(_ url: String) -> String { String(url.prefix { $0 != "#" }) }
 
     private static func answer(_ item: Case, to location: Data?) -> TestServer.Response {
-        var head = Data("HTTP/1.1 \(item.decision.status ?? 302) There\r\nConnection: close\r\nContent-Length: 0\r\n".utf8)
+        let status = item.decision.status ?? 302
+        var head = Data("HTTP/1.1 \(status) There\r\nConnection: close\r\nContent-Length: 0\r\n".utf8)
         if let location { head += Data("Location: ".utf8) + location + Data("\r\n".utf8) }
         return .raw([head + Data("\r\n".utf8)])
     }
