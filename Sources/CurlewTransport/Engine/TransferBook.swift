@@ -110,7 +110,7 @@ final class TransferBook: @unchecked Sendable {
     private func putAway(_ transfer: ActiveTransfer) {
         if let easy = transfer.easy {
             release(easy)
-            recycle(easy, wasOwn: transfer.plan.needsOwnHandle)
+            recycle(easy, after: transfer)
         }
         transfer.closeBody()
         transfer.ends()
@@ -132,9 +132,10 @@ final class TransferBook: @unchecked Sendable {
         handlesInUse -= 1
     }
 
-    private func recycle(_ easy: CurlEasy, wasOwn: Bool) {
+    private func recycle(_ easy: CurlEasy, after transfer: ActiveTransfer) {
         guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
-        if wasOwn { easy.reset() }
+        // A handle counts libcurl's silent repetitions, over all its transfers, and gives up at the sixth.
+        if transfer.plan.needsOwnHandle || transfer.sends > 1 { easy.reset() }
         idleHandles.append(easy)
     }
 
@@ -148,7 +149,7 @@ final class TransferBook: @unchecked Sendable {
     /// Suspended on its way to a connection, it was not sent: it waits for `resume` without a handle.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
         release(easy)
-        recycle(easy, wasOwn: transfer.plan.needsOwnHandle)
+        recycle(easy, after: transfer)
         transfer.startsOver()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
     }

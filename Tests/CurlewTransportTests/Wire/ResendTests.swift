@@ -29,6 +29,19 @@ struct ResendTests {
         }
     }
 
+    /// libcurl 7.88 to 8.16 count repetitions over a handle's whole life and give up at the sixth.
+    @Test func doesNotAddUpFromRequestToRequest() async throws {
+        try await withTransport { transport, server in
+            _ = try await transport.fetch(request(server.url("/get")))
+            for round in 1...8 {
+                server.script("/\(round)", .text("").faulting(.close, at: .beforeHead), .text("again"))
+                let text = try await transport.fetch(request(server.url("/\(round)"))).text
+                #expect(text == "again")
+                #expect(server.requests.count { $0.target == "/\(round)" } == 2)
+            }
+        }
+    }
+
     @Test func isStoppedForOthers() async throws {
         try await afterOneExchange(method: .post) { transport, server, request in
             let error = await transport.failure(request)
