@@ -24,7 +24,8 @@ struct SessionClient: Client {
                 if let file = options.rootsFile {
                     $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
                 }
-            }
+            },
+            eventMonitors: options.isChained ? Chain.monitors() : []
         )
     }
 
@@ -32,7 +33,9 @@ struct SessionClient: Client {
         let headers: HTTPHeaders? = options.closes ? ["Connection": "close"] : nil
         switch options.mode {
         case .get, .hold:
-            tally.add(bytes: try await session.request(url, headers: headers).data().count)
+            let request = session.request(url, headers: headers)
+            if options.isChained { Chain.add(to: request) }
+            tally.add(bytes: try await request.data().count)
         case .download where options.file != nil:
             guard let file = options.file else { throw UnexpectedAnswer("no file") }
             let request = session.download(url, headers: headers, to: { _, _ in (file, .removePreviousFile) })
