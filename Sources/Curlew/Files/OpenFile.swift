@@ -99,9 +99,14 @@ final class OpenFile: Sendable {
         }
     }
 
-    /// Whether this is now the only one who has the file locked. Ends with the file's closing.
+    /// Whether this is now the only one who has the file locked. Ends with the file's closing. May wait: between its
+    /// fork and its exec, any child of the process has the locks of files that were closed here meanwhile.
     func lockForWriting() -> Bool {
-        descriptor.withLock { flock($0, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }
+        for _ in 0..<50 {
+            if descriptor.withLock({ flock($0, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK }) { return true }
+            usleep(2000)
+        }
+        return false
     }
 
     func close() {
