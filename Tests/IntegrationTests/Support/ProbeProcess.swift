@@ -20,6 +20,7 @@ struct ProbeProcess {
     static func run(
         _ command: URL = executable,
         arguments: [String],
+        environment: [String: String] = [:],
         terminates: Bool = false
     ) async throws -> Outcome {
         let process = Process()
@@ -29,7 +30,7 @@ struct ProbeProcess {
         process.environment = [
             "PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SWIFT_BACKTRACE": "enable=no",
             "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "report_bugs=0",
-        ]
+        ].merging(environment) { _, own in own }
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
