@@ -8,14 +8,17 @@ internal import Foundation
 ///     }
 ///     let user = try await client.send(.user(1))
 public struct Endpoint<Value: Decodable & Sendable>: Sendable {
+    /// How it is asked.
     public var method: HTTPMethod
     /// Resolved against the client's base URL.
     public var path: String
+    /// Fields of its own, over the client's.
     public var headers: HTTPHeaders?
     /// Changes the client's defaults for this endpoint.
     public var change: HTTPClient.Change?
     let content: ClientRequest.Content
 
+    /// An endpoint with parameters by name.
     public init(
         _ path: String,
         method: HTTPMethod = .get,
@@ -30,6 +33,7 @@ public struct Endpoint<Value: Decodable & Sendable>: Sendable {
         content = ClientRequest.Content(parameters)
     }
 
+    /// An endpoint that is sent a value.
     public init<Body: Encodable & Sendable>(
         _ path: String,
         method: HTTPMethod = .post,

@@ -29,6 +29,7 @@ public struct RequestDefaults: Sendable {
     /// How the network should treat the request.
     public var networkServiceType: URLRequest.NetworkServiceType?
 
+    /// Changes nothing.
     public init() {}
 
     func apply(to request: inout URLRequest) {
@@ -43,7 +44,9 @@ public struct RequestDefaults: Sendable {
 public enum ParameterFormat: Sendable {
     /// `key=value&…`, by the rules of `QueryStringEncoding`.
     case form
+    /// A JSON document.
     case json(JSONSerialization.WritingOptions = [])
+    /// A property list.
     case propertyList(PropertyListSerialization.PropertyListFormat = .xml)
     /// Your own, for dictionaries and for `Encodable` values.
     case custom(any ParameterEncoding, any ParameterEncoder)

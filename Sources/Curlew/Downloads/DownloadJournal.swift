@@ -23,6 +23,7 @@ public struct DownloadJournal: Sendable, Hashable {
     /// Where the entries are, a file each. It is made when it is needed.
     public let directory: URL
 
+    /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }
 
     private func folder(of session: String?) -> URL {
@@ -73,6 +74,7 @@ public struct DownloadJournal: Sendable, Hashable {
 public struct UnfinishedDownload: Sendable, Identifiable {
     /// Names the entry in the journal.
     public let id: UUID
+    /// What is being downloaded.
     public let url: URL
     /// The request's `taskDescription`.
     public let taskDescription: String?
@@ -80,7 +82,9 @@ public struct UnfinishedDownload: Sendable, Identifiable {
     public let destinationURL: URL?
     /// What was to be done at the destination.
     public let options: DownloadRequest.Options
+    /// When its body began.
     public let began: Date
+    /// How much of the file is there.
     public let bytesWritten: Int64
     /// nil where the server did not tell.
     public let expectedTotal: Int64?

@@ -23,6 +23,7 @@ public struct QueryStringEncoding: ParameterEncoding {
     /// Writes the body of the other methods; nil is a form by the same rules.
     public var body: (any ParameterEncoding)?
 
+    /// Rules as AFNetworking has them, unless you say otherwise.
     public init(
         methodsEncodingParametersInURL: Set<HTTPMethod> = [.get, .head, .delete],
         stringEncoding: String.Encoding = .utf8,
@@ -97,7 +98,9 @@ public struct QueryStringEncoding: ParameterEncoding {
 
 /// Text of a parameter that has no bytes in the encoding asked for.
 public struct StringNotExpressible: Error {
+    /// What cannot be expressed.
     public let text: String
+    /// The encoding that lacks it.
     public let encoding: String.Encoding
 }
 

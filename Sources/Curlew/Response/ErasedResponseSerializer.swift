@@ -6,8 +6,10 @@ public import FoundationNetworking
 ///
 ///     CompoundResponseSerializer([JSONResponseSerializer().erased, StringResponseSerializer().erased])
 public struct ErasedResponseSerializer: ResponseSerializer {
+    /// What does the work.
     public let base: any ResponseSerializer
 
+    /// Hides the type that `base` makes.
     public init(_ base: any ResponseSerializer) { self.base = base }
 
     public var dataPreprocessor: any DataPreprocessor { base.dataPreprocessor }

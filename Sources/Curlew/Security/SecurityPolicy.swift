@@ -15,12 +15,17 @@ public import Foundation
 public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     /// What of a server is compared with the pinned certificates.
     public enum PinningMode: Sendable, Hashable {
+        /// Nothing: the system's trust alone decides.
         case none
+        /// The public keys.
         case publicKey
+        /// The whole certificates.
         case certificate
     }
 
+    /// What is compared.
     public var pinningMode: PinningMode
+    /// The certificates that a server's are compared with.
     public var pinnedCertificates: Set<Certificate>
     /// Whether chains are accepted that the system does not trust.
     public var allowInvalidCertificates = false
@@ -30,6 +35,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     /// Trusts what the system trusts.
     public static var `default`: SecurityPolicy { SecurityPolicy() }
 
+    /// A policy of that mode, with those certificates.
     public init(pinning mode: PinningMode = .none, certificates: some Sequence<Certificate> = []) {
         pinningMode = mode
         pinnedCertificates = Set(certificates)

@@ -49,6 +49,7 @@ public struct SessionHooks: Sendable {
     /// What to answer a server that wants credentials (status 401).
     public var challenge: (@Sendable (ServerChallenge) async -> ServerChallenge.Answer)?
 
+    /// No hook.
     public init() {}
 
     /// The hook as what a session asks about redirects.

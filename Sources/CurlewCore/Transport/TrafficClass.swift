@@ -1,9 +1,12 @@
 /// How a network should treat an exchange beside others.
 public enum TrafficClass: Sendable, Hashable {
+    /// Like everything else.
     case normal
     /// Nobody waits for it.
     case background
+    /// Moving pictures.
     case video
+    /// Speech, which bears no delay.
     case voice
     /// What sets calls up.
     case signalling
