@@ -7,8 +7,8 @@
 //                     fail            call number CURLEW_FAULT_CALL of CURLEW_FAULT_FUNCTION fails
 //   CURLEW_FAULT_FUNCTION=socket|connect|read|write|epoll, CURLEW_FAULT_ERRNO=number
 //
-// Everything but stream sockets is left alone. No call says EAGAIN or EINTR of its own: the kernel does not where
-// data is ready and nothing blocks, and who waits for epoll's edges relies on that.
+// Everything but stream sockets is left alone. No call says EAGAIN or EINTR of its own: what
+// fails then has yet to be understood (Docs/Reliability.md).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
