@@ -77,12 +77,14 @@ extension DataRequest {
 
     private func handle<Value: Sendable>(
         _ cancels: Bool,
-        _ attach: @escaping @Sendable (@escaping @Sendable (AFDataResponse<Value>) -> Void) -> Void
+        _ attach: (@escaping @Sendable (AFDataResponse<Value>) -> Void) -> Void
     ) -> DataTask<Value> {
         DataTask(
-            request: self,
-            task: ConcurrencyHandle.start(cancelling: self, attach),
-            cancelsWithAwaiter: cancels
+            pending: PendingResponse(
+                request: self,
+                task: ConcurrencyHandle.start(cancelling: self, attach),
+                cancelsWithAwaiter: cancels
+            )
         )
     }
 }

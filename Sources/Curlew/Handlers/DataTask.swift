@@ -2,26 +2,11 @@ internal import CurlewCore
 
 /// A data request's response on its way. It runs whether or not somebody waits for it.
 public struct DataTask<Value: Sendable>: Sendable {
-    private let request: DataRequest
-    private let task: Task<AFDataResponse<Value>, Never>
-    private let cancelsWithAwaiter: Bool
-
-    init(request: DataRequest, task: Task<AFDataResponse<Value>, Never>, cancelsWithAwaiter: Bool) {
-        self.request = request
-        self.task = task
-        self.cancelsWithAwaiter = cancelsWithAwaiter
-    }
+    let pending: PendingResponse<AFDataResponse<Value>>
 
     /// The whole response.
     public var response: AFDataResponse<Value> {
-        get async {
-            guard cancelsWithAwaiter else { return await task.value }
-            return await withTaskCancellationHandler {
-                await task.value
-            } onCancel: {
-                cancel()
-            }
-        }
+        get async { await pending.response }
     }
 
     /// The value or the error.
@@ -35,37 +20,22 @@ public struct DataTask<Value: Sendable>: Sendable {
     }
 
     /// Cancels the request.
-    public func cancel() { task.cancel() }
+    public func cancel() { pending.task.cancel() }
 
     /// Lets the request go on.
-    public func resume() { request.resume() }
+    public func resume() { pending.request.resume() }
 
     /// Holds the request.
-    public func suspend() { request.suspend() }
+    public func suspend() { pending.request.suspend() }
 }
 
 /// A download's response on its way. It runs whether or not somebody waits for it.
 public struct DownloadTask<Value: Sendable>: Sendable {
-    private let request: DownloadRequest
-    private let task: Task<AFDownloadResponse<Value>, Never>
-    private let cancelsWithAwaiter: Bool
-
-    init(request: DownloadRequest, task: Task<AFDownloadResponse<Value>, Never>, cancelsWithAwaiter: Bool) {
-        self.request = request
-        self.task = task
-        self.cancelsWithAwaiter = cancelsWithAwaiter
-    }
+    let pending: PendingResponse<AFDownloadResponse<Value>>
 
     /// The whole response.
     public var response: AFDownloadResponse<Value> {
-        get async {
-            guard cancelsWithAwaiter else { return await task.value }
-            return await withTaskCancellationHandler {
-                await task.value
-            } onCancel: {
-                cancel()
-            }
-        }
+        get async { await pending.response }
     }
 
     /// The value or the error.
@@ -79,11 +49,11 @@ public struct DownloadTask<Value: Sendable>: Sendable {
     }
 
     /// Cancels the request.
-    public func cancel() { task.cancel() }
+    public func cancel() { pending.task.cancel() }
 
     /// Lets the request go on.
-    public func resume() { request.resume() }
+    public func resume() { pending.request.resume() }
 
     /// Holds the request.
-    public func suspend() { request.suspend() }
+    public func suspend() { pending.request.suspend() }
 }

@@ -84,12 +84,14 @@ extension DownloadRequest {
 
     private func handle<Value: Sendable>(
         _ cancels: Bool,
-        _ attach: @escaping @Sendable (@escaping @Sendable (AFDownloadResponse<Value>) -> Void) -> Void
+        _ attach: (@escaping @Sendable (AFDownloadResponse<Value>) -> Void) -> Void
     ) -> DownloadTask<Value> {
         DownloadTask(
-            request: self,
-            task: ConcurrencyHandle.start(cancelling: self, attach),
-            cancelsWithAwaiter: cancels
+            pending: PendingResponse(
+                request: self,
+                task: ConcurrencyHandle.start(cancelling: self, attach),
+                cancelsWithAwaiter: cancels
+            )
         )
     }
 }

@@ -8,6 +8,8 @@ enum HandlerRun {
     static func start(_ request: Request, drives: Bool) {
         let mayStart = request.record.withLock { $0.handlers.begin() }
         guard mayStart else { return }
+        // At once: whoever drains or cancels next means this request too.
+        if drives { request.record.withLock { $0.session.session }?.starting.put(request) }
         let task = Task { await run(request, drives: drives) }
         guard drives else { return }
         let isCancelled = request.record.withLock { record in

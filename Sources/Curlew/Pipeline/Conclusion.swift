@@ -23,6 +23,7 @@ struct Conclusion {
         if request.isCancelled { error = request.cancellation }
         if let error, failedEarly(error) { emitEarlyFailure(error) }
         let finished: Result<ReceivedBody, CurlewError>
+        // Called only where there is something to wait for.
         if let now = delegate.finishAtOnce(error) { finished = now } else { finished = await delegate.finish(error) }
         // Validations may ask the request for it.
         var (body, response) = (ReceivedBody.none, nil as LazyResponse?)

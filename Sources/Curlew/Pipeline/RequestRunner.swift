@@ -20,7 +20,7 @@ struct RequestRunner: Sendable {
     /// The request joins the session's registry. Throws where the session takes no more.
     init(_ request: Request, in session: Session, rules: RunRules) async throws(CurlewError) {
         if request.isSetUpAhead { await request.untilPrepared() }
-        task = try await session.join(request)
+        task = try await session.join(request, wasStarted: rules.ownsTask)
         self.request = request
         self.session = session
         self.rules = rules

@@ -3,6 +3,8 @@ internal import CurlewCore
 /// Which requests run, under which attempt's name. The session's isolated state.
 struct RequestRegistry {
     var lifecycle = SessionStateMachine()
+    /// Started before the session began to drain, and not here yet.
+    private var expected: Set<ObjectIdentifier> = []
     /// By the name of the attempt in flight: each request that runs has one.
     private var byTask: [TaskIdentifier: Request] = [:]
     private var lastIdentifier: UInt64 = 0
@@ -18,11 +20,25 @@ struct RequestRegistry {
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
+    /// From now on only these may join.
+    mutating func drainBegan(expecting requests: [Request]) {
+        lifecycle.drainBegan()
+        expected.formUnion(requests.map { ObjectIdentifier($0) })
+    }
+
     mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
-        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
+        guard takes(request) else {
+            ended(request)
+            throw .sessionInvalidated(error: nil)
+        }
         guard let early else { return name(request) }
         byTask[early] = request
         return early
+    }
+
+    private mutating func takes(_ request: Request) -> Bool {
+        let isExpected = !expected.isEmpty && expected.remove(ObjectIdentifier(request)) != nil
+        return lifecycle.takesRequests || (isExpected && !lifecycle.isClosed)
     }
 
     /// A name for an exchange that has yet to begin.
@@ -46,6 +62,10 @@ struct RequestRegistry {
 
     mutating func leave(_ request: Request, last: TaskIdentifier) {
         byTask[last] = nil
+        ended(request)
+    }
+
+    private mutating func ended(_ request: Request) {
         guard !waiters.isEmpty else { return }
         let key = ObjectIdentifier(request)
         waiters = waiters.compactMap { waiter in
@@ -57,12 +77,10 @@ struct RequestRegistry {
         }
     }
 
-    /// Resumes the continuation when these requests, or all that are active now, have ended; false if they have.
-    mutating func wait(for requests: [Request]?, with continuation: CheckedContinuation<Void, Never>) -> Bool {
-        let active = Set(byTask.values.map { ObjectIdentifier($0) })
-        let missing = requests.map { active.intersection($0.map { ObjectIdentifier($0) }) } ?? active
-        guard !missing.isEmpty else { return false }
-        waiters.append(Waiter(missing: missing, continuation: continuation))
+    /// Resumes the continuation when these have ended; false where there are none to wait for.
+    mutating func wait(for requests: [Request], with continuation: CheckedContinuation<Void, Never>) -> Bool {
+        guard !requests.isEmpty else { return false }
+        waiters.append(Waiter(missing: Set(requests.map { ObjectIdentifier($0) }), continuation: continuation))
         return true
     }
 }

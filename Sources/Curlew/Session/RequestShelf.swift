@@ -1,7 +1,8 @@
 internal import CurlewLocks
 
-/// Requests with handlers that were never started. The session holds them, so that their handlers are
-/// called at the latest when it goes.
+/// Requests that their session knows of although they have not joined its registry: those with handlers that nobody
+/// has started, so that their handlers are called at the latest when the session goes, and those whose run was
+/// started in a task that has yet to come so far.
 final class RequestShelf: Sendable {
     private let requests = Lock<[ObjectIdentifier: Request]>([:])
 

@@ -28,6 +28,8 @@ public actor Session {
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nobody else may hold them.
     nonisolated let shelf = RequestShelf()
+    /// Requests that were started, in a task that is on its way to `join`.
+    nonisolated let starting = RequestShelf()
     private var registry = RequestRegistry()
 
     /// Judges servers in place of libcurl.
@@ -74,14 +76,22 @@ public actor Session {
     /// Everything whose run has started and not ended, or that was set up ahead of its start.
     public var activeRequests: [Request] {
         switch requestSetup {
-        case .lazy: registry.activeRequests
-        case .eager: Array(Set(registry.activeRequests).union(shelf.all))
+        case .lazy: running
+        case .eager: Array(Set(running).union(shelf.all))
         }
     }
 
+    private var running: [Request] {
+        let starting = starting.all
+        return starting.isEmpty ? registry.activeRequests : registry.activeRequests + starting
+    }
+
     /// A run begins: its request joins, its first attempt gets a name. One step for both.
-    func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
-        try registry.join(request, as: request.isSetUpAhead ? request.earlyTask : nil)
+    ///
+    /// `wasStarted`: the request was among those `starting`.
+    func join(_ request: Request, wasStarted: Bool) throws(CurlewError) -> TaskIdentifier {
+        if wasStarted { starting.take(request) }
+        return try registry.join(request, as: request.isSetUpAhead ? request.earlyTask : nil)
     }
 
     /// A name for an exchange that is set up ahead of its start.
@@ -103,7 +113,7 @@ public actor Session {
     /// Cancels those that had been made when so many had.
     func cancelRequests(upTo serial: UInt64) async {
         let waiting = shelf.all.filter { $0.serial <= serial }
-        let running = registry.activeRequests.filter { $0.serial <= serial }
+        let running = running.filter { $0.serial <= serial }
         for request in waiting + running { request.cancel() }
         // One that was set up has to run to its end.
         for request in waiting { _ = await request.joined() }
@@ -113,26 +123,28 @@ public actor Session {
     /// Takes no new request and returns when the running ones have ended. A streamed body that was resumed and that
     /// nobody reads is thrown away: its sender would wait for ever.
     public func drain() async {
-        registry.lifecycle.drainBegan()
-        for case let stream as DataStreamRequest in registry.activeRequests { stream.discardUnread() }
+        registry.drainBegan(expecting: starting.all)
+        for case let stream as DataStreamRequest in running { stream.discardUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-        await untilEnded()
+        await untilEnded(running)
     }
 
     /// Cancels everything, waits for it and closes every connection. Later requests fail with `.sessionClosed`.
     public func invalidate() async {
         let isFirst = registry.lifecycle.closed()
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-        for request in registry.activeRequests { request.cancel(with: .sessionInvalidated(error: nil)) }
-        await untilEnded()
+        for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
+        await untilEnded(running)
         guard isFirst else { return }
         await transport.shutdown()
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: self))
     }
 
-    private func untilEnded(_ requests: [Request]? = nil) async {
+    private func untilEnded(_ requests: [Request]) async {
+        let alive = Set(running)
+        let missing = requests.filter { alive.contains($0) }
         await withCheckedContinuation { continuation in
-            if !registry.wait(for: requests, with: continuation) { continuation.resume() }
+            if !registry.wait(for: missing, with: continuation) { continuation.resume() }
         }
     }
 }

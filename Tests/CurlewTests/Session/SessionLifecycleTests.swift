@@ -37,6 +37,43 @@ struct SessionLifecycleTests {
         #expect(transport.runningCount == 0)
     }
 
+    /// The handler's task may come late to the session: the request was started all the same.
+    @Test func drainingMeansWhatWasStartedBefore() async throws {
+        for _ in 0..<50 {
+            let session = Session(transport: MockTransport { _ in .text("x") })
+            let handle = session.request("https://example.org/").serializingString()
+            async let first: Void = session.drain()
+            async let second: Void = session.drain()
+            _ = await (first, second)
+            #expect(try await handle.value == "x")
+            #expect(await session.activeRequests.isEmpty)
+            await #expect(throws: CurlewError.self) { try await session.request("https://example.org/").data() }
+        }
+    }
+
+    @Test func cancellingAllMeansWhatWasStartedBefore() async {
+        for _ in 0..<50 {
+            let transport = MockTransport { _ in .hanging }
+            let session = Session(transport: transport)
+            let request = session.request("https://example.org/").response { _ in }
+            #expect(await session.activeRequests == [request])
+            await session.cancelAllRequests()
+            #expect(request.isCancelled)
+            #expect(transport.runningCount == 0)
+            #expect(await session.activeRequests.isEmpty)
+        }
+    }
+
+    @Test func invalidatingEndsWhatWasStartedBefore() async {
+        for _ in 0..<50 {
+            let session = Session(transport: MockTransport { _ in .hanging })
+            let handle = session.request("https://example.org/").serializingData()
+            await session.invalidate()
+            #expect(await handle.response.error?.code == .sessionClosed)
+            #expect(await session.activeRequests.isEmpty)
+        }
+    }
+
     @Test func theRegistryKnowsRunningRequestsByTask() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
