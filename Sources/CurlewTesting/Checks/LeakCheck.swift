@@ -63,7 +63,7 @@ public struct LeakCheck: Sendable {
 
     /// Returns as soon as nothing is above its baseline; throws `Leak` when something still is in the end.
     public func wait(timeout: Duration = .seconds(5)) async throws {
-        let deadline = ContinuousClock.now + timeout
+        let deadline = ContinuousClock.now + timeout.asTestBound
         while true {
             let leaks = leaks
             if leaks.isEmpty { return }

@@ -58,7 +58,7 @@ final class Watched<Value: Sendable>: Sendable {
         }
     }
 
-    /// The same with a deadline; what the value was then is thrown away with the error.
+    /// The same with a deadline, as wide as the surroundings ask for (CURLEW_TIME_FACTOR).
     func wait(
         atMost timeout: Duration,
         orThrow failure: @escaping @Sendable (Value) -> any Error,
@@ -69,7 +69,7 @@ final class Watched<Value: Sendable>: Sendable {
                 guard await self.wait(until: condition) else { throw CancellationError() }
             }
             group.addTask {
-                try await Task.sleep(for: timeout)
+                try await Task.sleep(for: timeout.asTestBound)
                 throw failure(self.value)
             }
             defer { group.cancelAll() }

@@ -68,7 +68,7 @@ public final class MockTransport: Transport {
 
     /// Returns when `count` exchanges have been asked for.
     @discardableResult
-    public func waitForRequests(count: Int, timeout: Duration = .seconds(10)) async throws -> [MockRequest] {
+    public func waitForRequests(count: Int, timeout: Duration = .seconds(30)) async throws -> [MockRequest] {
         try await state.wait(
             atMost: timeout,
             orThrow: { TestServer.WaitFailure.timedOut("\($0.requests.count) requests") },

@@ -29,23 +29,23 @@ extension TestServer {
 
     /// Returns when `count` requests have been complete, with all that are kept.
     @discardableResult
-    public func waitForRequests(count: Int, timeout: Duration = .seconds(10)) async throws -> [Request] {
+    public func waitForRequests(count: Int, timeout: Duration = .seconds(30)) async throws -> [Request] {
         try await core.recorder.wait(timeout) { $0.requests >= count }
         return requests
     }
 
     /// Returns when `count` connections have been accepted.
-    public func waitForConnections(count: Int, timeout: Duration = .seconds(10)) async throws {
+    public func waitForConnections(count: Int, timeout: Duration = .seconds(30)) async throws {
         try await core.recorder.wait(timeout) { $0.connections >= count }
     }
 
     /// Returns when no more than `count` connections are open.
-    public func waitForOpenConnections(atMost count: Int, timeout: Duration = .seconds(10)) async throws {
+    public func waitForOpenConnections(atMost count: Int, timeout: Duration = .seconds(30)) async throws {
         try await core.recorder.wait(timeout) { $0.openConnections <= count }
     }
 
     /// Returns when that many bytes have been read from all connections.
-    public func waitForBytesReceived(_ count: Int64, timeout: Duration = .seconds(10)) async throws {
+    public func waitForBytesReceived(_ count: Int64, timeout: Duration = .seconds(30)) async throws {
         try await core.recorder.wait(timeout) { $0.bytesReceived >= count }
     }
 }
