@@ -31,22 +31,22 @@ extension DataRequest {
     public func validate<S: Sequence & SendableMetatype>(
         contentType acceptable: @escaping @Sendable @autoclosure () -> S
     ) -> Self where S.Element == String {
-        judge { _, response, data in
-            ResponseValidation.contentType(
-                response.head.headers.value(for: "Content-Type"),
-                in: acceptable(),
-                bodyIsEmpty: data?.isEmpty ?? true
-            )
-        }
+        demandContentType { _ in acceptable() }
     }
 
     /// Demands 200..<300, and a content type that the request's `Accept` names.
     @discardableResult
     public func validate() -> Self {
-        validate(statusCode: 200..<300).judge { urlRequest, response, data in
+        validate(statusCode: 200..<300).demandContentType { ResponseValidation.acceptableContentTypes(for: $0) }
+    }
+
+    private func demandContentType<S: Sequence & SendableMetatype>(_ acceptable: @escaping @Sendable (URLRequest?) -> S)
+        -> Self
+    where S.Element == String {
+        judge { urlRequest, response, data in
             ResponseValidation.contentType(
                 response.head.headers.value(for: "Content-Type"),
-                in: ResponseValidation.acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept")),
+                in: acceptable(urlRequest),
                 bodyIsEmpty: data?.isEmpty ?? true
             )
         }

@@ -45,7 +45,7 @@ extension DataStreamRequest {
         validate(statusCode: 200..<300).judge { urlRequest, response in
             ResponseValidation.contentType(
                 response.head.headers.value(for: "Content-Type"),
-                in: ResponseValidation.acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept")),
+                in: ResponseValidation.acceptableContentTypes(for: urlRequest),
                 bodyIsEmpty: false
             )
         }

@@ -163,13 +163,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (URLRequest) -> Void
     ) -> Self {
-        let hook = Hook(queue: queue, body: handler)
-        let last = record.withLock { record in
-            record.hooks.onRequestCreation = hook
-            return record.toldRequest
-        }
-        if let last { hook.call(last) }
-        return self
+        set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.toldRequest }
     }
 
     /// Tells the identifier of every exchange; at once if there is one already. The last closure set is called.
@@ -178,10 +172,18 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (TaskIdentifier) -> Void
     ) -> Self {
-        let hook = Hook(queue: queue, body: handler)
+        set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.tasks.last }
+    }
+
+    /// Keeps a hook, and calls it with what it would have been told last.
+    private func set<Value>(
+        _ hook: Hook<Value>,
+        at path: WritableKeyPath<RequestHooks, Hook<Value>?>,
+        last: (RequestRecord) -> Value?
+    ) -> Self {
         let last = record.withLock { record in
-            record.hooks.onTaskCreation = hook
-            return record.tasks.last
+            record.hooks[keyPath: path] = hook
+            return last(record)
         }
         if let last { hook.call(last) }
         return self

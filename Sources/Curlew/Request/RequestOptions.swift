@@ -19,7 +19,6 @@ struct RequestOptions {
     var multiplexes = true
     /// Whether a body's fate is decided when its head has come.
     var asksAboutHead = false
-    var automaticallyCancelsOnStreamError = false
 
     init(interceptor: (any RequestInterceptor)? = nil) {
         guard let interceptor else { return }

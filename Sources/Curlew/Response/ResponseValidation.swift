@@ -56,6 +56,10 @@ enum ResponseValidation {
         accept.map { $0.split(separator: ",").map { String($0) } } ?? ["*/*"]
     }
 
+    static func acceptableContentTypes(for urlRequest: URLRequest?) -> [String] {
+        acceptableContentTypes(of: urlRequest?.value(forHTTPHeaderField: "Accept"))
+    }
+
     private static func failure(_ reason: CurlewError.ResponseValidationFailureReason) -> Result<Void, any Error> {
         .failure(CurlewError.responseValidationFailed(reason: reason))
     }

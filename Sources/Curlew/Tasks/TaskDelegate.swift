@@ -63,9 +63,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         error.map { .failure($0) } ?? .success(.none)
     }
 
-    /// As `finishAtOnce`, where that gives nothing.
+    /// As `finishAtOnce`. Overridden where that gives nothing.
     func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        error.map { .failure($0) } ?? .success(.none)
+        finishAtOnce(error) ?? .success(.none)
     }
 
     /// Returns when what `begin` paused for is there.

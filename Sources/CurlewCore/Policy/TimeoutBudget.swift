@@ -22,17 +22,8 @@ package struct TimeoutBudget: Sendable, Equatable {
         total.map { max($0 - (now - started), .zero) }
     }
 
-    package func isExhausted(at now: ContinuousClock.Instant) -> Bool { remaining(at: now) == .zero }
-
     /// Whether a wait of that length would end in time.
     package func allows(_ wait: Duration, at now: ContinuousClock.Instant) -> Bool {
         remaining(at: now).map { wait < $0 } ?? true
-    }
-
-    /// The clocks of an attempt that begins now: its total is what is left.
-    package func limiting(_ timeouts: Timeouts, at now: ContinuousClock.Instant) -> Timeouts {
-        var limited = timeouts
-        limited.total = remaining(at: now)
-        return limited
     }
 }

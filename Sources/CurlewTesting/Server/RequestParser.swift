@@ -73,12 +73,6 @@ struct RequestParser {
         }
     }
 
-    /// Whether bytes of a request have been taken that has not ended.
-    var isMidRequest: Bool {
-        if case .head = state { return false }
-        return true
-    }
-
     mutating func beginRequest() {
         state = .head
         raw = []
