@@ -8,11 +8,14 @@ struct RequestRegistry {
     /// By the name of the attempt in flight: each request that runs has one.
     private var byTask: [TaskIdentifier: Request] = [:]
     private var lastIdentifier: UInt64 = 0
-    private var waiters: [Waiter] = []
+    private var waiters: [Int: Waiter] = [:]
+    /// Who waits for a request: its end looks at those alone, and not at all that they wait for.
+    private var waitersOf: [ObjectIdentifier: [Int]] = [:]
+    private var lastWaiter = 0
 
     /// Somebody who waits until certain requests have ended.
     private struct Waiter {
-        var missing: Set<ObjectIdentifier>
+        var missing: Int
         let continuation: CheckedContinuation<Void, Never>
     }
 
@@ -66,21 +69,20 @@ struct RequestRegistry {
     }
 
     private mutating func ended(_ request: Request) {
-        guard !waiters.isEmpty else { return }
-        let key = ObjectIdentifier(request)
-        waiters = waiters.compactMap { waiter in
-            var waiter = waiter
-            waiter.missing.remove(key)
-            guard waiter.missing.isEmpty else { return waiter }
-            waiter.continuation.resume()
-            return nil
+        guard !waitersOf.isEmpty, let numbers = waitersOf.removeValue(forKey: ObjectIdentifier(request)) else { return }
+        for number in numbers {
+            waiters[number]?.missing -= 1
+            guard waiters[number]?.missing == 0 else { continue }
+            waiters.removeValue(forKey: number)?.continuation.resume()
         }
     }
 
     /// Resumes the continuation when these have ended; false where there are none to wait for.
-    mutating func wait(for requests: [Request], with continuation: CheckedContinuation<Void, Never>) -> Bool {
+    mutating func wait(for requests: Set<Request>, with continuation: CheckedContinuation<Void, Never>) -> Bool {
         guard !requests.isEmpty else { return false }
-        waiters.append(Waiter(missing: Set(requests.map { ObjectIdentifier($0) }), continuation: continuation))
+        lastWaiter += 1
+        waiters[lastWaiter] = Waiter(missing: requests.count, continuation: continuation)
+        for request in requests { waitersOf[ObjectIdentifier(request), default: []].append(lastWaiter) }
         return true
     }
 }

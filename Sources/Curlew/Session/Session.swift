@@ -141,8 +141,7 @@ public actor Session {
     }
 
     private func untilEnded(_ requests: [Request]) async {
-        let alive = Set(running)
-        let missing = requests.filter { alive.contains($0) }
+        let missing = Set(running).intersection(requests)
         await withCheckedContinuation { continuation in
             if !registry.wait(for: missing, with: continuation) { continuation.resume() }
         }

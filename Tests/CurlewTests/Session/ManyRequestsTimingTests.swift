@@ -1,0 +1,56 @@
+import CurlewCore
+import CurlewTesting
+import Testing
+
+@testable import Curlew
+
+/// What one request costs must not depend on how many others the session has.
+@Suite("Many requests", .timeLimit(.minutes(2)), .serialized)
+struct ManyRequestsTimingTests {
+    /// How long the end of each of `count` requests takes that somebody waits for; the fastest of some tries.
+    private func timeOfEachEnd(_ count: Int) async throws -> Duration {
+        let session = Session(transport: MockTransport())
+        let requests = (0..<count).map { _ in session.request("https://example.org/") }
+        var fastest = Duration.seconds(3600)
+        for _ in 0..<5 {
+            var registry = RequestRegistry()
+            var names: [TaskIdentifier] = []
+            for request in requests { names.append(try registry.join(request, as: nil)) }
+            let everyone = Set<Request>(requests)
+            await withCheckedContinuation { continuation in
+                guard registry.wait(for: everyone, with: continuation) else { return continuation.resume() }
+                let began = ContinuousClock.now
+                for (request, name) in zip(requests, names) { registry.leave(request, last: name) }
+                fastest = min(fastest, (ContinuousClock.now - began) / count)
+            }
+            #expect(registry.activeRequests.isEmpty)
+        }
+        return fastest
+    }
+
+    @Test func endingOneCostsAsMuchAmongManyAsAmongFew() async throws {
+        // A walk along all that are waited for would make it fifty times as much.
+        let (few, many) = (try await timeOfEachEnd(400), try await timeOfEachEnd(20_000))
+        #expect(many < few * 10, "\(few) among 400, \(many) among 20 000")
+    }
+
+    @Test func everyWaiterHearsOfTheEndOfHundreds() async throws {
+        let transport = MockTransport { _ in .hanging }
+        let session = Session(transport: transport)
+        let count = 400
+        let tasks = (0..<count).map { number in
+            Task { try await session.request("https://example.org/\(number)").data() }
+        }
+        try await transport.waitForRequests(count: count)
+        async let drained: Void = session.drain()
+        async let cancelled: Void = session.cancelAllRequests()
+        async let again: Void = session.cancelAllRequests()
+        _ = await (drained, cancelled, again)
+        #expect(await session.activeRequests.isEmpty)
+        #expect(transport.runningCount == 0)
+        for task in tasks {
+            let error = await #expect(throws: CurlewError.self) { try await task.value }
+            #expect(error?.isCancellation == true)
+        }
+    }
+}
