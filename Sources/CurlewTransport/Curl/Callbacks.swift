@@ -94,7 +94,7 @@ enum Callbacks {
         _ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer, _ book: TransferBook
     ) -> CURLcode {
         book.settings.material.prepare(context)
-        transfer.isSecuring = true
+        book.handshakeBegan(for: transfer)
         curlew_tls_context_watch(
             context,
             Unmanaged.passUnretained(book).toOpaque(),  // SAFETY: the book outlives every connection.
@@ -109,7 +109,9 @@ enum Callbacks {
         data, identifier in
         guard let data else { return }
         // SAFETY: see above.
-        Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.certificateWasAsked(of: identifier) }
+        Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
+            $0.handshaking(TaskIdentifier(rawValue: identifier))?.wasAskedForCertificate = true
+        }
     }
 
     private static let chainShown:
@@ -120,7 +122,7 @@ enum Callbacks {
             let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
             // SAFETY: see above.
             Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.liveTransfer(identifier)?.shownChain = shown
+                $0.handshaking(TaskIdentifier(rawValue: identifier))?.shownChain = shown
             }
         }
 

@@ -90,13 +90,17 @@ struct ConnectionLimits: Equatable, Sendable {
     /// Whether a host's requests go to more than one of them.
     var splitsHosts: Bool
 
-    /// libcurl looks for a connection linearly: above about a thousand per handle every request pays.
     static let connectionsPerMulti = 1000
+    /// libcurl looks for a connection to a host by walking along all that there are, idle or not: where one host may have
+    /// more than this in one multi handle, every request pays for them.
+    static let connectionsOfHostPerMulti = 256
 
     init(maximumPerHost: Int, maximumTotal: Int) {
         let host = min(max(1, maximumPerHost), 1_000_000)
         let all = min(max(1, maximumTotal), 1_000_000)
-        multis = min(64, (all + Self.connectionsPerMulti - 1) / Self.connectionsPerMulti)
+        let most =
+            min(host, all) > Self.connectionsOfHostPerMulti ? Self.connectionsOfHostPerMulti : Self.connectionsPerMulti
+        multis = min(64, (all + most - 1) / most)
         total = max(1, all / multis)
         remainder = all % multis
         let reachable = min(host, all)

@@ -29,6 +29,8 @@ final class TransferBook: @unchecked Sendable {
     @exclusivity(unchecked) private var live: [ActiveTransfer] = []
     @exclusivity(unchecked) private var deadlines = DeadlineHeap<ActiveTransfer>()
     @exclusivity(unchecked) private var ended: [ActiveTransfer] = []
+    /// Those whose own new connection has begun its TLS handshake, by the name that the handshake knows.
+    @exclusivity(unchecked) private var securing: [TaskIdentifier: ActiveTransfer] = [:]
     @exclusivity(unchecked) private var handlesInUse = 0
     @exclusivity(unchecked) private var statistics = TransportStatistics()
 
@@ -128,6 +130,9 @@ final class TransferBook: @unchecked Sendable {
 
     private func release(_ easy: CurlEasy) {
         if easy.multi >= 0 { multis[easy.multi].remove(easy) }
+        if let transfer = easy.transfer, transfer.isSecuring, handshaking(transfer.request.identifier) === transfer {
+            securing[transfer.request.identifier] = nil
+        }
         easy.transfer = nil
         handlesInUse -= 1
     }
@@ -301,15 +306,13 @@ final class TransferBook: @unchecked Sendable {
         return close(fd)
     }
 
-    /// A server wants a certificate that the transport does not have.
-    func certificateWasAsked(of identifier: UInt64) {
-        liveTransfer(identifier)?.wasAskedForCertificate = true
+    func handshakeBegan(for transfer: ActiveTransfer) {
+        transfer.isSecuring = true
+        securing[transfer.request.identifier] = transfer
     }
 
-    /// The transfer that a handshake belongs to.
-    func liveTransfer(_ identifier: UInt64) -> ActiveTransfer? {
-        live.first { $0.request.identifier.rawValue == identifier }
-    }
+    /// The transfer that a handshake belongs to, while it is on that handle.
+    func handshaking(_ identifier: TaskIdentifier) -> ActiveTransfer? { securing[identifier] }
 }
 
 // MARK: The loop's turns

@@ -74,7 +74,8 @@ struct ConnectionPlanTests {
     }
 
     @Test(arguments: [
-        (6, 256, 1, 6, 256, false), (5000, 5000, 5, 1000, 1000, true), (64, 4096, 5, 64, 819, false),
+        (6, 256, 1, 6, 256, false), (5000, 5000, 20, 250, 250, true), (64, 4096, 5, 64, 819, false),
+        (257, 1000, 4, 65, 250, true), (256, 2000, 2, 256, 1000, false),
         (0, 0, 1, 1, 1, false), (4096, 256, 1, 4096, 256, false),
     ])
     func limits(_ host: Int, _ total: Int, _ multis: Int, _ perHost: Int, _ perMulti: Int, _ splits: Bool) {
