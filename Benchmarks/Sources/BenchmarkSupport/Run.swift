@@ -7,6 +7,12 @@ public protocol Client: Sendable {
     init(options: Options, tally: Tally) throws
     /// Carries out the `number`th request, to `url`, or throws.
     func run(_ url: URL, number: Int) async throws
+    /// Where the client would have its callers' tasks run.
+    var taskExecutor: (any TaskExecutor)? { get }
+}
+
+extension Client {
+    public var taskExecutor: (any TaskExecutor)? { nil }
 }
 
 /// What went wrong where the client itself did not throw.
@@ -51,8 +57,9 @@ private func measured<C: Client>(_ client: C, options: Options, tally: Tally) as
 
     let work = Task.detached {
         await withTaskGroup(of: Void.self) { group in
+            let executor = options.isOnLoop ? client.taskExecutor : nil
             for _ in 0..<options.inFlight {
-                group.addTask { await worker(client, options: options, tally: tally) }
+                group.addTask(executorPreference: executor) { await worker(client, options: options, tally: tally) }
             }
         }
     }
