@@ -19,4 +19,18 @@ public struct Handoff: Sendable {
             work()
         }
     }
+
+    /// The same, not before `deadline`.
+    public func callAsFunction(
+        to queue: DispatchQueue,
+        at deadline: DispatchTime,
+        _ work: @escaping @Sendable () -> Void
+    ) {
+        let fence = fence
+        fence.withLock { _ in }
+        queue.asyncAfter(deadline: deadline) {
+            fence.withLock { _ in }
+            work()
+        }
+    }
 }

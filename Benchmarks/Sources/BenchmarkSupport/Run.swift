@@ -57,9 +57,15 @@ private func measured<C: Client>(_ client: C, options: Options, tally: Tally) as
 
     let work = Task.detached {
         await withTaskGroup(of: Void.self) { group in
-            let executor = options.isOnLoop ? client.taskExecutor : nil
             for _ in 0..<options.inFlight {
-                group.addTask(executorPreference: executor) { await worker(client, options: options, tally: tally) }
+                // A preference for nothing would be one, too, and cost at every change of functions.
+                if options.isOnLoop, let executor = client.taskExecutor {
+                    group.addTask(executorPreference: executor) {
+                        await worker(client, options: options, tally: tally)
+                    }
+                } else {
+                    group.addTask { await worker(client, options: options, tally: tally) }
+                }
             }
         }
     }

@@ -122,12 +122,17 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse) {
-        dataTaskDidReceiveResponse?(session, dataTask, response)
+        if let dataTaskDidReceiveResponse { return dataTaskDidReceiveResponse(session, dataTask, response) }
+        notListening(session)
     }
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
         if let dataTaskDidReceiveData { return dataTaskDidReceiveData(session, dataTask, data) }
-        // A subclass that calls this may listen.
+        notListening(session)
+    }
+
+    // A subclass that calls this may listen.
+    private func notListening(_ session: SessionReference) {
         if type(of: self) == ClosureEventMonitor.self { session.ear?.passed(ClosureEventMonitor.self) }
     }
 

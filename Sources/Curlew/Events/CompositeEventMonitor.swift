@@ -57,11 +57,18 @@ public final class CompositeEventMonitor: EventMonitor {
 
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     {
-        hub?.emit { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
+        guard let hub, hub.wants(.head) else {
+            session.ear?.passed(Self.self)
+            return
+        }
+        hub.emitHead { ear in
+            let session = session.heard(by: ear)
+            return { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
+        }
     }
 
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
-        guard let hub, hub.wantsBodies else {
+        guard let hub, hub.wants(.body) else {
             session.ear?.passed(Self.self)
             return
         }

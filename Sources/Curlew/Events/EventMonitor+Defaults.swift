@@ -30,7 +30,9 @@ extension EventMonitor {
     public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
     {}
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
-    {}
+    {
+        session.ear?.passed(Self.self)
+    }
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
         session.ear?.passed(Self.self)
     }

@@ -18,11 +18,26 @@ struct EventSink: Sendable {
         own?.emit(event)
     }
 
-    /// An event of an exchange, which only the session's monitors see.
-    func emitExchange(_ event: @escaping MonitorHub.Event) { session?.emit(event) }
+    /// An event of the request that others follow, at the latest that of its end.
+    func emitLeading(_ event: @escaping MonitorHub.Event) {
+        session?.emitLeading(event)
+        own?.emitLeading(event)
+    }
+
+    /// The last event of the request, or of one of its handlers.
+    func emitLast(_ event: @escaping MonitorHub.Event) {
+        session?.emitLast(event)
+        own?.emitLast(event)
+    }
+
+    /// An event of an exchange, which only the session's monitors see. The request's own follow.
+    func emitExchange(_ event: @escaping MonitorHub.Event) { session?.emitLeading(event) }
 
     /// An event of an exchange that comes as often as there are pieces of a body.
     func emitProgress(_ event: @escaping MonitorHub.Event) { session?.emitProgress(event) }
+
+    /// The head of a response, made into Foundation's only for monitors that want it.
+    func emitHead(_ makeEvent: (MonitorHub.Ear) -> MonitorHub.Event) { session?.emitHead(makeEvent) }
 
     /// Bytes of a body, copied only for monitors that want them.
     func emitBody(

@@ -37,8 +37,10 @@ public final class HARRecorder: EventMonitor {
 
     /// The archive of all exchanges that have ended.
     public func archive() async throws -> Data {
-        // Behind the events that are on their way.
-        await withCheckedContinuation { continuation in Handoff()(to: queue) { continuation.resume() } }
+        // Behind the events that are on their way, also those that wait for others.
+        await withCheckedContinuation { continuation in
+            Handoff()(to: queue, at: .now() + MonitorHub.longestWait) { continuation.resume() }
+        }
         let archive = HARArchive(state.withLock { $0.done }, showsCredentials: includesCredentials)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]

@@ -4,15 +4,20 @@ internal import Foundation
 
 /// Brings events to monitors: each gets everything in order on its own queue.
 ///
-/// Monitors that share a queue share a lane, so an event costs one append a lane, and a lane one hop for
-/// all events that wait at that time. An event is a closure: its values are built on the monitor's queue.
+/// Monitors that share a queue share a lane. An event is a closure, kept once for all lanes; its values are built on
+/// the monitor's queue. A lane takes all that waits with one hop to its queue.
+///
+/// Each hop wakes a thread, which costs more than all events of a request. So an event that others follow
+/// (`emitLeading`) waits for them where its lane had something a moment ago, for some milliseconds at most. The last one of
+/// a request waits only while others are in flight: when none is, all events are in the monitors' queues.
 ///
 /// What waits for a queue that stands still is bounded: a try has a fixed number of events, but for those that
 /// come with every piece of a body, and of these a lane keeps `backlogLimit` and drops the rest.
 final class MonitorHub: Sendable {
     typealias Event = @Sendable (any EventMonitor) -> Void
 
-    private let lanes: [Lane]
+    private let lanes: [MonitorLane]
+    private let backlog: Lock<MonitorBacklog>
 
     /// nil without monitors: whoever emits builds nothing then.
     init?(_ monitors: [any EventMonitor]) {
@@ -26,127 +31,147 @@ final class MonitorHub: Sendable {
                 byQueue.append((queue, [monitor]))
             }
         }
-        lanes = byQueue.map { Lane(queue: $0.queue, monitors: $0.monitors) }
+        lanes = byQueue.map { MonitorLane(queue: $0.queue, monitors: $0.monitors) }
+        backlog = Lock(MonitorBacklog(monitors: byQueue.map { $0.monitors.count }))
     }
 
-    func emit(_ event: @escaping Event) {
-        for lane in lanes { lane.append(Entry(event: event)) }
+    // MARK: Events for everybody
+
+    /// An event that nothing may follow for a while.
+    func emit(_ event: @escaping Event) { emit(event, isLeading: false) }
+
+    /// An event that others of the same request follow.
+    func emitLeading(_ event: @escaping Event) { emit(event, isLeading: true) }
+
+    /// The last event of a request.
+    func emitLast(_ event: @escaping Event) {
+        // The request itself may or may not have left.
+        emit(event, isLeading: backlog.withLock { $0.inFlight > 1 })
     }
+
+    private func emit(_ event: @escaping Event, isLeading: Bool) {
+        let hops = backlog.withLock { $0.add(event, isLeading: isLeading) }
+        for (lane, hop) in hops { start(hop, of: lane) }
+    }
+
+    func requestJoined() { backlog.withLock { $0.inFlight += 1 } }
+
+    func requestLeft() { backlog.withLock { $0.inFlight -= 1 } }
+
+    // MARK: Events for those who listen and have room
 
     /// An event that comes again and again, which a lane without room leaves out.
     func emitProgress(_ event: @escaping Event) {
-        for lane in lanes { lane.append(Entry(event: event, cost: Self.eventCost)) }
+        for lane in lanes.indices { add(MonitorBacklog.Entry(event: event, cost: Self.eventCost), to: lane) }
+    }
+
+    /// The head of a response, for monitors that want it.
+    func emitHead(_ makeEvent: (Ear) -> Event) {
+        for lane in lanes.indices where takes(.head, 0, lane) {
+            add(MonitorBacklog.Entry(event: makeEvent(lanes[lane].ear), dear: .head), to: lane, isLeading: true)
+        }
     }
 
     /// Bytes of a body, copied once, and only if a monitor wants them.
     func emitBody(_ bytes: UnsafeRawBufferPointer, _ makeEvent: (Data, Ear) -> Event) {
         var copy: Data?
-        for lane in lanes where lane.takesBody(bytes.count) {
+        for lane in lanes.indices where takes(.body, bytes.count, lane) {
             let data = copy ?? Data(bytes)
             copy = data
-            lane.append(Entry(event: makeEvent(data, lane.ear), cost: bytes.count + Self.eventCost, isBody: true))
+            addBody(of: bytes.count, makeEvent(data, lanes[lane].ear), to: lane)
         }
     }
 
     /// Bytes of a body that were copied before.
     func emitBody(_ data: Data, _ makeEvent: (Ear) -> Event) {
-        for lane in lanes where lane.takesBody(data.count) {
-            lane.append(Entry(event: makeEvent(lane.ear), cost: data.count + Self.eventCost, isBody: true))
+        for lane in lanes.indices where takes(.body, data.count, lane) {
+            addBody(of: data.count, makeEvent(lanes[lane].ear), to: lane)
         }
     }
 
-    /// Whether there is a monitor that may want the bytes of bodies.
-    var wantsBodies: Bool { lanes.contains { $0.wantsBodies } }
+    /// Whether there is a monitor that may want this.
+    func wants(_ dear: Dear) -> Bool {
+        backlog.withLock { backlog in lanes.indices.contains { backlog[$0].wants(dear) } }
+    }
+
+    private func takes(_ dear: Dear, _ count: Int, _ lane: Int) -> Bool {
+        backlog.withLock { $0[lane].wants(dear) && $0[lane].cost + count <= Self.backlogLimit }
+    }
+
+    private func addBody(of count: Int, _ event: @escaping Event, to lane: Int) {
+        add(MonitorBacklog.Entry(event: event, cost: count + Self.eventCost, dear: .body), to: lane)
+    }
+
+    private func add(_ entry: MonitorBacklog.Entry, to lane: Int, isLeading: Bool = false) {
+        let hop = backlog.withLock { $0.add(entry, to: lane, isLeading: isLeading) }
+        if let hop { start(hop, of: lane) }
+    }
+
+    // MARK: Delivery
+
+    private func start(_ hop: MonitorBacklog.Hop, of lane: Int) {
+        switch hop {
+        case .now: lanes[lane].handoff(to: lanes[lane].queue) { self.deliver(to: lane) { $0.isHopping = false } }
+        case .later(let time):
+            lanes[lane].handoff(to: lanes[lane].queue, at: time) { self.deliver(to: lane) { $0.isHopSet = false } }
+        }
+    }
+
+    private func deliver(to index: Int, _ arrived: @Sendable (inout MonitorBacklog.Lane) -> Void) {
+        let lane = lanes[index]
+        // One batch a hop: other work on the queue gets its turn between batches.
+        let batches = backlog.withLock { backlog in
+            arrived(&backlog[index])
+            return backlog.takeAll(for: index)
+        }
+        for batch in batches {
+            for entry in batch.entries {
+                guard let dear = entry.dear else {
+                    for monitor in lane.monitors { entry.event(monitor) }
+                    if entry.cost > 0 { backlog.withLock { $0[index].cost -= entry.cost } }
+                    continue
+                }
+                let listeners = backlog.withLock { $0[index][dear].each }
+                for (number, monitor) in lane.monitors.enumerated() where listeners[number] {
+                    entry.event(monitor)
+                    if lane.ear.isDeaf(monitor) { backlog.withLock { $0[index][dear].lost(number) } }
+                }
+                backlog.withLock { $0[index].cost -= entry.cost }
+            }
+        }
+    }
 
     /// Bytes of bodies, and events about their pieces, that wait for a lane's queue.
     static let backlogLimit = 16 * 1024 * 1024
     private static let eventCost = 256
+    /// How long an event waits for those that follow it.
+    static let longestWait = DispatchTimeInterval.milliseconds(4)
 
-    private struct Entry {
-        let event: Event
-        /// 0 for events of which a try has only so many.
-        var cost = 0
-        var isBody = false
-    }
+    /// What costs more to tell than all other events of a request together, and is told only to those who listen: a
+    /// response of Foundation's type, a copy of a body.
+    enum Dear { case head, body }
 
-    /// Finds out who does nothing with the bytes of bodies: such a monitor says so when it is given some.
+    /// Finds out who does nothing with what is dear: such a monitor says so when it is given some.
     final class Ear: Sendable {
         private let deaf = Lock<ObjectIdentifier?>(nil)
 
-        /// A monitor of this type has let bytes pass.
+        /// A monitor of this type has let it pass.
         func passed(_ type: any EventMonitor.Type) { deaf.withLock { $0 = ObjectIdentifier(type) } }
 
-        /// Whether this monitor, which was given bytes a moment ago, was the one. Another one that it passes its
+        /// Whether this monitor, which was given it a moment ago, was the one. Another one that it passes its
         /// events on to may be deaf although it is not.
         fileprivate func isDeaf(_ monitor: any EventMonitor) -> Bool {
             deaf.withLock { exchange(&$0, with: nil) } == ObjectIdentifier(type(of: monitor))
         }
     }
+}
 
-    private final class Lane: Sendable {
-        let ear = Ear()
-        private let queue: DispatchQueue
-        private let monitors: [any EventMonitor]
-        private let handoff = Handoff()
-        private let waiting: Lock<Waiting>
-
-        private struct Waiting {
-            var entries: [Entry] = []
-            /// What the entries cost together.
-            var cost = 0
-            var isScheduled = false
-            /// Which monitors want the bytes of bodies, as far as is known.
-            var wantsBody: [Bool]
-            var wantsBodies = true
-        }
-
-        init(queue: DispatchQueue, monitors: [any EventMonitor]) {
-            self.queue = queue
-            self.monitors = monitors
-            waiting = Lock(Waiting(wantsBody: monitors.map { _ in true }))
-        }
-
-        var wantsBodies: Bool { waiting.withLock { $0.wantsBodies } }
-
-        func takesBody(_ count: Int) -> Bool {
-            waiting.withLock { $0.wantsBodies && $0.cost + count <= MonitorHub.backlogLimit }
-        }
-
-        func append(_ entry: Entry) {
-            let mustSchedule = waiting.withLock { waiting in
-                if entry.cost > 0, waiting.cost + entry.cost > MonitorHub.backlogLimit { return false }
-                waiting.entries.append(entry)
-                waiting.cost += entry.cost
-                defer { waiting.isScheduled = true }
-                return !waiting.isScheduled
-            }
-            if mustSchedule { handoff(to: queue) { self.deliver() } }
-        }
-
-        private func deliver() {
-            // One batch a hop: other work on the queue gets its turn between batches.
-            let entries = waiting.withLock { waiting in
-                waiting.isScheduled = false
-                return exchange(&waiting.entries, with: [])
-            }
-            for entry in entries {
-                if entry.isBody { deliverBody(entry) } else { for monitor in monitors { entry.event(monitor) } }
-                if entry.cost > 0 { waiting.withLock { $0.cost -= entry.cost } }
-            }
-        }
-
-        private func deliverBody(_ entry: Entry) {
-            let wantsBody = waiting.withLock { $0.wantsBody }
-            for (index, monitor) in monitors.enumerated() where wantsBody[index] {
-                entry.event(monitor)
-                guard ear.isDeaf(monitor) else { continue }
-                waiting.withLock { waiting in
-                    waiting.wantsBody[index] = false
-                    waiting.wantsBodies = waiting.wantsBody.contains(true)
-                }
-            }
-        }
-    }
+/// Monitors that share a queue.
+struct MonitorLane: Sendable {
+    let queue: DispatchQueue
+    let monitors: [any EventMonitor]
+    let ear = MonitorHub.Ear()
+    let handoff = Handoff()
 }
 
 func exchange<T>(_ value: inout T, with new: T) -> T {

@@ -100,7 +100,7 @@ enum HandlerRun {
     }
 
     private static func finish(_ request: Request) {
-        request.eventSink?.emit { $0.requestDidFinish(request) }
+        request.eventSink?.emitLast { $0.requestDidFinish(request) }
     }
 }
 

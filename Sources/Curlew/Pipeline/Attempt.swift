@@ -71,7 +71,7 @@ struct Attempt {
     private func ready(_ adapted: URLRequest) throws(CurlewError) -> Prepared {
         let upload = try request.makeUpload(events: events)
         try checkCancellation()
-        events?.emit { [request] in $0.request(request, didCreateURLRequest: adapted) }
+        events?.emitLeading { [request] in $0.request(request, didCreateURLRequest: adapted) }
         request.created(adapted)
         return Prepared(urlRequest: adapted, upload: upload)
     }
@@ -89,11 +89,11 @@ struct Attempt {
             let made = try request.makeURLRequest()
             try made.validate()
             request.record.withLock { $0.requests.append(made) }
-            events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
+            events?.emitLeading { [request] in $0.request(request, didCreateInitialURLRequest: made) }
             return made
         } catch {
             let failure = ErrorWrapping.creation(error)
-            events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
+            events?.emitLeading { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
             request.creationFailed()
             throw failure
         }
@@ -112,12 +112,12 @@ struct Attempt {
             }
             try adapted.validate()
             request.record.withLock { $0.requests.append(adapted) }
-            events?.emit { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
+            events?.emitLeading { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
             return adapted
         } catch {
             let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
             let failure = timeout ?? ErrorWrapping.adaptation(error)
-            events?.emit { [request] in
+            events?.emitLeading { [request] in
                 $0.request(request, didFailToAdaptURLRequest: initial, withError: failure)
             }
             throw failure
@@ -283,7 +283,7 @@ struct Attempt {
     private func emitStart(_ lowered: TransferRequest) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emit { $0.request(request, didResumeTask: task) }
+        events.emitLeading { $0.request(request, didResumeTask: task) }
         guard case .stream = lowered.body else { return }
         let reference = request.sessionReference
         events.emitExchange { $0.urlSession(reference, taskNeedsNewBodyStream: task) }

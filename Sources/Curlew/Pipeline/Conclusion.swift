@@ -99,7 +99,7 @@ struct Conclusion {
     private func emitEarlyFailure(_ error: CurlewError) {
         guard let events = attempt.events else { return }
         let (request, task) = (request, attempt.task)
-        events.emit { $0.request(request, didFailTask: task, earlyWithError: error) }
+        events.emitLeading { $0.request(request, didFailTask: task, earlyWithError: error) }
     }
 
     private func emitMetrics(_ error: CurlewError?) {
@@ -107,14 +107,14 @@ struct Conclusion {
         let (request, task, metrics) = (request, attempt.task, metrics)
         let reference = request.sessionReference
         events.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
-        events.emit { $0.request(request, didGatherMetrics: metrics) }
+        events.emitLeading { $0.request(request, didGatherMetrics: metrics) }
         events.emitExchange { $0.urlSession(reference, task: task, didCompleteWithError: error) }
     }
 
     private func emitEnd(_ error: CurlewError?) {
         guard let events = attempt.events else { return }
         let (request, task) = (request, attempt.task)
-        events.emit { $0.request(request, didCompleteTask: task, with: error) }
+        events.emitLeading { $0.request(request, didCompleteTask: task, with: error) }
     }
 }
 

@@ -44,7 +44,7 @@ extension Request {
             return (record.hooks.onTaskCreation, record.hooks.streams, record.machine.state == .suspended)
         }
         guard let streams else { return false }
-        events?.emit { [self] in $0.request(self, didCreateTask: task) }
+        events?.emitLeading { [self] in $0.request(self, didCreateTask: task) }
         if isSuspended { events?.emit { [self] in $0.request(self, didSuspendTask: task) } }
         hook?.call(task)
         for stream in streams { stream.send(task) }

@@ -90,7 +90,7 @@ extension Request {
         let (action, isShelved) = record.withLock { ($0.machine.awaited(), $0.session.isShelved) }
         switch action {
         case .drive(let becameResumed):
-            if becameResumed { eventSink?.emit { [self] in $0.requestDidResume(self) } }
+            if becameResumed { eventSink?.emitLeading { [self] in $0.requestDidResume(self) } }
             if isShelved { unshelve() }
             return await withTaskCancellationHandler {
                 await drive(RunRules(checksStatus: checksStatus, ownsTask: false), making: value)
@@ -120,7 +120,7 @@ extension Request {
         }
         // Monitors look at it.
         if let error = result.error { failed(with: error) }
-        eventSink?.emit { [self] in $0.requestDidFinish(self) }
+        eventSink?.emitLast { [self] in $0.requestDidFinish(self) }
         conclude(result)
         return result
     }

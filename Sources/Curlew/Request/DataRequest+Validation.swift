@@ -58,7 +58,7 @@ extension DataRequest {
         validation { request, urlRequest, response, body in
             let result = judgement(urlRequest, response, body.data)
             if let request = request as? DataRequest {
-                request.eventSink?.emit { monitor in
+                request.eventSink?.emitLeading { monitor in
                     guard let lifted = response.value else { return }
                     monitor.request(
                         request,

@@ -55,7 +55,7 @@ extension DataStreamRequest {
         validation { request, urlRequest, response, _ in
             let result = judgement(urlRequest, response)
             if let request = request as? DataStreamRequest {
-                request.eventSink?.emit { monitor in
+                request.eventSink?.emitLeading { monitor in
                     guard let lifted = response.value else { return }
                     monitor.request(request, didValidateRequest: urlRequest, response: lifted, withResult: result)
                 }

@@ -58,7 +58,7 @@ extension DownloadRequest {
         validation { request, urlRequest, response, body in
             let result = judgement(urlRequest, response, body.fileURL)
             if let request = request as? DownloadRequest {
-                request.eventSink?.emit { monitor in
+                request.eventSink?.emitLeading { monitor in
                     guard let lifted = response.value else { return }
                     monitor.request(
                         request,

@@ -25,8 +25,16 @@ final class ForeignWork: Sendable {
 
     /// Runs `work` in a child task that `cancel` reaches.
     func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
-        async let result = inChild(work)
-        return try await result
+        try await withThrowingTaskGroup(of: T.self) { group in
+            #if compiler(>=6.2)
+            // On this thread until it waits for something, which most adapters never do.
+            group.addImmediateTask { try await self.inChild(work) }
+            #else
+            group.addTask { try await self.inChild(work) }
+            #endif
+            guard let result = try await group.next() else { throw CancellationError() }
+            return result
+        }
     }
 
     private func inChild<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {

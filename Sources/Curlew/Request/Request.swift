@@ -118,7 +118,7 @@ public class Request: @unchecked Sendable {
             return (action, task, exchange(&record.heldDriver, with: nil), true)
         }
         guard didResume else { return self }
-        eventSink?.emit { [self] in $0.requestDidResume(self) }
+        eventSink?.emitLeading { [self] in $0.requestDidResume(self) }
         switch action {
         case .nothing: break
         case .start:
@@ -126,7 +126,7 @@ public class Request: @unchecked Sendable {
             HandlerRun.start(self, drives: true)
         case .proceed:
             driver?.resume()
-            if let task { eventSink?.emit { [self] in $0.request(self, didResumeTask: task) } }
+            if let task { eventSink?.emitLeading { [self] in $0.request(self, didResumeTask: task) } }
         }
         return self
     }

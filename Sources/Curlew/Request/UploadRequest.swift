@@ -59,14 +59,14 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         do {
             let made = try makeUploadable()
             record.withLock { $0.uploadable = made }
-            events?.emit { [self] in $0.request(self, didCreateUploadable: made) }
+            events?.emitLeading { [self] in $0.request(self, didCreateUploadable: made) }
             if case .stream(let stream, _) = made {
-                events?.emit { [self] in $0.request(self, didProvideInputStream: stream) }
+                events?.emitLeading { [self] in $0.request(self, didProvideInputStream: stream) }
             }
             return made
         } catch {
             let failure = ErrorWrapping.uploadable(error)
-            events?.emit { [self] in $0.request(self, didFailToCreateUploadableWithError: failure) }
+            events?.emitLeading { [self] in $0.request(self, didFailToCreateUploadableWithError: failure) }
             throw failure
         }
     }

@@ -99,7 +99,9 @@ public actor Session {
     /// `wasStarted`: the request was among those `starting`.
     func join(_ request: Request, wasStarted: Bool) throws(CurlewError) -> TaskIdentifier {
         if wasStarted { starting.take(request) }
-        return try registry.join(request, as: request.isSetUpAhead ? request.earlyTask : nil)
+        let task = try registry.join(request, as: request.isSetUpAhead ? request.earlyTask : nil)
+        context.monitors?.requestJoined()
+        return task
     }
 
     /// A name for an exchange that is set up ahead of its start.
@@ -111,7 +113,10 @@ public actor Session {
     }
 
     /// A run has ended, with all that belongs to it.
-    func leave(_ request: Request, last: TaskIdentifier) { registry.leave(request, last: last) }
+    func leave(_ request: Request, last: TaskIdentifier) {
+        context.monitors?.requestLeft()
+        registry.leave(request, last: last)
+    }
 
     // MARK: Ending
 

@@ -256,9 +256,9 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     private func emit(_ result: Result<URL, CurlewError>) {
         guard let events else { return }
         let (task, reference, request) = (task, request.sessionReference, download)
-        events.emit { $0.request(request, didFinishDownloadingUsing: task, with: result) }
+        events.emitLeading { $0.request(request, didFinishDownloadingUsing: task, with: result) }
         guard case .success(let url) = result else { return }
         events.emitExchange { $0.urlSession(reference, downloadTask: task, didFinishDownloadingTo: url) }
-        events.emit { $0.request(request, didCreateDestinationURL: url) }
+        events.emitLeading { $0.request(request, didCreateDestinationURL: url) }
     }
 }

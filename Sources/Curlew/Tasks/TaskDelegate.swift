@@ -173,9 +173,12 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         let lazy = LazyResponse(url: url, head: head)
         if let events {
             let (task, session) = (task, request.sessionReference)
-            events.emitExchange { monitor in
-                guard let response = lazy.value else { return }
-                monitor.urlSession(session, dataTask: task, didReceive: response)
+            events.emitHead { ear in
+                let session = session.heard(by: ear)
+                return { monitor in
+                    guard let response = lazy.value else { return }
+                    monitor.urlSession(session, dataTask: task, didReceive: response)
+                }
             }
         }
         awaitedAnswer = request.headArrived(lazy, total: expected)

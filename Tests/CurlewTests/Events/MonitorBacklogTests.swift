@@ -3,6 +3,7 @@ import CurlewLocks
 import CurlewTesting
 import Dispatch
 import Foundation
+import FoundationNetworking
 import Testing
 
 @testable import Curlew
@@ -72,7 +73,33 @@ struct MonitorBacklogTests {
         let hub = try #require(MonitorHub([Deaf(queue: queue), ClosureEventMonitor(queue: queue)]))
         #expect(await emit(10, to: hub, [queue]) == 1)
         #expect(await emit(10, to: hub, [queue]) == 0)
-        #expect(!hub.wantsBodies)
+        #expect(!hub.wants(.body))
+    }
+
+    @Test func ofHeadsNothingIsMadeForThoseWhoLetThemPass() async throws {
+        let queue = DispatchQueue(label: "heads")
+        let seen = Recorded<Int>()
+        let closure = ClosureEventMonitor(queue: queue)
+        closure.dataTaskDidReceiveResponse = { seen.note($2.statusCode) }
+        let response = try #require(
+            HTTPURLResponse(url: URL(filePath: "/"), statusCode: 204, httpVersion: nil, headerFields: nil))
+        func made(by hub: MonitorHub) async -> Int {
+            var made = 0
+            hub.emitHead { ear in
+                made += 1
+                let session = session.heard(by: ear)
+                return { $0.urlSession(session, dataTask: TaskIdentifier(rawValue: 1), didReceive: response) }
+            }
+            hub.emit { _ in }
+            await queue.settled()
+            return made
+        }
+        let deaf = try #require(MonitorHub([Deaf(queue: queue), ClosureEventMonitor(queue: queue)]))
+        #expect(await made(by: deaf) == 1)
+        #expect(await made(by: deaf) == 0)
+        let hearing = try #require(MonitorHub([Deaf(queue: queue), closure]))
+        for _ in 1...3 { #expect(await made(by: hearing) == 1) }
+        #expect(seen.all == [204, 204, 204])
     }
 
     @Test func reachAllWhoListen() async throws {

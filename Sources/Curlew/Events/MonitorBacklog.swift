@@ -1,0 +1,147 @@
+internal import Dispatch
+
+/// Events on their way to monitors' queues, and the hops that bring them there.
+///
+/// What concerns every lane stands once, in `open`, until a lane takes it: then it becomes a batch that all lanes share.
+/// What concerns one lane is kept for it alone, so that a queue that stands still keeps nobody else's bodies.
+struct MonitorBacklog {
+    struct Entry {
+        let event: MonitorHub.Event
+        /// 0 for events of which a try has only so many.
+        var cost = 0
+        var dear: MonitorHub.Dear?
+    }
+
+    // SAFETY: changed under the hub's lock only, and only until a lane takes it.
+    final class Batch: @unchecked Sendable {
+        fileprivate(set) var entries: [Entry]
+        fileprivate let isShared: Bool
+
+        init(_ entries: [Entry], isShared: Bool) {
+            self.entries = entries
+            self.isShared = isShared
+        }
+    }
+
+    /// When a lane's queue is asked to take what waits.
+    enum Hop {
+        case now
+        case later(DispatchTime)
+    }
+
+    /// How many requests of the session run.
+    var inFlight = 0
+    private var open: [Entry] = []
+    private var lanes: [Lane]
+
+    /// `monitors`: how many each lane has.
+    init(monitors: [Int]) { lanes = monitors.map { Lane(monitors: $0) } }
+
+    subscript(lane: Int) -> Lane {
+        get { lanes[lane] }
+        _modify { yield &lanes[lane] }
+    }
+
+    /// An event for every lane; the hops that it needs.
+    mutating func add(
+        _ event: @escaping MonitorHub.Event,
+        isLeading: Bool,
+        at now: @autoclosure () -> DispatchTime = .now()
+    ) -> [(lane: Int, hop: Hop)] {
+        open.append(Entry(event: event))
+        var hops: [(Int, Hop)] = []
+        for lane in lanes.indices {
+            if let hop = lanes[lane].nextHop(isLeading: isLeading, at: now()) { hops.append((lane, hop)) }
+        }
+        return hops
+    }
+
+    /// An event for one lane, if that has room for it.
+    mutating func add(_ entry: Entry, to lane: Int, isLeading: Bool) -> Hop? {
+        if entry.cost > 0, lanes[lane].cost + entry.cost > MonitorHub.backlogLimit { return nil }
+        close()
+        lanes[lane].add(entry)
+        return lanes[lane].nextHop(isLeading: isLeading, at: .now())
+    }
+
+    mutating func takeAll(for lane: Int, at now: DispatchTime = .now()) -> [Batch] {
+        close()
+        return lanes[lane].takeAll(at: now)
+    }
+
+    private mutating func close() {
+        guard !open.isEmpty else { return }
+        let batch = Batch(exchange(&open, with: []), isShared: true)
+        for lane in lanes.indices { lanes[lane].waiting.append(batch) }
+    }
+
+    struct Lane {
+        fileprivate var waiting: [Batch] = []
+        /// What the waiting entries cost together.
+        var cost = 0
+        /// A hop is on its way.
+        var isHopping = false
+        /// A hop comes in a moment.
+        var isHopSet = false
+        private var delivered: DispatchTime?
+        private var heads: Listeners
+        private var bodies: Listeners
+
+        init(monitors: Int) { (heads, bodies) = (Listeners(count: monitors), Listeners(count: monitors)) }
+
+        func wants(_ dear: MonitorHub.Dear) -> Bool { self[dear].isAny }
+
+        subscript(dear: MonitorHub.Dear) -> Listeners {
+            get {
+                switch dear {
+                case .head: heads
+                case .body: bodies
+                }
+            }
+            set {
+                switch dear {
+                case .head: heads = newValue
+                case .body: bodies = newValue
+                }
+            }
+        }
+
+        fileprivate mutating func add(_ entry: Entry) {
+            cost += entry.cost
+            if let last = waiting.last, !last.isShared {
+                last.entries.append(entry)
+            } else {
+                waiting.append(Batch([entry], isShared: false))
+            }
+        }
+
+        fileprivate mutating func takeAll(at now: DispatchTime) -> [Batch] {
+            if !waiting.isEmpty { delivered = now }
+            return exchange(&waiting, with: [])
+        }
+
+        /// The hop that what was appended needs, beside those on their way.
+        fileprivate mutating func nextHop(isLeading: Bool, at now: @autoclosure () -> DispatchTime) -> Hop? {
+            if isHopping || (isLeading && isHopSet) { return nil }
+            if isLeading, let time = delivered.map({ $0 + MonitorHub.longestWait }), time > now() {
+                isHopSet = true
+                return .later(time)
+            }
+            isHopping = true
+            return .now
+        }
+    }
+
+    /// Which monitors want what is dear, as far as is known.
+    struct Listeners {
+        private(set) var each: [Bool]
+        private(set) var isAny: Bool
+
+        init(count: Int) { (each, isAny) = (Array(repeating: true, count: count), count > 0) }
+
+        mutating func lost(_ index: Int) {
+            each[index] = false
+            isAny = each.contains(true)
+        }
+    }
+}
