@@ -14,10 +14,12 @@ final class BodyChannel: Sendable {
     }
 
     private let shared: Lock<Shared>
+    private let cancelsTransfer: Bool
 
     /// `onAbandon` is called at most once, when the reader leaves before the producer has finished.
     init(watermarks: BodyChannelWatermarks = .standard, onAbandon: (@Sendable () -> Void)? = nil) {
         shared = Lock(Shared(machine: BodyChannelStateMachine(watermarks: watermarks), onAbandon: onAbandon))
+        cancelsTransfer = onAbandon != nil
     }
 
     // MARK: Producer, on the transport's thread
@@ -34,6 +36,8 @@ final class BodyChannel: Sendable {
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
         switch shared.withLock({ $0.machine.producerOffered() }) {
         case .pause: return .pause
+        // The reader's thread is about to cancel: a transfer that failed before would not count as cancelled.
+        case .abort where cancelsTransfer: return .pause
         case .abort: return .abort(CurlewError(.cancelled, phase: .receive, reason: "the reader has left"))
         case .take: break
         }

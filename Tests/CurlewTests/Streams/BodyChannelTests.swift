@@ -151,4 +151,18 @@ struct BodyChannelTests {
         channel.leave()
         #expect(abandoned.withLock { $0 } == 0)
     }
+
+    @Test("what comes while the reader's leaving is about to cancel is held back, and fails nothing")
+    func offersWhileLeaving() {
+        let answers = Lock<[String]>([])
+        let held = Lock<BodyChannel?>(nil)
+        let channel = BodyChannel {
+            let answer = held.withLock { $0 }?.receive(UnsafeRawBufferPointer(start: nil, count: 0))
+            if case .pause? = answer { answers.withLock { $0.append("pause") } }
+        }
+        held.withLock { $0 = channel }
+        channel.leave()
+        #expect(answers.withLock { $0 } == ["pause"])
+        held.withLock { $0 = nil }
+    }
 }
