@@ -40,8 +40,12 @@ sanitize-thread: ## Runs the tests under the thread sanitizer
 sanitize-address: ## Runs the tests under the address sanitizer
 	@scripts/test address
 
+.PHONY: sanitize-undefined
+sanitize-undefined: ## Runs the tests with the C shim under the undefined-behaviour sanitizer
+	@scripts/test undefined
+
 .PHONY: sanitize
-sanitize: sanitize-thread sanitize-address ## Runs the tests under both sanitizers
+sanitize: sanitize-thread sanitize-address sanitize-undefined ## Runs the tests under all sanitizers
 
 .PHONY: fuzz
 fuzz: packages ## Fuzzes the parsers (FUZZ_SECONDS=120, FUZZ_TARGET=name)

@@ -36,11 +36,17 @@ struct ToolProcess {
         self.input = input.map { Data($0.utf8) }
     }
 
+    /// Sanitizers, the measurement of coverage, and what is preloaded to make bad sockets.
+    private static let examiners = [
+        "ASAN_OPTIONS", "TSAN_OPTIONS", "UBSAN_OPTIONS", "LLVM_PROFILE_FILE", "LD_PRELOAD", "CURLEW_FAULT_MODE",
+        "SWIFT_BACKTRACE",
+    ]
+
     /// A fixed environment: what the machine has set must not matter.
     var fullEnvironment: [String: String] {
         var all = ["PATH": "/usr/bin:/bin", "HOME": folder?.path ?? "/nonexistent", "LANG": "C.UTF-8", "TERM": "xterm"]
-        // But a sanitizer of the tests is one of the tool as well, with the same settings.
-        for name in ["ASAN_OPTIONS", "TSAN_OPTIONS", "SWIFT_BACKTRACE"] {
+        // But what examines the tests examines the tool as well, with the same settings.
+        for name in Self.examiners {
             all[name] = ProcessInfo.processInfo.environment[name]
         }
         all.merge(environment) { $1 }
