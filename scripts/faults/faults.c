@@ -1,17 +1,20 @@
 // Preloaded into a process (LD_PRELOAD), this makes its stream sockets behave as badly as POSIX allows.
 //
 //   CURLEW_FAULT_MODE=short-reads     one byte per read for the first KiB of a socket, then a few at a time
-//                     short-writes    the same for writes of more than 4 KiB
+//                     short-writes    the same for writes
 //                     tiny-buffers    send and receive buffers of 8 KiB
 //                     slow            a pause after every read
+//                     again           every third read or write of a non-blocking socket says EAGAIN first
+//                     interrupted     what would have to wait says EINTR first: every other read, accept, poll, epoll_wait
 //                     fail            call number CURLEW_FAULT_CALL of CURLEW_FAULT_FUNCTION fails
 //   CURLEW_FAULT_FUNCTION=socket|connect|read|write|epoll, CURLEW_FAULT_ERRNO=number
 //
-// Everything but stream sockets is left alone. No call says EAGAIN or EINTR of its own: what
-// fails then has yet to be understood (Docs/Reliability.md).
+// Everything but stream sockets is left alone.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -21,16 +24,19 @@
 #include <time.h>
 #include <unistd.h>
 
-enum mode { NONE, SHORT_READS, SHORT_WRITES, TINY_BUFFERS, SLOW, FAIL };
+enum mode { NONE, SHORT_READS, SHORT_WRITES, TINY_BUFFERS, SLOW, AGAIN, INTERRUPTED, FAIL };
 
 static enum mode mode;
 static const char *failing = "";
 static int failing_call, failing_errno;
 static atomic_int calls;
-static atomic_uint seen[65536][2];  // bytes read and written on each descriptor
+static atomic_uint seen[65536][2];   // bytes read and written on each descriptor
+static atomic_uint turns[65536][2];  // calls on each descriptor that could be refused
+static atomic_uint unheard[65536];   // bytes written since the last were read
+static atomic_uint waits;
 
 __attribute__((constructor)) static void begin(void) {
-    static const char *names[] = {"", "short-reads", "short-writes", "tiny-buffers", "slow", "fail"};
+    static const char *names[] = {"", "short-reads", "short-writes", "tiny-buffers", "slow", "again", "interrupted", "fail"};
     const char *name = getenv("CURLEW_FAULT_MODE");
     for (int index = 1; name && index <= FAIL; index++)
         if (!strcmp(name, names[index])) mode = (enum mode)index;
@@ -61,21 +67,63 @@ static int is_stream(int fd) {
     return answer;
 }
 
-// How many bytes this call may move; 0 for none at all this time, errno saying why.
-static size_t allowance(int fd, size_t wanted, int writes) {
+static int never_blocks(int fd) {
+    int before = errno, flags = fcntl(fd, F_GETFL);
+    errno = before;
+    return flags >= 0 && flags & O_NONBLOCK;
+}
+
+// Whether the call finds nothing to do now, so that the kernel would let it wait.
+static int would_wait(int fd, short events) {
+    NEXT(poll);
+    struct pollfd slot = {.fd = fd, .events = events};
+    int before = errno, ready = next(&slot, 1, 0);
+    errno = before;
+    return ready == 0;
+}
+
+// EAGAIN where nothing may block, EINTR where something would: what a kernel may say. A peer that has just been heard
+// has taken what was sent to it, and the smallest buffer is larger than this.
+enum { ROOM = 4096 };
+
+static int refuses(int fd, int writes) {
+    if (mode == AGAIN && never_blocks(fd)) {
+        if (writes && atomic_load(&unheard[fd]) < ROOM) return 0;
+        errno = EAGAIN;
+        return atomic_fetch_add(&turns[fd][writes], 1) % 3 == 0;
+    }
+    if (mode == INTERRUPTED && !never_blocks(fd) && would_wait(fd, writes ? POLLOUT : POLLIN)) {
+        errno = EINTR;
+        return atomic_fetch_add(&turns[fd][writes], 1) % 2 == 0;
+    }
+    return 0;
+}
+
+// libcurl 7.88 mixes the rest of such a head up with the chunks behind it: it must go out whole.
+static int begins_chunks(const void *bytes, size_t count) {
+    static const char field[] = "\r\nTransfer-Encoding: chunked\r\n";
+    return bytes && memmem(bytes, count, field, sizeof field - 1) && memcmp(bytes, "HTTP/", 5);
+}
+
+// How many bytes this call may move; 0 for none at all this time, errno saying why. `bytes` are those to write.
+static size_t allowance(int fd, const void *bytes, size_t wanted) {
+    int writes = bytes != 0;
     if (mode == NONE || wanted == 0 || fd < 0 || fd >= 65536 || !is_stream(fd)) return wanted;
     if (fails(writes ? "write" : "read")) return 0;
+    if (begins_chunks(bytes, wanted)) return wanted;
+    if (refuses(fd, writes)) return 0;
     if (mode == SLOW && !writes) nanosleep(&(struct timespec){0, 200000}, 0);
     if (mode != (writes ? SHORT_WRITES : SHORT_READS)) return wanted;
     unsigned moved = atomic_load(&seen[fd][writes]);
-    // A head goes out whole: libcurl 7.88 mixes the rest of one up with the chunks of the body behind it.
-    if (writes && wanted <= 4096) return wanted;
     size_t most = moved < 1024 ? 1 : moved < 16384 ? 1 + moved % 13 : 1 + moved % 4099;
     return wanted < most ? wanted : most;
 }
 
 static ssize_t moved(int fd, ssize_t count, int writes) {
-    if (count > 0 && fd >= 0 && fd < 65536) atomic_fetch_add(&seen[fd][writes], (unsigned)count);
+    if (count <= 0 || fd < 0 || fd >= 65536) return count;
+    atomic_fetch_add(&seen[fd][writes], (unsigned)count);
+    if (writes) atomic_fetch_add(&unheard[fd], (unsigned)count);
+    else atomic_store(&unheard[fd], 0);
     return count;
 }
 
@@ -83,6 +131,9 @@ static void prepare(int fd) {
     if (fd < 0 || fd >= 65536) return;
     atomic_store(&seen[fd][0], 0);
     atomic_store(&seen[fd][1], 0);
+    atomic_store(&unheard[fd], 0);
+    atomic_store(&turns[fd][0], 0);
+    atomic_store(&turns[fd][1], 0);
     if (mode != TINY_BUFFERS || !is_stream(fd)) return;
     int size = 4096;  // the kernel doubles it
     setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &size, sizeof size);
@@ -99,6 +150,7 @@ int socket(int domain, int type, int protocol) {
 
 int accept4(int listener, struct sockaddr *address, socklen_t *length, int flags) {
     NEXT(accept4);
+    if (mode == INTERRUPTED && refuses(listener, 0)) return -1;
     int fd = next(listener, address, length, flags);
     prepare(fd);
     return fd;
@@ -120,28 +172,51 @@ int epoll_ctl(int epoll, int operation, int fd, struct epoll_event *event) {
 
 ssize_t recv(int fd, void *buffer, size_t count, int flags) {
     NEXT(recv);
-    size_t most = flags & MSG_PEEK ? count : allowance(fd, count, 0);
+    size_t most = flags & MSG_PEEK ? count : allowance(fd, 0, count);
     if (!most && count) return -1;
     return flags & MSG_PEEK ? next(fd, buffer, count, flags) : moved(fd, next(fd, buffer, most, flags), 0);
 }
 
 ssize_t send(int fd, const void *buffer, size_t count, int flags) {
     NEXT(send);
-    size_t most = allowance(fd, count, 1);
+    size_t most = allowance(fd, buffer, count);
     if (!most && count) return -1;
     return moved(fd, next(fd, buffer, most, flags), 1);
 }
 
 ssize_t read(int fd, void *buffer, size_t count) {
     NEXT(read);
-    size_t most = allowance(fd, count, 0);
+    size_t most = allowance(fd, 0, count);
     if (!most && count) return -1;
     return moved(fd, next(fd, buffer, most), 0);
 }
 
 ssize_t write(int fd, const void *buffer, size_t count) {
     NEXT(write);
-    size_t most = allowance(fd, count, 1);
+    size_t most = allowance(fd, buffer, count);
     if (!most && count) return -1;
     return moved(fd, next(fd, buffer, most), 1);
+}
+
+// A wait that is interrupted has found nothing: what is ready is told.
+static int interrupts(int found, int timeout) {
+    if (found != 0 || timeout == 0 || atomic_fetch_add(&waits, 1) % 2) return 0;
+    errno = EINTR;
+    return 1;
+}
+
+int epoll_wait(int epoll, struct epoll_event *events, int most, int timeout) {
+    NEXT(epoll_wait);
+    if (mode != INTERRUPTED) return next(epoll, events, most, timeout);
+    int found = next(epoll, events, most, 0);
+    if (interrupts(found, timeout)) return -1;
+    return found ? found : next(epoll, events, most, timeout);
+}
+
+int poll(struct pollfd *slots, nfds_t count, int timeout) {
+    NEXT(poll);
+    if (mode != INTERRUPTED) return next(slots, count, timeout);
+    int found = next(slots, count, 0);
+    if (interrupts(found, timeout)) return -1;
+    return found ? found : next(slots, count, timeout);
 }

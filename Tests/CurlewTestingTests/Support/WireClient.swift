@@ -72,7 +72,9 @@ final class WireClient {
         data.withUnsafeBytes { buffer in
             var sent = 0
             while sent < buffer.count {
-                let count = Glibc.send(descriptor, buffer.baseAddress! + sent, buffer.count - sent, Int32(MSG_NOSIGNAL))
+                let count = uninterrupted {
+                    Glibc.send(descriptor, buffer.baseAddress! + sent, buffer.count - sent, Int32(MSG_NOSIGNAL))
+                }
                 guard count > 0 else { return false }
                 sent += count
             }
@@ -84,9 +86,9 @@ final class WireClient {
     @discardableResult
     func readMore(patience: Int32? = nil) -> Bool {
         var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        guard poll(&entry, 1, patience ?? self.patience) > 0 else { return false }
+        guard uninterrupted({ poll(&entry, 1, patience ?? self.patience) }) > 0 else { return false }
         var bytes = [UInt8](repeating: 0, count: 65_536)
-        let count = recv(descriptor, &bytes, bytes.count, 0)
+        let count = uninterrupted { recv(descriptor, &bytes, bytes.count, 0) }
         if count > 0 {
             received.append(contentsOf: bytes[..<count])
             return true
@@ -163,5 +165,13 @@ final class WireClient {
             fields.append(HTTPHeader(name: String(text[..<colon.lowerBound]), value: String(text[colon.upperBound...])))
         }
         return HTTPHeaders(received: fields)
+    }
+}
+
+/// Calls again when a signal came in between.
+func uninterrupted<Result: BinaryInteger>(_ call: () -> Result) -> Result {
+    while true {
+        let result = call()
+        guard result == -1, errno == EINTR else { return result }
     }
 }
