@@ -129,7 +129,7 @@ struct StreamFaultTests {
         let server = try TestServer()
         server.script(
             "/events", .text("retry: 1\nid: 1\ndata: a\n\n", type: "text/event-stream"),
-            .text("id: 2\ndata: b\n\ndata: cut", type: "text/event-stream").faulting(.reset, at: .inBody(after: 20)),
+            .text("id: 2\ndata: b\n\ndata: cut", type: "text/event-stream").faulting(.close, at: .inBody(after: 20)),
             .text("busy", status: 503), .text("data: c\n\n", type: "text/event-stream"), .status(204))
         var seen: [String] = []
         for try await event in session.streamRequest(server.url("/events")).events.reconnecting() {
