@@ -34,12 +34,6 @@ package enum ASCII {
                 return true
             }
         }
-        if let answer = answer ?? nil { return answer }
-        var iterator = right.makeIterator()
-        for byte in left {
-            guard let other = iterator.next() else { return false }
-            if byte != other, lowercased(byte) != lowercased(other) { return false }
-        }
-        return true
+        return (answer ?? nil) ?? left.elementsEqual(right) { lowercased($0) == lowercased($1) }
     }
 }

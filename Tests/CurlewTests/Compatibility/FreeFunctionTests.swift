@@ -1,0 +1,132 @@
+import Curlew
+import CurlewCore
+import CurlewTesting
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// Alamofire 4's functions send what the session's methods of the same names do.
+@Suite(.timeLimit(.minutes(1)))
+struct FreeFunctionTests {
+    struct Name: Codable, Sendable { var name = "Ada" }
+
+    private func put(_ server: TestServer) -> URLRequest {
+        var request = URLRequest(url: server.url("/anything"))
+        request.httpMethod = "PUT"
+        return request
+    }
+
+    /// Method, path with query and body of what came, one line a request.
+    private func seen(_ server: TestServer) -> [String] {
+        server.requests.map { "\($0.method) \($0.target) \($0.bodyText ?? "")".trimmingCharacters(in: .whitespaces) }
+    }
+
+    @Test func requests() async throws {
+        let server = try TestServer()
+        let url = server.url("/anything")
+        let marked: HTTPHeaders = ["X-Mark": "yes"]
+        let all = [
+            Curlew.request(url, parameters: ["name": "Ada"], headers: marked),
+            Curlew.request(
+                url, method: .post, parameters: Name(), encoder: JSONParameterEncoder.default, headers: marked),
+            Curlew.request(url, method: .delete, headers: marked) { $0.timeoutInterval = 5 },
+        ]
+        for request in all { #expect(await request.serializingData().response.error == nil) }
+        #expect(try await Curlew.request(put(server)).serializingData().value.isEmpty == false)
+        #expect(
+            seen(server) == [
+                "GET /anything?name=Ada", "POST /anything {\"name\":\"Ada\"}", "DELETE /anything", "PUT /anything",
+            ])
+        #expect(server.requests.map { $0.headers["X-Mark"] } == ["yes", "yes", "yes", nil])
+    }
+
+    @Test func downloads() async throws {
+        let server = try TestServer()
+        let scratch = try ScratchDirectory()
+        let url = server.url("/anything")
+        var names: [String] = []
+        func destination(_ name: String) -> DownloadRequest.Destination {
+            names.append(name)
+            let file = scratch.file(name)
+            return { _, _ in (file, []) }
+        }
+        let all = [
+            Curlew.download(url, parameters: ["name": "Ada"], to: destination("a")),
+            Curlew.download(url, method: .post, parameters: Name(), to: destination("b")),
+            Curlew.download(put(server), to: destination("c")),
+        ]
+        for (request, name) in zip(all, names) {
+            #expect(try await request.serializingDownloadedFileURL().value.lastPathComponent == name)
+        }
+        #expect(seen(server) == ["GET /anything?name=Ada", "POST /anything name=Ada", "PUT /anything"])
+        let broken = await Curlew.download(resumingWith: Data("?".utf8)).serializingData().response
+        #expect(broken.error != nil)
+        #expect(server.requests.count == 3)
+    }
+
+    @Test func uploads() async throws {
+        let server = try TestServer()
+        let scratch = try ScratchDirectory()
+        let url = server.url("/anything")
+        let file = scratch.file("body")
+        try Data("file".utf8).write(to: file)
+        func pieces(_ text: String) -> AsyncStream<Data> {
+            AsyncStream { continuation in
+                for character in text { continuation.yield(Data(String(character).utf8)) }
+                continuation.finish()
+            }
+        }
+        let all = [
+            Curlew.upload(Data("data".utf8), to: url),
+            Curlew.upload(Data("data".utf8), with: put(server)),
+            Curlew.upload(file, to: url),
+            Curlew.upload(file, with: put(server)),
+            Curlew.upload(InputStream(data: Data("stream".utf8)), to: url),
+            Curlew.upload(InputStream(data: Data("stream".utf8)), with: put(server)),
+            Curlew.upload(pieces("pieces"), to: url),
+            Curlew.upload(pieces("pieces"), with: put(server)),
+        ]
+        for request in all { _ = await request.serializingData().response.error.map { Issue.record($0) } }
+        let bodies = ["data", "file", "stream", "pieces"]
+        // All run at once.
+        #expect(seen(server).sorted() == bodies.flatMap { ["POST /anything \($0)", "PUT /anything \($0)"] }.sorted())
+    }
+
+    @Test func forms() async throws {
+        let server = try TestServer()
+        let url = server.url("/anything")
+        let fill: (MultipartFormData) -> Void = { $0.append(Data("Ada".utf8), withName: "name") }
+        func form() -> MultipartFormData {
+            let form = MultipartFormData()
+            fill(form)
+            return form
+        }
+        let all = [
+            Curlew.upload(multipartFormData: fill, to: url),
+            Curlew.upload(multipartFormData: fill, with: put(server)),
+            Curlew.upload(multipartFormData: form(), to: url),
+            Curlew.upload(multipartFormData: form(), with: put(server)),
+        ]
+        struct Echo: Decodable, Sendable { let form: [String: String] }
+        for request in all { #expect(try await request.serializingDecodable(Echo.self).value.form == ["name": "Ada"]) }
+        #expect(server.requests.map(\.method).sorted() == ["POST", "POST", "PUT", "PUT"])
+    }
+
+    @Test func streams() async throws {
+        let server = try TestServer()
+        let url = server.url("/anything")
+        let all = [
+            Curlew.streamRequest(url, parameters: Name()),
+            Curlew.streamRequest(url, method: .delete),
+            Curlew.streamRequest(put(server)),
+        ]
+        for request in all {
+            var count = 0
+            for try await chunk in request.chunks { count += chunk.count }
+            #expect(count > 0)
+        }
+        #expect(seen(server).sorted() == ["DELETE /anything", "GET /anything?name=Ada", "PUT /anything"])
+    }
+
+    @Test func theSessionUnderAlamofiresName() { #expect(AF === Session.default) }
+}

@@ -1,0 +1,176 @@
+import CurlewCore
+import CurlewTesting
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Curlew
+
+/// Each event of a monitor reaches its own closure, and no other; a composite passes every one on.
+@Suite(.timeLimit(.minutes(1)))
+struct ClosureEventMonitorTests {
+    @Test func eachEventCallsItsClosure() async throws {
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))
+        let heard = Recorded<String>()
+        Self.listen(to: monitor, heard)
+        try Self.emitEverything(to: monitor)
+        #expect(heard.all == Self.names)
+    }
+
+    @Test func aCompositePassesEveryEventOn() async throws {
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))
+        let heard = Recorded<String>()
+        Self.listen(to: monitor, heard)
+        let composite = CompositeEventMonitor(queue: DispatchQueue(label: "composite"), monitors: [monitor])
+        try Self.emitEverything(to: composite)
+        await composite.queue.settled()
+        await monitor.queue.settled()
+        #expect(heard.all == Self.names)
+    }
+
+    @Test func withoutClosuresNothingHappens() throws {
+        try Self.emitEverything(to: ClosureEventMonitor(queue: DispatchQueue(label: "closures")))
+    }
+
+    static let names = [
+        "invalid", "sent 1 2 3", "newStream", "redirection 302", "collected", "taskComplete", "response 302",
+        "data 4", "resumed 5 6", "wrote 7 8 9", "downloaded /file", "initial", "failedToCreate", "adapted PUT",
+        "failedToAdapt", "created", "task 10", "metrics", "early 10", "complete 10", "retrying", "finish", "resume",
+        "resumeTask 10", "suspend", "suspendTask 10", "cancel", "cancelTask 10", "validatedData 4", "parsedData",
+        "validatedStream", "uploadable", "noUploadable", "inputStream", "downloadFinished /file",
+        "destination /file", "validatedFile /file", "parsedDownload",
+    ]
+
+    private static func listen(to monitor: ClosureEventMonitor, _ heard: Recorded<String>) {
+        monitor.sessionDidBecomeInvalidWithError = { _, error in heard.note(error == nil ? "?" : "invalid") }
+        monitor.taskDidSendBodyData = { heard.note("sent \($2) \($3) \($4)") }
+        monitor.taskNeedNewBodyStream = { _, _ in heard.note("newStream") }
+        monitor.taskWillPerformHTTPRedirection = {
+            heard.note("redirection \($2.statusCode)\($3.httpMethod == "PUT" ? "" : "?")")
+        }
+        monitor.taskDidFinishCollectingMetrics = { _, _, _ in heard.note("collected") }
+        monitor.taskDidComplete = { _, _, error in heard.note(error == nil ? "taskComplete" : "?") }
+        monitor.dataTaskDidReceiveResponse = { heard.note("response \($2.statusCode)") }
+        monitor.dataTaskDidReceiveData = { heard.note("data \($2.count)") }
+        monitor.downloadTaskDidResumeAtOffset = { heard.note("resumed \($2) \($3)") }
+        monitor.downloadTaskDidWriteData = { heard.note("wrote \($2) \($3) \($4)") }
+        monitor.downloadTaskDidFinishDownloadingToURL = { heard.note("downloaded \($2.path)") }
+        monitor.requestDidCreateInitialURLRequest = { _, _ in heard.note("initial") }
+        monitor.requestDidFailToCreateURLRequestWithError = { _, _ in heard.note("failedToCreate") }
+        monitor.requestDidAdaptInitialRequestToAdaptedRequest = { heard.note("adapted \($2.httpMethod ?? "?")") }
+        monitor.requestDidFailToAdaptURLRequestWithError = { _, _, _ in heard.note("failedToAdapt") }
+        monitor.requestDidCreateURLRequest = { _, _ in heard.note("created") }
+        monitor.requestDidCreateTask = { heard.note("task \($1.rawValue)") }
+        monitor.requestDidGatherMetrics = { _, _ in heard.note("metrics") }
+        monitor.requestDidFailTaskEarlyWithError = {
+            heard.note("early \($1.rawValue)\($2.code == .cancelled ? "" : "?")")
+        }
+        monitor.requestDidCompleteTaskWithError = { heard.note("complete \($1.rawValue)\($2 == nil ? "" : "?")") }
+        monitor.requestIsRetrying = { _ in heard.note("retrying") }
+        monitor.requestDidFinish = { _ in heard.note("finish") }
+        monitor.requestDidResume = { _ in heard.note("resume") }
+        monitor.requestDidResumeTask = { heard.note("resumeTask \($1.rawValue)") }
+        monitor.requestDidSuspend = { _ in heard.note("suspend") }
+        monitor.requestDidSuspendTask = { heard.note("suspendTask \($1.rawValue)") }
+        monitor.requestDidCancel = { _ in heard.note("cancel") }
+        monitor.requestDidCancelTask = { heard.note("cancelTask \($1.rawValue)") }
+        monitor.requestDidValidateRequestResponseDataWithResult = { _, _, _, data, _ in
+            heard.note("validatedData \(data?.count ?? 0)")
+        }
+        monitor.requestDidParseResponse = { _, _ in heard.note("parsedData") }
+        monitor.requestDidValidateRequestResponseWithResult = { _, _, _, _ in heard.note("validatedStream") }
+        monitor.requestDidCreateUploadable = { _, _ in heard.note("uploadable") }
+        monitor.requestDidFailToCreateUploadableWithError = { _, _ in heard.note("noUploadable") }
+        monitor.requestDidProvideInputStream = { _, _ in heard.note("inputStream") }
+        monitor.requestDidFinishDownloadingUsingTaskWithResult = { _, _, result in
+            heard.note("downloadFinished \((try? result.get())?.path ?? "?")")
+        }
+        monitor.requestDidCreateDestinationURL = { heard.note("destination \($1.path)") }
+        monitor.requestDidValidateRequestResponseFileURLWithResult = { _, _, _, file, _ in
+            heard.note("validatedFile \(file?.path ?? "?")")
+        }
+        monitor.requestDidParseDownloadResponse = { _, _ in heard.note("parsedDownload") }
+    }
+
+    /// Calls what a monitor has for each name, in their order.
+    private static func emitEverything(to monitor: any EventMonitor) throws {
+        let url = try #require(URL(string: "https://example.org/"))
+        let file = URL(filePath: "/file")
+        let plain = URLRequest(url: url)
+        var other = plain
+        other.httpMethod = "PUT"
+        let found = try #require(HTTPURLResponse(url: url, statusCode: 302, httpVersion: nil, headerFields: nil))
+        let bytes = Data(count: 4)
+        let error = CurlewError(.cancelled, phase: .receive)
+        let metrics = TransferMetrics(queued: .distantPast, ended: .distantPast)
+        let task = TaskIdentifier(rawValue: 10)
+        let reference = SessionReference(identifier: nil, session: nil)
+        // None of them is ever resumed.
+        let session = Session(transport: MockTransport { _ in .text("") }, startRequestsImmediately: false)
+        let data = session.request(url)
+        let stream = session.streamRequest(url)
+        let upload = session.upload(bytes, to: url)
+        let download = session.download(url)
+
+        monitor.urlSession(reference, didBecomeInvalidWithError: error)
+        monitor.urlSession(reference, task: task, didSendBodyData: 1, totalBytesSent: 2, totalBytesExpectedToSend: 3)
+        monitor.urlSession(reference, taskNeedsNewBodyStream: task)
+        monitor.urlSession(reference, task: task, willPerformHTTPRedirection: found, newRequest: other)
+        monitor.urlSession(reference, task: task, didFinishCollecting: metrics)
+        monitor.urlSession(reference, task: task, didCompleteWithError: nil)
+        monitor.urlSession(reference, dataTask: task, didReceive: found)
+        monitor.urlSession(reference, dataTask: task, didReceive: bytes)
+        monitor.urlSession(reference, downloadTask: task, didResumeAtOffset: 5, expectedTotalBytes: 6)
+        monitor.urlSession(
+            reference, downloadTask: task, didWriteData: 7, totalBytesWritten: 8, totalBytesExpectedToWrite: 9)
+        monitor.urlSession(reference, downloadTask: task, didFinishDownloadingTo: file)
+
+        monitor.request(data, didCreateInitialURLRequest: plain)
+        monitor.request(data, didFailToCreateURLRequestWithError: error)
+        monitor.request(data, didAdaptInitialRequest: plain, to: other)
+        monitor.request(data, didFailToAdaptURLRequest: plain, withError: error)
+        monitor.request(data, didCreateURLRequest: plain)
+        monitor.request(data, didCreateTask: task)
+        monitor.request(data, didGatherMetrics: metrics)
+        monitor.request(data, didFailTask: task, earlyWithError: error)
+        monitor.request(data, didCompleteTask: task, with: nil)
+        monitor.requestIsRetrying(data)
+        monitor.requestDidFinish(data)
+        monitor.requestDidResume(data)
+        monitor.request(data, didResumeTask: task)
+        monitor.requestDidSuspend(data)
+        monitor.request(data, didSuspendTask: task)
+        monitor.requestDidCancel(data)
+        monitor.request(data, didCancelTask: task)
+
+        monitor.request(
+            data, didValidateRequest: plain, response: found, data: bytes, withResult: .success(()))
+        monitor.request(
+            data,
+            didParseResponse: DataResponse<Data?, CurlewError>(
+                request: nil, response: nil, data: nil, metrics: nil, serializationDuration: 0, result: .success(nil)))
+        monitor.request(stream, didValidateRequest: plain, response: found, withResult: .success(()))
+        monitor.request(upload, didCreateUploadable: .data(bytes))
+        monitor.request(upload, didFailToCreateUploadableWithError: error)
+        monitor.request(upload, didProvideInputStream: EmptyBody())
+        monitor.request(download, didFinishDownloadingUsing: task, with: .success(file))
+        monitor.request(download, didCreateDestinationURL: file)
+        monitor.request(
+            download, didValidateRequest: plain, response: found, fileURL: file, withResult: .success(()))
+        monitor.request(
+            download,
+            didParseResponse: DownloadResponse<URL?, CurlewError>(
+                request: nil, response: nil, fileURL: nil, resumeData: nil, metrics: nil, serializationDuration: 0,
+                result: .success(nil)))
+    }
+
+    private final class EmptyBody: BodyStream {
+        let isReplayable = true
+
+        func open(waker: any BodyWaker) {}
+        func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
+        func rewind() -> Bool { true }
+        func close() {}
+    }
+}
