@@ -32,7 +32,7 @@ struct DownloadRun: Sendable {
             downloads.append(Download(preparation: preparation, session: session, job: job, context: context))
         }
         let jobs = downloads.map(\.job)
-        let interruption = Interruption { Task { for job in jobs { await job.interrupt() } } }
+        let interruption = await Interruption { Task { for job in jobs { await job.interrupt() } } }
         defer { withExtendedLifetime(interruption) {} }
         let display = Task { [context] in await DownloadDisplay(jobs: jobs, context: context).run() }
         let results = await Self.perform(downloads)

@@ -16,7 +16,7 @@ struct RequestCommand: Sendable {
         }
         let exchange = ExchangeRun(preparation: try Preparation(invocation, context: context), context: context)
         let work = Task { try await exchange.run() }
-        let interruption = Interruption { work.cancel() }
+        let interruption = await Interruption { work.cancel() }
         defer { withExtendedLifetime(interruption) {} }
         do {
             return try await work.value

@@ -5,19 +5,24 @@ internal import Foundation
 final class Interruption {
     private let sources: [any DispatchSourceSignal]
 
-    /// `onFirst` is called once, on a queue of its own.
-    init(onFirst: @escaping @Sendable () -> Void) {
+    /// `onFirst` is called once, on a queue of its own. When this returns, no signal is lost and none ends the tool:
+    /// Dispatch has its own handler by then, which it sets on another thread.
+    init(onFirst: @escaping @Sendable () -> Void) async {
         let queue = DispatchQueue(label: "curlew.interruption")
         let once = Once()
         sources = [SIGINT, SIGTERM].map { number in
-            signal(number, SIG_IGN)
             let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
             source.setEventHandler {
                 guard once.isFirst() else { _exit(ExitStatus.interrupted.rawValue) }
                 onFirst()
             }
-            source.resume()
             return source
+        }
+        for source in sources {
+            await withCheckedContinuation { registered in
+                source.setRegistrationHandler { registered.resume() }
+                source.resume()
+            }
         }
     }
 

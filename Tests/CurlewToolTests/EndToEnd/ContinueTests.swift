@@ -118,6 +118,22 @@ struct ContinueTests {
         #expect(folder.read("file") == Data("part".utf8))
     }
 
+    @Test("Ctrl-C is waited for before anything is asked of the server")
+    func catchesSignalsFirst() async throws {
+        var tool = ToolProcess("-d", "-o", "file", base + "/hang")
+        tool.folder = folder.url
+        var caught: UInt64 = 0
+        let outcome = try await tool.run { pid in
+            try await server.waitForRequests(count: 1)
+            let text = try String(contentsOfFile: "/proc/\(pid)/status", encoding: .utf8)
+            caught = try UInt64(#require(text.firstMatch(of: /SigCgt:\s*([0-9a-f]+)/)).output.1, radix: 16) ?? 0
+            kill(pid, SIGINT)
+        }
+        let both: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
+        #expect(caught & both == both)
+        #expect(outcome.status == 130)
+    }
+
     @Test("A download of one's own goes on with the command line's fields")
     func resendsTheFields() async throws {
         server.script(
