@@ -1,0 +1,95 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew with bodies from files and pipes, and without a request", .timeLimit(.minutes(1)))
+struct UploadTests {
+    private let server: TestServer
+    private let base: String
+    private let folder: ScratchDirectory
+
+    init() throws {
+        server = try TestServer()
+        base = ":\(server.port)"
+        folder = try ScratchDirectory()
+    }
+
+    private func run(_ arguments: String..., input: String? = nil) async throws -> ToolProcess.Outcome {
+        var tool = ToolProcess()
+        tool.arguments = arguments
+        tool.input = input.map { Data($0.utf8) }
+        tool.folder = folder.url
+        return try await tool.run()
+    }
+
+    @Test func sendsFilesInAForm() async throws {
+        try folder.write("note.txt", "a note")
+        let outcome = try await run("-f", "--print=B", base + "/post", "name=Ada", "file@note.txt")
+        #expect(outcome.status == 0)
+        let request = try #require(server.requests.first)
+        let text = try #require(request.bodyText)
+        #expect(request.headers["Content-Type"]?.hasPrefix("multipart/form-data; boundary=") == true)
+        #expect(text.contains("name=\"name\"\r\n\r\nAda\r\n"))
+        #expect(text.contains("name=\"file\"; filename=\"note.txt\"\r\n"))
+        #expect(text.contains("Content-Type: text/plain"))
+        #expect(text.contains("\r\n\r\na note\r\n"))
+        // What it says that it sends is what it sends.
+        #expect(outcome.text.contains("a note"))
+    }
+
+    @Test func sendsAFileAsTheBody() async throws {
+        try folder.write("data.json", "{\"a\": 1}")
+        let outcome = try await run("-b", "PUT", base + "/put", "@data.json")
+        #expect(outcome.status == 0)
+        let request = try #require(server.requests.first)
+        #expect(request.method == "PUT")
+        #expect(request.bodyText == "{\"a\": 1}")
+        #expect(request.headers["Content-Type"] == "application/json")
+        #expect(request.headers["Content-Length"] == "8")
+    }
+
+    @Test func saysWhichFileIsMissing() async throws {
+        let outcome = try await run(base + "/post", "-f", "file@missing.txt")
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("missing.txt"))
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test func sendsAPipeWhileItComes() async throws {
+        let text = String(repeating: "streamed ", count: 20_000)
+        let outcome = try await run("--chunked", "POST", base + "/anything", input: text)
+        #expect(outcome.status == 0)
+        let request = try #require(server.requests.first)
+        #expect(request.headers["Transfer-Encoding"] == "chunked")
+        #expect(request.body == Data(text.utf8))
+    }
+
+    @Test func answersAnUploadsRefusal() async throws {
+        try folder.write("data.txt", "text")
+        #expect(try await run("--check-status", base + "/status/503", "@data.txt").status == 5)
+    }
+
+    @Test(
+        "help, topics and options are told without a request",
+        arguments: [
+            (["--version"], "libcurl "), (["--help"], "curlew"), (["help", "items"], "items"),
+            (["help", "--follow"], "--follow"), (["help", "-F"], "--follow"), (["man"], ".TH"),
+        ])
+    func tells(_ arguments: [String], _ expected: String) async throws {
+        var tool = ToolProcess()
+        tool.arguments = arguments
+        let outcome = try await tool.run()
+        #expect(outcome.status == 0)
+        #expect(outcome.text.contains(expected))
+        #expect(outcome.errors == "")
+    }
+
+    @Test func suggestsATopic() async throws {
+        let outcome = try await run("help", "itms")
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("Did you mean 'items'?"))
+    }
+}
