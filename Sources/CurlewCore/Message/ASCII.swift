@@ -23,17 +23,16 @@ package enum ASCII {
 
     /// Whether two strings are equal but for the case of ASCII letters.
     package static func equalsIgnoringCase(_ lhs: String, _ rhs: String) -> Bool {
-        let (left, right) = (lhs.utf8, rhs.utf8)
-        guard left.count == right.count else { return false }
-        // Native strings lie in memory in one piece: there the comparison is a plain loop.
-        let answer = left.withContiguousStorageIfAvailable { left in
-            right.withContiguousStorageIfAvailable { right in
+        guard lhs.utf8.count == rhs.utf8.count else { return false }
+        // Native strings lie in memory in one piece: there this is a plain loop.
+        var (left, right) = (lhs, rhs)
+        return left.withUTF8 { left in
+            right.withUTF8 { right in
                 for index in left.indices where left[index] != right[index] {
                     if lowercased(left[index]) != lowercased(right[index]) { return false }
                 }
                 return true
             }
         }
-        return (answer ?? nil) ?? left.elementsEqual(right) { lowercased($0) == lowercased($1) }
     }
 }
