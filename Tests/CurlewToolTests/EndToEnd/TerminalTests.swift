@@ -63,7 +63,9 @@ struct TerminalTests {
     }
 
     @Test func hidesBinaryData() async throws {
-        let (screen, _) = try await screen("-b", base + "/image/png")
+        // The first byte tells: what comes before it in pieces of its own is shown.
+        server.script("/x", .text("\u{0}text"))
+        let (screen, _) = try await screen("-b", base + "/x")
         #expect(screen == BinaryNotice.response + "\n")
     }
 
