@@ -5,12 +5,14 @@ extension ActiveTransfer {
     /// A resolver or a socket was asked for: the wait for a connection is over.
     func connectionStarted(_ book: TransferBook) {
         guard case .queue = clocks.stretch else { return }
+        book.hasLeftLine(self)
         clocks.connectionStarted(at: book.now)
         book.clockChanged(self)
     }
 
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
     func mayBeSent(_ book: TransferBook) -> Bool {
+        book.hasLeftLine(self)
         guard !hasFailed else { return false }
         if pauses.isSuspended, sends == 0 {
             // Here libcurl can only be told to give the connection up.

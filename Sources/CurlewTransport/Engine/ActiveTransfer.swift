@@ -19,6 +19,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         case created
         /// Suspended before it began.
         case held
+        /// Others of its origin are before it.
+        case inLine
         case running
         case ended
     }
@@ -38,6 +40,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// Where in the book's list of live transfers.
     @exclusivity(unchecked) var liveIndex = -1
     @exclusivity(unchecked) var deadlineIndex = -1
+    /// Within libcurl, where it may have to wait for a connection; only ConnectionLines writes it.
+    @exclusivity(unchecked) var waitsForConnection = false
+    @exclusivity(unchecked) var line: ConnectionLine?
     /// What ends the transfer, once something has: it wins over whatever libcurl then says.
     @exclusivity(unchecked) var failure: CurlewError? {
         didSet { hasFailed = failure != nil }

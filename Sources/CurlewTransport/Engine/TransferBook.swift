@@ -31,6 +31,7 @@ final class TransferBook: @unchecked Sendable {
     @exclusivity(unchecked) private var ended: [ActiveTransfer] = []
     /// Those whose own new connection has begun its TLS handshake, by the name that the handshake knows.
     @exclusivity(unchecked) private var securing: [TaskIdentifier: ActiveTransfer] = [:]
+    @exclusivity(unchecked) private var lines = ConnectionLines()
     @exclusivity(unchecked) private var handlesInUse = 0
     @exclusivity(unchecked) private var statistics = TransportStatistics()
 
@@ -68,6 +69,28 @@ final class TransferBook: @unchecked Sendable {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
+        transfer.clocks.queued(at: now)
+        if lines.mayEnter(transfer) { return handOver(transfer) }
+        transfer.stage = .inLine
+        clockChanged(transfer)
+    }
+
+    /// Whose turn has come goes to libcurl.
+    private func callIn() {
+        while let transfer = lines.next() {
+            guard transfer.pauses.isSuspended else {
+                handOver(transfer)
+                continue
+            }
+            lines.left(transfer)
+            transfer.stage = .held
+        }
+    }
+
+    /// The transfer has a connection, or is on its way to one.
+    func hasLeftLine(_ transfer: ActiveTransfer) { lines.left(transfer) }
+
+    private func handOver(_ transfer: ActiveTransfer) {
         guard var easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
             return end(transfer, .failure(transfer.makeError(.`internal`, "libcurl gives no handle")))
         }
@@ -86,7 +109,6 @@ final class TransferBook: @unchecked Sendable {
         easy.transfer = transfer
         transfer.runs(on: easy)
         handlesInUse += 1
-        transfer.clocks.queued(at: now)
         clockChanged(transfer)
         let added = multi.add(easy)
         guard added == CURLM_OK else {
@@ -114,6 +136,7 @@ final class TransferBook: @unchecked Sendable {
             release(easy)
             recycle(easy, after: transfer)
         }
+        lines.left(transfer)
         transfer.closeBody()
         transfer.ends()
         transfer.letGoOfSink()
@@ -133,6 +156,7 @@ final class TransferBook: @unchecked Sendable {
         if let transfer = easy.transfer, transfer.isSecuring, handshaking(transfer.request.identifier) === transfer {
             securing[transfer.request.identifier] = nil
         }
+        if let transfer = easy.transfer { lines.left(transfer) }
         easy.transfer = nil
         handlesInUse -= 1
     }
@@ -348,6 +372,7 @@ extension TransferBook: LoopClient {
             collect(multi)
         }
         runDeadlines()
+        callIn()
         publish()
         // Only now: a caller that goes on at once would compete with the work of this turn.
         guard !ended.isEmpty else { return }

@@ -41,8 +41,10 @@ struct TransferClocks {
 
     mutating func transferStarted(at now: LoopInstant) { started = now }
 
-    /// Given to libcurl, which may have to wait for a connection.
-    mutating func queued(at now: LoopInstant) { stretchBegan = now }
+    /// May have to wait for a connection, in line or within libcurl; once, until it starts over.
+    mutating func queued(at now: LoopInstant) {
+        if !stretchBegan.isSet { stretchBegan = now }
+    }
 
     /// The first resolver, socket or prerequest callback: a connection is being made or was found.
     mutating func connectionStarted(at now: LoopInstant) {

@@ -1,0 +1,140 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// Hundreds of requests for one host that has two connections.
+@Suite("Waiting for a connection", .timeLimit(.minutes(1)))
+struct ConnectionLineTests {
+    private let count = 3 * ConnectionLines.most + 50
+
+    /// The server keeps the first two until the gate opens; `count` more wait behind them.
+    private func withLine(
+        changing: (inout TransferRequest, Int) -> Void = { _, _ in },
+        _ body: (CurlTransport, TestServer, Gate, [Task<Int, any Error>]) async throws -> Void
+    ) async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 2 }) { transport, server in
+            let gate = Gate()
+            let kept = TestServer.Response.text("first").stalling(until: gate, at: .beforeHead)
+            server.script("/first", kept, kept)
+            let url = server.url("/first")
+            let first = (0..<2).map { _ in Task { try await transport.fetch(request(url)).status } }
+            try await server.waitForRequests(count: 2)
+            let waiting = (0..<count).map { number in
+                var next = request(server.url("/bytes/\(number)"))
+                changing(&next, number)
+                return Task { [next] in try await transport.fetch(next).sink.body.count }
+            }
+            try await begun(count + 2, transport)
+            try await body(transport, server, gate, waiting)
+            gate.open()
+            for task in first { _ = try? await task.value }
+        }
+    }
+
+    /// Returns when so many transfers have come to the engine, whatever has become of them.
+    private func begun(_ count: Int, _ transport: CurlTransport) async throws {
+        while transport.statistics.liveTransfers + transport.statistics.transfersEnded < count {
+            try await Task.sleep(for: .milliseconds(2))
+        }
+    }
+
+    @Test func onlySomeAreWithinLibcurlAndAllAreAnswered() async throws {
+        try await withLine { transport, _, gate, waiting in
+            #expect(transport.statistics.easyHandlesInUse <= 2 * ConnectionLines.most + 2)
+            gate.open()
+            for (number, task) in waiting.enumerated() {
+                let size = try await task.value
+                #expect(size == number)
+            }
+            #expect(transport.statistics.connectionsMade <= 2)
+        }
+    }
+
+    @Test func whoIsCancelledInLineEndsAtOnce() async throws {
+        try await withLine { transport, server, gate, waiting in
+            for task in waiting { task.cancel() }
+            for task in waiting {
+                let error = await #expect(throws: CurlewError.self) { try await task.value }
+                #expect(error?.code == .cancelled)
+            }
+            #expect(server.requests.count == 2)
+            gate.open()
+            let last = try await transport.fetch(request(server.url("/bytes/7")))
+            #expect(last.sink.body.count == 7)
+        }
+    }
+
+    @Test func anotherHostDoesNotWaitBehindThem() async throws {
+        try await withLine { transport, _, gate, waiting in
+            let other = try TestServer()
+            defer { other.stop() }
+            let answer = try await transport.fetch(request(other.url("/bytes/7")))
+            #expect(answer.sink.body.count == 7)
+            gate.open()
+            for task in waiting { _ = try await task.value }
+        }
+    }
+
+    @Test func theQueueClockRunsInLine() async throws {
+        try await withLine(changing: { $0.options.timeouts.queue = $1 % 2 == 0 ? .milliseconds(300) : nil }) {
+            _, _, gate, waiting in
+            for task in stride(from: 0, to: count, by: 2).map({ waiting[$0] }) {
+                let error = await #expect(throws: CurlewError.self) { try await task.value }
+                #expect(error?.code == .queueTimedOut)
+            }
+            gate.open()
+            for number in stride(from: 1, to: count, by: 2) {
+                let size = try await waiting[number].value
+                #expect(size == number)
+            }
+        }
+    }
+
+    @Test func shuttingDownEndsThem() async throws {
+        try await withLine { transport, server, _, waiting in
+            await transport.shutdown()
+            for task in waiting {
+                let error = await #expect(throws: CurlewError.self) { try await task.value }
+                #expect(error?.code == .sessionClosed)
+            }
+            #expect(server.requests.count == 2)
+        }
+    }
+
+    @Test func whoIsSuspendedInLineIsPassedBy() async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
+            let (first, others) = (server.url("/first"), server.url("/bytes/1"))
+            let blocker = Task { try await transport.fetch(request(first)).text }
+            try await server.waitForRequests(count: 1)
+            let before = (0..<2 * ConnectionLines.most).map { _ in
+                Task { try await transport.fetch(request(others)).status }
+            }
+            try await begun(before.count + 1, transport)
+            let sink = CollectingSink()
+            let held = request(server.url("/bytes/7"))
+            let task = Task { try await transport.fetch(held, sink).sink.body.count }
+            try await begun(before.count + 2, transport)
+            sink.control?.suspend()
+            gate.open()
+            #expect(try await blocker.value == "first")
+            for other in before { #expect(try await other.value == 200) }
+            _ = try await transport.fetch(request(others))
+            #expect(!server.requests.map(\.path).contains("/bytes/7"))
+            sink.control?.resume()
+            #expect(try await task.value == 7)
+        }
+    }
+
+    @Test(arguments: [
+        ("http://a.example:8080/b/c", "http://a.example:8080"), ("https://a.example?b=/", "https://a.example"),
+        ("https://a.example", "https://a.example"), ("http://[::1]:80/", "http://[::1]:80"),
+    ])
+    func anOriginIsWhatComesBeforeThePath(_ url: String, _ origin: String) {
+        #expect(ConnectionLines.origin(of: url) == origin)
+    }
+}
