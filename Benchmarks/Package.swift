@@ -21,12 +21,23 @@ let package = Package(
         ),
         .executableTarget(
             name: "bench-session",
-            dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
+            dependencies: [
+                "BenchmarkSupport", .product(name: "Curlew", package: "Curlew"),
+                .product(name: "CurlewLocks", package: "Curlew"),
+            ],
             swiftSettings: strict
         ),
         .executableTarget(
             name: "bench-bodies",
             dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "bench-growth",
+            dependencies: [
+                "BenchmarkSupport", .product(name: "Curlew", package: "Curlew"),
+                .product(name: "CurlewTransport", package: "Curlew"), .product(name: "CurlewLocks", package: "Curlew"),
+            ],
             swiftSettings: strict
         ),
         .executableTarget(name: "bench-urlsession", dependencies: ["BenchmarkSupport"], swiftSettings: strict),

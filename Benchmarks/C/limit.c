@@ -19,12 +19,15 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { HANDLES_PER_MULTI = 1024, MOST_SOCKETS = 65536, MOST_MULTIS = 64, BATCH = 256 };
+enum { HANDLES_PER_MULTI = 256, MOST_SOCKETS = 65536, MOST_MULTIS = 64, BATCH = 256 };
 
 static struct {
     const char *mode, *url, *file;
     const char *ca;
-    long in_flight, count, http2, size_of_buffer;
+    // Requests for `kept` that get no answer; the most connections to the host, where that is less than what is in flight;
+    // for how many connections the multi handles are laid out.
+    const char *kept;
+    long in_flight, count, http2, size_of_buffer, held, connections, limit;
     double seconds, warm_up;
     int closes;
 } options = {.in_flight = 1, .seconds = 2, .warm_up = 0.3};
@@ -59,6 +62,8 @@ static int poller;
 static int upload_file = -1, download_file = -1;
 static curl_off_t upload_length;
 static struct curl_slist *headers;
+static struct transfer *held;
+static long held_sent;
 
 static long long stop_at, count_from;
 static long started_total, done_total, failed_total, counted;
@@ -181,7 +186,9 @@ static size_t on_read(char *buffer, size_t size, size_t count, void *data) {
 }
 
 static int on_prerequest(void *data, char *remote, char *local, int remote_port, int local_port) {
-    (void)data, (void)remote, (void)local, (void)remote_port, (void)local_port;
+    (void)remote, (void)local, (void)remote_port, (void)local_port;
+    struct transfer *t = data;
+    if (held && t >= held && t < held + options.held) held_sent++;
     return CURL_PREREQFUNC_OK;
 }
 
@@ -222,6 +229,14 @@ static void prepare(struct transfer *t) {
     }
 }
 
+static void add(struct transfer *t) {
+    CURLMcode code = curl_multi_add_handle(t->loop->multi, t->easy);
+    if (code) {
+        fprintf(stderr, "limit: %s\n", curl_multi_strerror(code));
+        exit(1);
+    }
+}
+
 static void start(struct transfer *t) {
     t->head_length = 0;
     t->sent = t->written = 0;
@@ -231,11 +246,7 @@ static void start(struct transfer *t) {
     // One URL per request, as in real use: it is parsed each time.
     snprintf(t->url, sizeof t->url, "%s?%ld", options.url, started_total++);
     curl_easy_setopt(t->easy, CURLOPT_URL, t->url);
-    CURLMcode code = curl_multi_add_handle(t->loop->multi, t->easy);
-    if (code) {
-        fprintf(stderr, "limit: %s\n", curl_multi_strerror(code));
-        exit(1);
-    }
+    add(t);
 }
 
 static void read_metrics(CURL *easy) {
@@ -294,6 +305,34 @@ static void drain(struct loop *loop) {
         CURLcode result = message->data.result;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &t);
         finish(t, result);
+    }
+}
+
+// --- requests that are only there
+
+// One multi handle is filled before the next: what is in flight beside them gets the last.
+static struct loop *loop_of(long index) { return &loops[index / HANDLES_PER_MULTI % loop_count]; }
+
+static void turn(void);
+static void run_timers(void);
+
+static void hold(void) {
+    held = calloc((size_t)options.held, sizeof *held);
+    for (long i = 0; i < options.held; i++) {
+        held[i].loop = loop_of(i);
+        prepare(&held[i]);
+        snprintf(held[i].url, sizeof held[i].url, "%s?%ld", options.kept, i);
+        curl_easy_setopt(held[i].easy, CURLOPT_URL, held[i].url);
+        add(&held[i]);
+    }
+    run_timers();
+    while (held_sent < options.held) turn();
+}
+
+static void cancel_held(void) {
+    for (long i = 0; i < options.held; i++) {
+        curl_multi_remove_handle(held[i].loop->multi, held[i].easy);
+        curl_easy_cleanup(held[i].easy);
     }
 }
 
@@ -360,6 +399,10 @@ static void parse(int argc, char **argv) {
         if (!strcmp(argv[i], "close")) options.closes = atoi(value);
         // The fastest way that C has of using roots in memory is a file as well.
         if (!strcmp(argv[i], "ca") || !strcmp(argv[i], "pem")) options.ca = value;
+        if (!strcmp(argv[i], "held")) options.held = atol(value);
+        if (!strcmp(argv[i], "kept")) options.kept = value;
+        if (!strcmp(argv[i], "connections")) options.connections = atol(value);
+        if (!strcmp(argv[i], "limit")) options.limit = atol(value);
         if (!strcmp(argv[i], "buffer")) options.size_of_buffer = atol(value);
     }
     // What the bytes are for decides the size of the receive buffer, as in the engine.
@@ -399,7 +442,8 @@ int main(int argc, char **argv) {
     if (options.closes) headers = curl_slist_append(headers, "Connection: close");
 
     // libcurl searches its connections linearly: several multi handles keep that flat.
-    loop_count = (int)((options.in_flight + HANDLES_PER_MULTI - 1) / HANDLES_PER_MULTI);
+    long connections = options.limit ? options.limit : options.connections ? options.connections : options.in_flight;
+    loop_count = (int)((connections + HANDLES_PER_MULTI - 1) / HANDLES_PER_MULTI);
     if (loop_count > MOST_MULTIS) loop_count = MOST_MULTIS;
     for (int i = 0; i < loop_count; i++) {
         loops[i].deadline = -1;
@@ -409,15 +453,18 @@ int main(int argc, char **argv) {
         curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, timer_callback);
         curl_multi_setopt(multi, CURLMOPT_TIMERDATA, &loops[i]);
         curl_multi_setopt(multi, CURLMOPT_MAXCONNECTS, (long)HANDLES_PER_MULTI * 2);
+        if (options.connections) curl_multi_setopt(multi, CURLMOPT_MAX_HOST_CONNECTIONS, options.connections);
     }
 
     long rss_before = status_field("VmRSS:");
+    if (options.held) hold();
+    long held_kb = status_field("VmRSS:") - rss_before;
     long long began = now();
     count_from = options.count ? began : began + (long long)(options.warm_up * 1e6);
     stop_at = count_from + (long long)(options.seconds * 1e6);
     struct transfer *transfers = calloc((size_t)options.in_flight, sizeof *transfers);
     for (long i = 0; i < options.in_flight && wants_more(); i++) {
-        transfers[i].loop = &loops[i % loop_count];
+        transfers[i].loop = options.held ? loop_of(options.held + i) : &loops[i % loop_count];
         prepare(&transfers[i]);
         start(&transfers[i]);
     }
@@ -444,12 +491,14 @@ int main(int argc, char **argv) {
     }
     long long ended = now();
     double cpu = cpu_seconds() - cpu_from;
+    cancel_held();
+    double cancel_cpu = cpu_seconds() - cpu_from - cpu;
     printf("{\"client\": \"c\", \"requests\": %ld, \"failures\": %ld, \"seconds\": %.6f, \"cpu\": %.6f, "
            "\"bytes\": %lld, \"rss_before_kb\": %ld, \"rss_peak_kb\": %ld, \"threads\": %ld, \"latency_us\": %.1f, "
-           "\"error\": \"%s\", \"libcurl\": \"%s\"}\n",
+           "\"held_kb\": %ld, \"cancel_cpu\": %.6f, \"error\": \"%s\", \"libcurl\": \"%s\"}\n",
            counted, failed_total, (double)(ended - counted_from) / 1e6, cpu, bytes_total - bytes_from, rss_before,
            status_field("VmHWM:"), status_field("Threads:"), counted ? (double)latency_total / (double)counted : 0.0,
-           first_error, curl_version_info(CURLVERSION_NOW)->version);
+           held_kb, cancel_cpu, first_error, curl_version_info(CURLVERSION_NOW)->version);
     fflush(stdout);
     _exit(failed_total && !counted ? 1 : 0);
 }

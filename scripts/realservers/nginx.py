@@ -47,6 +47,8 @@ LOCATIONS = """
         location = /sink { client_max_body_size 0; return 200 "taken\\n"; }
         # nginx counts the head too: a response of some 250 bytes is held back for five seconds.
         location = /held.txt { limit_rate 40; }
+        # No byte for an hour: credentials are missing, and nginx says so late. The file is never opened.
+        location = /kept { auth_basic kept; auth_basic_user_file none; auth_delay 1h; }
         location = /slow.txt { limit_rate 2k; }
         location /stored/ {
             client_max_body_size 0;

@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -119,6 +120,9 @@ func once(client *http.Client, o *options, url string) (int64, error) {
 		return 0, err
 	}
 	defer response.Body.Close()
+	if o.mode == "json" {
+		return decoded(response)
+	}
 	received, err := io.Copy(io.Discard, response.Body)
 	if err != nil {
 		return 0, err
@@ -130,6 +134,30 @@ func once(client *http.Client, o *options, url string) (int64, error) {
 		return sent, nil
 	}
 	return received, nil
+}
+
+type item struct {
+	ID       int      `json:"id"`
+	Name     string   `json:"name"`
+	Score    float64  `json:"score"`
+	IsActive bool     `json:"isActive"`
+	Tags     []string `json:"tags"`
+}
+
+func decoded(response *http.Response) (int64, error) {
+	data, err := io.ReadAll(response.Body)
+	if err != nil {
+		return 0, err
+	}
+	var items []item
+	return int64(len(data)), json.Unmarshal(data, &items)
+}
+
+// What the runtime has allocated since its start: nothing of it passes through malloc.
+func mallocs() uint64 {
+	var memory runtime.MemStats
+	runtime.ReadMemStats(&memory)
+	return memory.Mallocs
 }
 
 func main() {
@@ -193,6 +221,6 @@ func main() {
 	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{
 		"client": "go", "requests": atomic.LoadInt64(&t.succeeded), "failures": atomic.LoadInt64(&t.failed),
 		"seconds": elapsed, "cpu": cpu, "bytes": atomic.LoadInt64(&t.bytes),
-		"rss_before_kb": rssBefore, "rss_peak_kb": status("VmHWM"), "error": message,
+		"rss_before_kb": rssBefore, "rss_peak_kb": status("VmHWM"), "mallocs": mallocs(), "error": message,
 	})
 }

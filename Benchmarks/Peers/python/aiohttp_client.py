@@ -21,6 +21,8 @@ async def once(session, options, url):
     count = 0
     async with session.get(url, headers=headers) as response:
         response.raise_for_status()
+        if options.mode == "json":
+            return len(await response.json())
         if options.mode != "download":
             return len(await response.read())
         async for chunk in response.content.iter_any():

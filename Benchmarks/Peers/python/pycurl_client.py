@@ -1,5 +1,6 @@
 """pycurl's CurlMulti under the same command line as C/limit.c: libcurl from Python, as its manual shows it."""
 
+import json
 import os
 import sys
 
@@ -29,9 +30,16 @@ class Transfer:
 
     def write(self, data):
         self.count += len(data)
+        if self.options.mode == "json":
+            self.body += data
+
+    def decode(self):
+        """The value that has come, where one was asked for."""
+        if self.options.mode == "json":
+            json.loads(self.body)
 
     def prepare(self, number):
-        self.count = 0
+        self.count, self.body = 0, bytearray()
         self.easy.setopt(pycurl.URL, f"{self.options.url}?{number}")
         if self.options.mode == "upload":
             self.file = open(self.options.file, "rb")
@@ -74,6 +82,7 @@ def main():
                 running -= 1
                 status = easy.getinfo(pycurl.RESPONSE_CODE)
                 if 200 <= status < 300:
+                    easy.transfer.decode()
                     tally.done(easy.transfer.moved)
                 else:
                     tally.fail(f"status {status}")

@@ -5,6 +5,8 @@ public struct Options: Sendable {
     public enum Mode: String, Sendable {
         /// Small responses, `in-flight` at a time, for some seconds.
         case get
+        /// A document that is decoded.
+        case json
         /// A response that is thrown away as it comes, or goes to `file`.
         case download
         /// A file as the body.
@@ -20,6 +22,10 @@ public struct Options: Sendable {
     public var inFlight = 1
     public var seconds = 2.0
     public var warmUp = 0.3
+    /// Most connections to the host, where that is less than what is in flight.
+    public var connections: Int?
+    /// How many engines share the requests.
+    public var engines = 1
     /// A fixed number of requests instead of a time.
     public var count: Int?
     public var file: URL?
@@ -46,6 +52,8 @@ public struct Options: Sendable {
             case "in-flight": inFlight = Int(parts[1]) ?? 1
             case "seconds": seconds = Double(parts[1]) ?? 2
             case "warm-up": warmUp = Double(parts[1]) ?? 0.3
+            case "connections": connections = Int(parts[1])
+            case "engines": engines = Int(parts[1]) ?? 1
             case "count": count = Int(parts[1])
             case "file": file = URL(fileURLWithPath: parts[1])
             case "http2": usesHTTP2 = parts[1] == "1"
@@ -62,7 +70,7 @@ public struct Options: Sendable {
 
     public static let usage = """
         MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1 ca=PATH pem=PATH
-         chained=1 on-loop=1]
-        MODE: get download upload multipart hold
+         chained=1 on-loop=1 connections=N engines=N]
+        MODE: get json download upload multipart hold
         """
 }

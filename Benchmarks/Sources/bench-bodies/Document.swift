@@ -1,3 +1,4 @@
+internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
@@ -32,14 +33,14 @@ struct Document {
 
     private func alone(_ bytes: Data, _ figures: inout Figures) throws {
         let stopwatch = Stopwatch()
-        _ = try JSONDecoder().decode([Lines.Item].self, from: bytes)
+        _ = try JSONDecoder().decode([Item].self, from: bytes)
         figures.add("alone", stopwatch)
     }
 
     /// From asking to the value; `decoding` is the part of it after the last byte.
     private func whole(_ figures: inout Figures) async throws {
         let stopwatch = Stopwatch()
-        let response = await session.request(url).serializingDecodable([Lines.Item].self).response
+        let response = await session.request(url).serializingDecodable([Item].self).response
         figures.add("curlew", stopwatch)
         _ = try response.result.get()
         figures["decoding_seconds", default: []].append(response.serializationDuration)

@@ -1,16 +1,9 @@
+internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
 /// A stream of values, one a line, against JSONDecoder alone over the same lines, already cut and in memory.
 struct Lines {
-    struct Item: Decodable, Sendable {
-        var id: Int
-        var name: String
-        var score: Double
-        var isActive: Bool
-        var tags: [String]
-    }
-
     private let url: URL
     private let file: URL
     private let rounds: Int

@@ -13,18 +13,20 @@ struct SessionClient: Client {
     init(options: Options, tally: Tally) throws {
         self.options = options
         self.tally = tally
-        let inFlight = options.inFlight
+        let connections = options.connections ?? options.inFlight
         let usesHTTP2 = options.usesHTTP2
+        let configuration = try SessionConfiguration {
+            $0.httpVersion = usesHTTP2 ? .http2 : .http1_1
+            $0.maximumConnectionsPerHost = max(6, connections)
+            $0.maximumConnections = max(256, connections)
+            $0.proxy = .none
+            if let file = options.rootsFile {
+                $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
+            }
+        }
         session = Session(
-            configuration: try SessionConfiguration {
-                $0.httpVersion = usesHTTP2 ? .http2 : .http1_1
-                $0.maximumConnectionsPerHost = max(6, inFlight)
-                $0.maximumConnections = max(256, inFlight)
-                $0.proxy = .none
-                if let file = options.rootsFile {
-                    $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
-                }
-            },
+            configuration: configuration,
+            transport: options.engines > 1 ? SharedAmongEngines(configuration, count: options.engines) : nil,
             eventMonitors: options.isChained ? Chain.monitors() : []
         )
     }
@@ -38,6 +40,7 @@ struct SessionClient: Client {
             let request = session.request(url, headers: headers)
             if options.isChained { Chain.add(to: request) }
             tally.add(bytes: try await request.data().count)
+        case .json: _ = try await session.request(url, headers: headers).decode([Item].self)
         case .download where options.file != nil:
             guard let file = options.file else { throw UnexpectedAnswer("no file") }
             let request = session.download(url, headers: headers, to: { _, _ in (file, .removePreviousFile) })

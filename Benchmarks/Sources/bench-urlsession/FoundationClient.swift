@@ -28,6 +28,10 @@ struct FoundationClient: Client {
         case .get, .hold:
             let (_, response) = try await session.data(for: request)
             try expectSuccess(response)
+        case .json:
+            let (data, response) = try await session.data(for: request)
+            try expectSuccess(response)
+            _ = try JSONDecoder().decode([Item].self, from: data)
         case .download:
             try expectSuccess(try await delegate.run { session.dataTask(with: request) })
         case .upload:

@@ -80,6 +80,17 @@ struct Tally {
     error: Mutex<String>,
 }
 
+#[derive(serde::Deserialize)]
+#[allow(dead_code)]
+struct Item {
+    id: i64,
+    name: String,
+    score: f64,
+    #[serde(rename = "isActive")]
+    is_active: bool,
+    tags: Vec<String>,
+}
+
 async fn once(client: &reqwest::Client, o: &Options, url: String) -> Result<i64, Box<dyn std::error::Error + Send + Sync>> {
     let mut request = client.get(url.clone());
     let mut sent = 0;
@@ -92,6 +103,9 @@ async fn once(client: &reqwest::Client, o: &Options, url: String) -> Result<i64,
         request = request.header("Connection", "close");
     }
     let mut response = request.send().await?.error_for_status()?;
+    if o.mode == "json" {
+        return Ok(response.json::<Vec<Item>>().await?.len() as i64);
+    }
     let mut received = 0;
     while let Some(chunk) = response.chunk().await? {
         received += chunk.len() as i64;

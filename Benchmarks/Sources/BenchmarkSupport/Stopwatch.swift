@@ -1,19 +1,19 @@
-internal import BenchmarkSupport
-
 /// Wall-clock and CPU time of one piece of work.
-struct Stopwatch {
+public struct Stopwatch: Sendable {
     private let began = ContinuousClock.now
     private let cpuBefore = ProcessFigures.cpuSeconds
 
-    var seconds: Double { (ContinuousClock.now - began) / .seconds(1) }
-    var cpu: Double { ProcessFigures.cpuSeconds - cpuBefore }
+    public init() {}
+
+    public var seconds: Double { (ContinuousClock.now - began) / .seconds(1) }
+    public var cpu: Double { ProcessFigures.cpuSeconds - cpuBefore }
 }
 
-typealias Figures = [String: [Double]]
+public typealias Figures = [String: [Double]]
 
 extension Figures {
     /// Adds what a stopwatch shows under `<name>_seconds` and `<name>_cpu`.
-    mutating func add(_ name: String, _ stopwatch: Stopwatch) {
+    public mutating func add(_ name: String, _ stopwatch: Stopwatch) {
         let (seconds, cpu) = (stopwatch.seconds, stopwatch.cpu)
         self[name + "_seconds", default: []].append(seconds)
         self[name + "_cpu", default: []].append(cpu)

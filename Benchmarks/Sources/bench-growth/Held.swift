@@ -1,0 +1,19 @@
+/// Requests that have been sent and get no answer, each in a task that waits for it.
+struct Held {
+    private let tasks: [Task<Bool, Never>]
+
+    /// Starts them; returns when all are under way.
+    init(_ count: Int, of subject: Subject) async throws {
+        tasks = (0..<count).map { number in Task.detached { await subject.wait(number) } }
+        try await subject.untilQuiet(count)
+    }
+
+    /// How many ended because they were cancelled, once all have ended.
+    var cancelled: Int {
+        get async {
+            var count = 0
+            for task in tasks where await task.value { count += 1 }
+            return count
+        }
+    }
+}

@@ -1,0 +1,16 @@
+internal import BenchmarkSupport
+
+/// What the number of registered requests costs the others: `bench-growth SCENARIO name=value…` prints one line of
+/// JSON. `scripts/bench-growth` compares its figures for few requests and for many.
+@main
+struct Main {
+    static func main() {
+        runScenario("bench-growth") { arguments in
+            switch arguments.scenario {
+            case "get": try await Traffic(arguments).run()
+            case "cancel": try await Cancellation(arguments).run()
+            default: throw Arguments.Missing("get or cancel")
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+"""What the scripts that measure have in common: where things are, how they are built, one process's answer."""
+
+import contextlib
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+BUILD = ROOT / "Benchmarks" / ".build"
+PEERS = ROOT / "Benchmarks" / "Peers"
+CRATES = Path("/usr/share/cargo/registry")
+C = BUILD / "limit"
+# Debian's: another one has not its modules.
+PYTHON = "/usr/bin/python3"
+OURS = {
+    "c": [C],
+    "engine": [BUILD / "release" / "bench-engine"],
+    "session": [BUILD / "release" / "bench-session"],
+    # Ten adapters, a retrier and three monitors that do nothing.
+    "chained": [BUILD / "release" / "bench-session"],
+    "urlsession": [BUILD / "release" / "bench-urlsession"],
+}
+CLIENTS = OURS | {
+    "go": [BUILD / "peer-go"],
+    "reqwest": [BUILD / "rust" / "release" / "peer"],
+    "aiohttp": [PYTHON, PEERS / "python" / "aiohttp_client.py"],
+    "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
+}
+# What a run of a client adds to the command line.
+SUFFIXES = {"chained": ["chained=1"]}
+
+
+def run(command, **more):
+    return subprocess.run([str(c) for c in command], check=True, cwd=ROOT, **more)
+
+
+def succeeds(command, **more):
+    return subprocess.run([str(c) for c in command], stdout=sys.stderr, **more).returncode == 0
+
+
+# --- building
+
+
+def build_c():
+    """The baseline, and the library that counts allocations."""
+    run(["scripts/packages", "build", "bench"], stdout=sys.stderr)
+    BUILD.mkdir(parents=True, exist_ok=True)
+    run(["cc", "-O2", "-Wall", "-o", C, "Benchmarks/C/limit.c", "-lcurl"])
+    run(["cc", "-O2", "-shared", "-fPIC", "-o", BUILD / "mallocs.so", "Benchmarks/C/mallocs.c", "-ldl"])
+
+
+def build_swift(product):
+    run(["swift", "build", "-c", "release", "--package-path", "Benchmarks", "--product", product], stdout=sys.stderr)
+    return BUILD / "release" / product
+
+
+def build_peer(peer):
+    """False where it cannot be built here."""
+    if peer in ("aiohttp", "pycurl"):
+        return succeeds([PYTHON, "-c", f"import {peer}"])
+    if peer == "go":
+        return shutil.which("go") and succeeds(
+            ["go", "build", "-o", *CLIENTS["go"], "."], cwd=PEERS / "go",
+            env=os.environ | {"GOFLAGS": "-mod=mod", "GOCACHE": str(BUILD / "go")})
+    if not shutil.which("cargo") or not CRATES.is_dir():
+        return False
+    # Debian's crates in the place of the registry: nothing is fetched.
+    source = ["--config", 'source.crates-io.replace-with="debian"',
+              "--config", f'source.debian.directory="{CRATES}"']
+    return succeeds(
+        ["cargo", "build", "--release", "--offline", *source, "--manifest-path", PEERS / "rust" / "Cargo.toml"],
+        env=os.environ | {"CARGO_TARGET_DIR": str(BUILD / "rust"), "CARGO_HOME": str(BUILD / "cargo")})
+
+
+# --- measuring
+
+
+@contextlib.contextmanager
+def nginx(name, large=0):
+    """Runs nginx in a directory of its own; gives that, and the addresses by name."""
+    directory = BUILD / name
+    run(["scripts/servers", "start", "--directory", directory, "--only-nginx", "--large", large], stdout=sys.stderr)
+    try:
+        lines = (directory / "env").read_text().splitlines()
+        yield directory, dict(line.split("=", 1) for line in lines)
+    finally:
+        run(["scripts/servers", "stop", "--directory", directory], stdout=sys.stderr)
+
+
+def answer(command, environment=None, timeout=300):
+    """The line of JSON that a client ends with; `error` and one failure where there is none."""
+    done = subprocess.run([str(c) for c in command], capture_output=True, text=True, timeout=timeout,
+                          env=os.environ | (environment or {}))
+    try:
+        return json.loads(done.stdout.strip().splitlines()[-1])
+    except (IndexError, ValueError):
+        reason = (done.stderr or done.stdout).strip() or f"exit code {done.returncode}"
+        return {"error": reason[-300:], "requests": 0, "failures": 1}
+
+
+def median(values):
+    return statistics.median(values) if values else float("nan")
+
+
+def number(value):
+    return f"{value:,.0f}" if value >= 100 else f"{value:.1f}" if value >= 10 else f"{value:.2f}"
+
+
+# --- allocations
+
+# Go's allocations never pass through malloc: its own count. Python's small objects come from arenas of its own unless it
+# is told otherwise. A process that cannot be counted has no entry.
+COUNTED_BY = {
+    "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "urlsession": "malloc",
+    "reqwest": "malloc", "go": "runtime.MemStats", "aiohttp": "malloc, PYTHONMALLOC=malloc",
+    "pycurl": "malloc, PYTHONMALLOC=malloc",
+}
+
+
+class CountFailed(Exception):
+    pass
+
+
+def allocations(client, arguments, program=None):
+    """How many allocations one run of a client makes, from its start to its end."""
+    result = BUILD / "mallocs.txt"
+    result.unlink(missing_ok=True)
+    environment = {"LD_PRELOAD": str(BUILD / "mallocs.so"), "MALLOCS_FILE": str(result), "PYTHONMALLOC": "malloc"}
+    counts_itself = COUNTED_BY[client] == "runtime.MemStats"
+    found = answer([*(program or CLIENTS[client]), *arguments, *SUFFIXES.get(client, [])],
+                   None if counts_itself else environment)
+    if found.get("failures"):
+        raise CountFailed(f"{client}: {found['failures']} requests failed: {found.get('error')}")
+    return found["mallocs"] if counts_itself else int(result.read_text())
+
+
+def per_request(count_of, short=500, long=2500):
+    """One request's share: what a long run has more than a short one, without the start of the process."""
+    return (count_of(long) - count_of(short)) / (long - short)
+
+
+def small_gets(url, count):
+    return ["get", url, "in-flight=16", f"count={count}"]
+
+
+# --- what is fetched
+
+
+def item(index):
+    return {"id": index, "name": f"Item number {index}", "score": index / 7, "isActive": index % 3 == 0,
+            "tags": ["red", "green", "blue"][: index % 4]}
+
+
+def write_document(directory):
+    """A megabyte of JSON, for nginx to serve as /document.json."""
+    document, index = [], 0
+    while index % 1000 or len(json.dumps(document)) < 1 << 20:
+        document.append(item(index))
+        index += 1
+    path = directory / "files" / "document.json"
+    path.write_text(json.dumps(document))
+    return path
