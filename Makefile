@@ -68,9 +68,11 @@ count: ## Compares instructions and allocations per request with their limits
 	@scripts/count
 
 .PHONY: bench
-bench: ## Measures Curlew, plain C and URLSession against the same nginx
+bench: ## Measures Curlew, plain C, URLSession and other languages' clients against the same nginx
 	@scripts/bench
 	@scripts/bench-bodies
+	@scripts/bench-growth
+	@scripts/bench-startup
 
 .PHONY: servers
 servers: ## Starts the real servers and leaves them running (scripts/servers stop)
