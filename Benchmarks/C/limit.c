@@ -24,9 +24,7 @@ enum { HANDLES_PER_MULTI = 256, MOST_SOCKETS = 65536, MOST_MULTIS = 64, BATCH = 
 static struct {
     const char *mode, *url, *file;
     const char *ca;
-    // Requests for `kept` that get no answer; the most connections to the host, where that is less than what is in flight;
-    // for how many connections the multi handles are laid out.
-    const char *kept;
+    const char *kept; // `held` requests for it get no answer; `limit`: for how many connections multi handles are made
     long in_flight, count, http2, size_of_buffer, held, connections, limit;
     double seconds, warm_up;
     int closes;
@@ -308,34 +306,6 @@ static void drain(struct loop *loop) {
     }
 }
 
-// --- requests that are only there
-
-// One multi handle is filled before the next: what is in flight beside them gets the last.
-static struct loop *loop_of(long index) { return &loops[index / HANDLES_PER_MULTI % loop_count]; }
-
-static void turn(void);
-static void run_timers(void);
-
-static void hold(void) {
-    held = calloc((size_t)options.held, sizeof *held);
-    for (long i = 0; i < options.held; i++) {
-        held[i].loop = loop_of(i);
-        prepare(&held[i]);
-        snprintf(held[i].url, sizeof held[i].url, "%s?%ld", options.kept, i);
-        curl_easy_setopt(held[i].easy, CURLOPT_URL, held[i].url);
-        add(&held[i]);
-    }
-    run_timers();
-    while (held_sent < options.held) turn();
-}
-
-static void cancel_held(void) {
-    for (long i = 0; i < options.held; i++) {
-        curl_multi_remove_handle(held[i].loop->multi, held[i].easy);
-        curl_easy_cleanup(held[i].easy);
-    }
-}
-
 // --- the run
 
 static void run_timers(void) {
@@ -377,6 +347,31 @@ static void turn(void) {
         drain(loop);
     }
     run_timers();
+}
+
+// --- requests that are only there
+
+// One multi handle is filled before the next: what is in flight beside them gets the last.
+static struct loop *loop_of(long index) { return &loops[index / HANDLES_PER_MULTI % loop_count]; }
+
+static void hold(void) {
+    held = calloc((size_t)options.held, sizeof *held);
+    for (long i = 0; i < options.held; i++) {
+        held[i].loop = loop_of(i);
+        prepare(&held[i]);
+        snprintf(held[i].url, sizeof held[i].url, "%s?%ld", options.kept, i);
+        curl_easy_setopt(held[i].easy, CURLOPT_URL, held[i].url);
+        add(&held[i]);
+    }
+    run_timers();
+    while (held_sent < options.held) turn();
+}
+
+static void cancel_held(void) {
+    for (long i = 0; i < options.held; i++) {
+        curl_multi_remove_handle(held[i].loop->multi, held[i].easy);
+        curl_easy_cleanup(held[i].easy);
+    }
 }
 
 static void parse(int argc, char **argv) {
