@@ -56,6 +56,18 @@ struct MonitorBacklog {
         return hops
     }
 
+    /// The hops that events need which wait for others: several last ones may have waited for each other, and nothing
+    /// follows when no request runs.
+    mutating func requestLeft() -> [(lane: Int, hop: Hop)] {
+        inFlight -= 1
+        guard inFlight == 0 else { return [] }
+        var hops: [(Int, Hop)] = []
+        for lane in lanes.indices where !open.isEmpty || !lanes[lane].waiting.isEmpty {
+            if let hop = lanes[lane].nextHop(isLeading: false, at: .now()) { hops.append((lane, hop)) }
+        }
+        return hops
+    }
+
     /// An event for one lane, if that has room for it.
     mutating func add(_ entry: Entry, to lane: Int, isLeading: Bool) -> Hop? {
         if entry.cost > 0, lanes[lane].cost + entry.cost > MonitorHub.backlogLimit { return nil }

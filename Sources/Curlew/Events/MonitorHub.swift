@@ -56,7 +56,9 @@ final class MonitorHub: Sendable {
 
     func requestJoined() { backlog.withLock { $0.inFlight += 1 } }
 
-    func requestLeft() { backlog.withLock { $0.inFlight -= 1 } }
+    func requestLeft() {
+        for (lane, hop) in backlog.withLock({ $0.requestLeft() }) { start(hop, of: lane) }
+    }
 
     // MARK: Events for those who listen and have room
 

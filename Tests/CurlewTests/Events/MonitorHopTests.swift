@@ -39,6 +39,24 @@ struct MonitorHopTests {
         #expect(kinds(backlog.add({ _ in }, isLeading: false, at: start + .milliseconds(1))) == [.now])
     }
 
+    @Test func whatWaitsIsBroughtWhenTheLastRequestLeaves() {
+        var backlog = MonitorBacklog(monitors: [1])
+        backlog.inFlight = 2
+        _ = backlog.add({ _ in }, isLeading: true, at: start)
+        backlog[0].isHopping = false
+        _ = backlog.takeAll(for: 0, at: start)
+        #expect(kinds(backlog.add({ _ in }, isLeading: true, at: start + .milliseconds(1))) == [.later])
+        #expect(backlog.requestLeft().isEmpty)
+        #expect(kinds(backlog.requestLeft()) == [.now])
+        // That hop is on its way.
+        backlog.inFlight = 1
+        #expect(backlog.requestLeft().isEmpty)
+        backlog[0].isHopping = false
+        #expect(backlog.takeAll(for: 0).count == 1)
+        backlog.inFlight = 1
+        #expect(backlog.requestLeft().isEmpty)
+    }
+
     @Test func aLaneThatHadNothingForAWhileIsIdleAgain() {
         var backlog = MonitorBacklog(monitors: [1])
         _ = backlog.add({ _ in }, isLeading: true, at: start)
