@@ -207,7 +207,7 @@ struct RequestPlan: Sendable {
         let largest: Int? =
             switch options.purpose {
             case .memory: nil
-            case .file, .stream: 128 * 1024
+            case .file, .stream: 256 * 1024
             }
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
             settings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))

@@ -137,7 +137,7 @@ struct RequestPlanTests {
                 "HTTP_VERSION=2", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5", "BUFFERSIZE=1024",
             ])
         let unlimited = try self.plan { $0.options.purpose = .stream }
-        #expect(texts(unlimited).contains("BUFFERSIZE=131072"))
+        #expect(texts(unlimited).contains("BUFFERSIZE=262144"))
     }
 
     @Test func dnsOverridesOfThisHostOnly() throws {
