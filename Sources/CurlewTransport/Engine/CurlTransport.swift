@@ -48,8 +48,8 @@ public final class CurlTransport: Transport {
 
     /// Runs tasks on the thread that carries the exchanges out; nil where there is none.
     ///
-    /// A task that does little but ask and answer saves the two changes of threads of each request there, a fifth of
-    /// its CPU time. It must not block or compute for long: every exchange of this transport waits meanwhile.
+    /// A task that does little but ask and answer saves the two changes of threads of each request there: it has its
+    /// answers sooner. It must not block or compute for long: every exchange of this transport waits meanwhile.
     public var taskExecutor: (any TaskExecutor)? { try? engine.get().taskExecutor }
 
     /// Sends one request over libcurl.
