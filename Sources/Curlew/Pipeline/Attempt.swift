@@ -172,9 +172,7 @@ struct Attempt {
                     continue
                 }
                 if response.head.status == 401 {
-                    let answering = ChallengeAnswering(
-                        attempt: self, lowered: lowered, failureCount: answeredChallenges)
-                    switch await answering.next(after: response.head) {
+                    switch await challengeAnswer(to: response.head, lowered, answeredChallenges) {
                     case .deliver: outcome = await delivered(delegate, outcome)
                     case .refuse(let error): outcome = .failure(error)
                     case .again(let next):
@@ -190,8 +188,7 @@ struct Attempt {
             }
             // Nearly every response is an answer.
             if case .success(let response) = outcome, (300..<400).contains(response.head.status) {
-                let follow = Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops)
-                switch await follow.next(after: response.head) {
+                switch await redirection(after: response.head, lowered, urlRequest, hops) {
                 case .deliver: outcome = await delivered(delegate, outcome)
                 case .refuse(let error): outcome = .failure(error)
                 case .follow(let next, let nextRequest, let hop):
@@ -208,6 +205,26 @@ struct Attempt {
             let end = Conclusion(attempt: self, delegate: delegate, sent: urlRequest, metrics: metrics)
             return await end.result(of: outcome)
         }
+    }
+
+    // Functions of their own for what few responses need: their frames are made when they are called.
+    @inline(never)
+    private func challengeAnswer(
+        to head: ResponseHead,
+        _ lowered: TransferRequest,
+        _ answered: Int
+    ) async -> ChallengeAnswering.Next {
+        await ChallengeAnswering(attempt: self, lowered: lowered, failureCount: answered).next(after: head)
+    }
+
+    @inline(never)
+    private func redirection(
+        after head: ResponseHead,
+        _ lowered: TransferRequest,
+        _ urlRequest: URLRequest,
+        _ hops: [RedirectHop]
+    ) async -> Redirection.Next {
+        await Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops).next(after: head)
     }
 
     /// A response that was held back is the answer after all.
@@ -247,6 +264,7 @@ struct Attempt {
     }
 
     /// A `Cookie` field of the user's own is sent as it is.
+    @inline(never)
     private func addCookies(to lowered: inout TransferRequest, _ urlRequest: URLRequest) -> Bool {
         guard let jar = request.context.configuration.cookies, urlRequest.httpShouldHandleCookies,
             !lowered.headers.contains(name: "Cookie"), let cookies = jar.header(for: lowered.url)
@@ -255,6 +273,9 @@ struct Attempt {
         return true
     }
 
+    // Never inlined, nor what follows: temporaries would be part of the frame of `exchange`, which each request in flight
+    // has.
+    @inline(never)
     private func remember(_ head: ResponseHead, from url: URL, _ urlRequest: URLRequest) {
         let context = request.context
         context.configuration.hsts?.receive(head.headers, from: url)
@@ -262,6 +283,7 @@ struct Attempt {
         cookies.receive(head.headers, from: url)
     }
 
+    @inline(never)
     private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {
         let wishes = request.record.withLock { Lowering.Wishes($0.options) }
         let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
@@ -280,6 +302,7 @@ struct Attempt {
         request.record.withLock { $0.taskState = .running }
     }
 
+    @inline(never)
     private func emitStart(_ lowered: TransferRequest) {
         guard let events else { return }
         let (request, task) = (request, task)
@@ -289,6 +312,7 @@ struct Attempt {
         events.emitExchange { $0.urlSession(reference, taskNeedsNewBodyStream: task) }
     }
 
+    @inline(never)
     private func collectMetrics(
         of outcome: Result<TransferOutcome, CurlewError>,
         since started: Date,

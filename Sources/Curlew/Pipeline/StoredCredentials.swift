@@ -18,6 +18,8 @@ struct StoredCredentials {
 
     /// Puts credentials into the request where it lies in a known protection space. `isRepeated` says that it has
     /// some since its challenge was answered.
+    // Never inlined: see `Attempt.remember`.
+    @inline(never)
     init(for lowered: inout TransferRequest, context: SessionContext, isRepeated: Bool) {
         self.context = context
         guard lowered.options.authentication == nil else {
@@ -40,6 +42,7 @@ struct StoredCredentials {
     }
 
     /// Holds back a response that asks for credentials that there are.
+    @inline(never)
     func prepare(_ delegate: TaskDelegate, for url: URL) {
         guard case .waiting = part else { return }
         delegate.isAnswerable = { [context] head in
@@ -49,6 +52,7 @@ struct StoredCredentials {
 
     /// The response is there: credentials that were accepted are kept, refused ones forgotten. Whether the request
     /// has to go out again, with what it has got now; `keeps` says whether the user's own are to be kept.
+    @inline(never)
     func learn(
         from outcome: TransferOutcome,
         _ delegate: TaskDelegate,

@@ -57,15 +57,7 @@ public final class CurlTransport: Transport {
         _ request: TransferRequest,
         sink: any TransferSink
     ) async throws(CurlewError) -> TransferOutcome {
-        let transfer: ActiveTransfer
-        do throws(CurlewError) {
-            transfer = try makeTransfer(request, sink)
-        } catch {
-            var error = error
-            if error.url == nil { error.url = request.url }
-            error.attempt = request.attempt
-            throw error
-        }
+        let transfer = try makeTransfer(request, sink)
         // The exchange needs the loop, not the transport: whoever holds that decides how long both live.
         var own: CurlTransport? = consume self
         if !isKnownUniquelyReferenced(&own) { own = nil }
@@ -78,6 +70,12 @@ public final class CurlTransport: Transport {
             transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
         }
         own = nil
+        return try Self.outcome(of: transfer)
+    }
+
+    // Never inlined, nor what follows: temporaries would be part of `perform`'s frame, which each request in flight has.
+    @inline(never)
+    private static func outcome(of transfer: ActiveTransfer) throws(CurlewError) -> TransferOutcome {
         switch transfer.takeResult() {
         case .success(let outcome): return outcome
         case .failure(let error): throw error
@@ -85,7 +83,21 @@ public final class CurlTransport: Transport {
         }
     }
 
+    @inline(never)
     private func makeTransfer(_ request: TransferRequest, _ sink: any TransferSink) throws(CurlewError)
+        -> ActiveTransfer
+    {
+        do throws(CurlewError) {
+            return try plannedTransfer(request, sink)
+        } catch {
+            var error = error
+            if error.url == nil { error.url = request.url }
+            error.attempt = request.attempt
+            throw error
+        }
+    }
+
+    private func plannedTransfer(_ request: TransferRequest, _ sink: any TransferSink) throws(CurlewError)
         -> ActiveTransfer
     {
         let engine = try engine.get()
