@@ -20,9 +20,6 @@ OURS = {
     "c": [C],
     "engine": [BUILD / "release" / "bench-engine"],
     "session": [BUILD / "release" / "bench-session"],
-    # The tasks that ask run on the transport's thread (`taskExecutor`).
-    "engine-loop": [BUILD / "release" / "bench-engine"],
-    "session-loop": [BUILD / "release" / "bench-session"],
     # Ten adapters, a retrier and three monitors that do nothing.
     "chained": [BUILD / "release" / "bench-session"],
     "urlsession": [BUILD / "release" / "bench-urlsession"],
@@ -34,7 +31,7 @@ CLIENTS = OURS | {
     "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
 }
 # What a run of a client adds to the command line.
-SUFFIXES = {"chained": ["chained=1"], "engine-loop": ["on-loop=1"], "session-loop": ["on-loop=1"]}
+SUFFIXES = {"chained": ["chained=1"]}
 
 
 def run(command, **more):
@@ -118,8 +115,7 @@ def number(value):
 # Go's allocations never pass through malloc: its own count. Python's small objects come from arenas of its own unless it
 # is told otherwise. A process that cannot be counted has no entry.
 COUNTED_BY = {
-    "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc",
-    "engine-loop": "malloc", "session-loop": "malloc", "urlsession": "malloc",
+    "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "urlsession": "malloc",
     "reqwest": "malloc", "go": "runtime.MemStats", "aiohttp": "malloc, PYTHONMALLOC=malloc",
     "pycurl": "malloc, PYTHONMALLOC=malloc",
 }

@@ -38,8 +38,6 @@ public struct Options: Sendable {
     public var hasRootsInMemory = false
     /// Whether every request has ten adapters, a retrier and three monitors, which do nothing.
     public var isChained = false
-    /// Whether the tasks that ask run on the client's own thread.
-    public var isOnLoop = false
 
     public init?(_ arguments: [String]) {
         guard arguments.count >= 3, let mode = Mode(rawValue: arguments[1]) else { return nil }
@@ -60,7 +58,6 @@ public struct Options: Sendable {
             case "close": closes = parts[1] == "1"
             case "ca": rootsFile = URL(fileURLWithPath: parts[1])
             case "pem": (rootsFile, hasRootsInMemory) = (URL(fileURLWithPath: parts[1]), true)
-            case "on-loop": isOnLoop = parts[1] == "1"
             case "chained": isChained = parts[1] == "1"
             default: return nil
             }
@@ -70,7 +67,7 @@ public struct Options: Sendable {
 
     public static let usage = """
         MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1 ca=PATH pem=PATH
-         chained=1 on-loop=1 connections=N engines=N]
+         chained=1 connections=N engines=N]
         MODE: get json download upload multipart hold
         """
 }

@@ -7,12 +7,6 @@ public protocol Client: Sendable {
     init(options: Options, tally: Tally) throws
     /// Carries out the `number`th request, to `url`, or throws.
     func run(_ url: URL, number: Int) async throws
-    /// Where the client would have its callers' tasks run.
-    var taskExecutor: (any TaskExecutor)? { get }
-}
-
-extension Client {
-    public var taskExecutor: (any TaskExecutor)? { nil }
 }
 
 /// What went wrong where the client itself did not throw.
@@ -58,14 +52,7 @@ private func measured<C: Client>(_ client: C, options: Options, tally: Tally) as
     let work = Task.detached {
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<options.inFlight {
-                // A preference for nothing would be one, too, and cost at every change of functions.
-                if options.isOnLoop, let executor = client.taskExecutor {
-                    group.addTask(executorPreference: executor) {
-                        await worker(client, options: options, tally: tally)
-                    }
-                } else {
-                    group.addTask { await worker(client, options: options, tally: tally) }
-                }
+                group.addTask { await worker(client, options: options, tally: tally) }
             }
         }
     }

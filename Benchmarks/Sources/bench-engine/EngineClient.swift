@@ -37,8 +37,6 @@ struct EngineClient: Client {
         self.transferOptions = transferOptions
     }
 
-    var taskExecutor: (any TaskExecutor)? { transport.taskExecutor }
-
     func run(_ url: URL, number: Int) async throws {
         var body = BodySource.none
         if options.mode == .upload {

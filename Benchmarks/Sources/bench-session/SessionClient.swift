@@ -31,8 +31,6 @@ struct SessionClient: Client {
         )
     }
 
-    var taskExecutor: (any TaskExecutor)? { session.taskExecutor }
-
     func run(_ url: URL, number: Int) async throws {
         let headers: HTTPHeaders? = options.closes ? ["Connection": "close"] : nil
         switch options.mode {

@@ -45,19 +45,18 @@ final class MonitorHub: Sendable {
 
     /// The last event of a request.
     func emitLast(_ event: @escaping Event) {
-        // The request itself may or may not have left.
-        emit(event, isLeading: backlog.withLock { $0.inFlight > 1 })
+        // In one step: whoever leaves next brings what waits. The request itself may or may not have left.
+        start(backlog.withLock { $0.add(event, isLeading: $0.inFlight > 1) })
     }
 
     private func emit(_ event: @escaping Event, isLeading: Bool) {
-        let hops = backlog.withLock { $0.add(event, isLeading: isLeading) }
-        for (lane, hop) in hops { start(hop, of: lane) }
+        start(backlog.withLock { $0.add(event, isLeading: isLeading) })
     }
 
     func requestJoined() { backlog.withLock { $0.inFlight += 1 } }
 
     func requestLeft() {
-        for (lane, hop) in backlog.withLock({ $0.requestLeft() }) { start(hop, of: lane) }
+        start(backlog.withLock { $0.requestLeft() })
     }
 
     // MARK: Events for those who listen and have room
@@ -110,6 +109,10 @@ final class MonitorHub: Sendable {
     }
 
     // MARK: Delivery
+
+    private func start(_ hops: [(lane: Int, hop: MonitorBacklog.Hop)]) {
+        for (lane, hop) in hops { start(hop, of: lane) }
+    }
 
     private func start(_ hop: MonitorBacklog.Hop, of lane: Int) {
         switch hop {

@@ -16,14 +16,6 @@ public actor Session {
     public nonisolated let configuration: SessionConfiguration
     /// What carries the exchanges out.
     public nonisolated let transport: any Transport
-    /// Runs tasks on the thread that carries this session's exchanges out: saves the changes of threads of each
-    /// request for a task that does little but ask and answer.
-    ///
-    ///     await withTaskExecutorPreference(session.taskExecutor) { … }
-    ///
-    /// Such a task must not block or compute for long: every exchange of the session waits meanwhile. nil, which means no
-    /// preference, where the transport has no such thread.
-    public nonisolated var taskExecutor: (any TaskExecutor)? { transport.taskExecutor }
     /// Whether the first response handler starts a request.
     public nonisolated let startRequestsImmediately: Bool
     /// When a request's `URLRequest` is made.

@@ -9,16 +9,10 @@ public protocol Transport: Sendable {
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
     func shutdown() async
-
-    /// Runs tasks where the exchanges are carried out, for those that do little but ask and answer; nil where there is
-    /// no such place. A decorator passes on what its transport has.
-    var taskExecutor: (any TaskExecutor)? { get }
 }
 
 extension Transport {
     public func shutdown() async {}
-
-    public var taskExecutor: (any TaskExecutor)? { nil }
 }
 
 /// What an exchange gave, beside the bytes that its sink received.

@@ -46,12 +46,6 @@ public final class CurlTransport: Transport {
     /// Counters as of the loop's last turn, readable from any thread.
     public var statistics: TransportStatistics { published.withLock { $0 } }
 
-    /// Runs tasks on the thread that carries the exchanges out; nil where there is none.
-    ///
-    /// A task that does little but ask and answer saves the two changes of threads of each request there: it has its
-    /// answers sooner. It must not block or compute for long: every exchange of this transport waits meanwhile.
-    public var taskExecutor: (any TaskExecutor)? { try? engine.get().taskExecutor }
-
     /// Sends one request over libcurl.
     public consuming func perform(
         _ request: TransferRequest,

@@ -362,7 +362,7 @@ extension TransferBook: LoopClient {
         switch item {
         case .start(let transfer): start(transfer)
         case .command(let transfer, let command): take(command, for: transfer)
-        case .job, .taskJob, .stop: break
+        case .job, .stop: break
         }
     }
 

@@ -4,7 +4,6 @@ internal import CurlewLocks
 /// The actor whose executor is the loop thread. Its deinit ends the thread.
 actor TransferEngine {
     nonisolated let loop: LoopExecutor
-    nonisolated let taskExecutor: LoopTaskExecutor
     private let book: TransferBook
 
     nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
@@ -16,7 +15,6 @@ actor TransferEngine {
             let book = TransferBook(settings, wakeUp: loop.wakeUp, published: published), loop.start(book)
         else { return nil }
         self.loop = loop
-        taskExecutor = LoopTaskExecutor(loop)
         self.book = book
     }
 

@@ -4,8 +4,6 @@ internal import CurlewLocks
 /// actor and for commands, so that a start and its cancellation cannot overtake each other.
 enum LoopItem {
     case job(UnownedJob)
-    /// A job of a task that prefers the loop's thread.
-    case taskJob(UnownedJob, UnownedTaskExecutor)
     case start(ActiveTransfer)
     case command(ActiveTransfer, TransferCommand)
     case stop

@@ -121,7 +121,6 @@ final class LoopExecutor: SerialExecutor, Sendable {
         for item in batch {
             switch item {
             case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
-            case .taskJob(let job, let executor): job.runSynchronously(on: executor)
             case .stop: stops = true
             case .start, .command: client.take(item)
             }

@@ -23,4 +23,26 @@ struct HARRecorderTests {
         let last = try #require(entries.last?["response"] as? [String: Any])
         #expect((last["content"] as? [String: Any])?["text"] as? String == "hello")
     }
+
+    /// While a request runs, the events of others wait for each other: the archive waits for them.
+    @Test func whatHasEndedIsInTheArchiveWhileOthersRun() async throws {
+        let recorder = HARRecorder()
+        let gate = Gate()
+        let transport = MockTransport { request in
+            if request.url.path == "/slow" { try await gate.wait() }
+            return .text("x")
+        }
+        let session = Session(transport: transport, eventMonitors: [recorder])
+        async let slow = session.request("https://example.org/slow").data()
+        try await gate.waitForArrivals(count: 1)
+        for count in 1...20 {
+            _ = try await session.request("https://example.org/").data()
+            let archive = try await recorder.archive()
+            let json = try #require(try JSONSerialization.jsonObject(with: archive) as? [String: Any])
+            let entries = (json["log"] as? [String: Any])?["entries"] as? [Any]
+            #expect(entries?.count == count)
+        }
+        gate.open()
+        _ = try await slow
+    }
 }
