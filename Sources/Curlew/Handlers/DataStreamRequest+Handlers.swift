@@ -106,7 +106,7 @@ extension DataStreamRequest {
                 // A handler may have failed after the last byte had come.
                 let error = result.error ?? token.request?.error
                 let completion = Completion(
-                    request: result.request,
+                    request: result.request?.urlRequest,
                     response: result.response?.value,
                     metrics: result.metrics,
                     error: replacement ?? error

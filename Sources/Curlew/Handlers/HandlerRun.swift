@@ -26,34 +26,29 @@ enum HandlerRun {
             for completion in serialize(request, result) { completion() }
             return
         }
-        var runner: RequestRunner
-        do throws(CurlewError) {
-            guard let session = request.record.withLock({ $0.session.session }) else {
-                throw request.isCancelled ? request.cancellation : .sessionDeinitialized
-            }
-            runner = try await RequestRunner(
-                request,
-                in: session,
-                rules: RunRules(checksStatus: false, ownsTask: true)
-            )
-        } catch {
-            let result = RunResult(error: error)
+        guard let session = request.record.withLock({ $0.session.session }) else {
+            let error = request.isCancelled ? request.cancellation : .sessionDeinitialized
             request.failed(with: error)
             finish(request)
-            await request.cleanUp()
-            request.settle(result)
-            await request.untilBodyIsTaken()
-            for completion in serialize(request, result) { completion() }
-            return
+            return await conclude(request, RunResult(error: error), [])
         }
+        var runner = RequestRunner(request, in: session, rules: RunRules(checksStatus: false, ownsTask: true))
         let (result, completions) = await drive(request, &runner)
+        await conclude(request, result, completions)
+        if let task = runner.lastTask { await session.leave(request, last: task) }
+    }
+
+    private static func conclude(
+        _ request: Request,
+        _ result: RunResult,
+        _ completions: [@Sendable () -> Void]
+    ) async {
         await request.cleanUp()
         request.settle(result)
         await request.untilBodyIsTaken()
         // What came while the result was on its way.
         let late = serialize(request, result)
         for completion in completions + late { completion() }
-        await runner.leave()
     }
 
     /// Runs the request and its serializers, again where a retrier wants that because of a serializer.

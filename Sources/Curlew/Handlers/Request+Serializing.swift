@@ -53,7 +53,8 @@ extension DataRequest {
             monitor.request(request, didParseResponse: response, using: serializer)
         } make: {
             try serializer.serialize(
-                request: $0.request, response: $0.response?.value, data: $0.body.contents, error: $0.sharedError)
+                request: $0.request?.urlRequest, response: $0.response?.value, data: $0.body.contents,
+                error: $0.sharedError)
         }
     }
 }
@@ -79,7 +80,8 @@ extension DownloadRequest {
             monitor.request(request, didParseResponse: response, using: serializer)
         } make: {
             try serializer.serializeDownload(
-                request: $0.request, response: $0.response?.value, fileURL: $0.body.fileURL, error: $0.sharedError)
+                request: $0.request?.urlRequest, response: $0.response?.value, fileURL: $0.body.fileURL,
+                error: $0.sharedError)
         }
     }
 }

@@ -27,10 +27,10 @@ struct Attempt {
         self.task = task
         do throws(CurlewError) {
             if let early = preparedAhead() { return try await exchange(try early.get()) }
-            let initial = try begin()
             let adapters = request.adapters
+            let initial = try begin(isSeen: !adapters.isEmpty)
             // Called only where there is something to wait for.
-            let adapted = adapters.isEmpty ? initial : try await adapt(initial, with: adapters)
+            let adapted = adapters.isEmpty ? initial : try await adapt(initial.urlRequest, with: adapters)
             let ready = try ready(adapted)
             return try await exchange(number > 0 && request.replacesBodies ? try await replacingBody(ready) : ready)
         } catch {
@@ -46,7 +46,7 @@ struct Attempt {
     // MARK: Before the wire
 
     struct Prepared {
-        var urlRequest: URLRequest
+        var sent: SentRequest
         var upload: UploadRequest.Uploadable?
         /// Whether monitors know of the exchange.
         var isBegun = false
@@ -58,22 +58,26 @@ struct Attempt {
 
     /// Everything before the wire, ahead of the request's start.
     func prepare() async throws(CurlewError) -> Prepared {
-        let initial = try begin()
         let adapters = request.adapters
-        return try ready(adapters.isEmpty ? initial : try await adapt(initial, with: adapters))
+        let initial = try begin(isSeen: !adapters.isEmpty)
+        return try ready(adapters.isEmpty ? initial : try await adapt(initial.urlRequest, with: adapters))
     }
 
-    private func begin() throws(CurlewError) -> URLRequest {
+    /// `isSeen`: somebody is going to look at the request.
+    private func begin(isSeen: Bool) throws(CurlewError) -> SentRequest {
         try checkCancellation()
-        return try initialRequest()
+        return try initialRequest(isSeen: isSeen || events != nil)
     }
 
-    private func ready(_ adapted: URLRequest) throws(CurlewError) -> Prepared {
+    private func ready(_ adapted: SentRequest) throws(CurlewError) -> Prepared {
         let upload = try request.makeUpload(events: events)
         try checkCancellation()
-        events?.emitLeading { [request] in $0.request(request, didCreateURLRequest: adapted) }
+        if let events {
+            let made = adapted.urlRequest
+            events.emitLeading { [request] in $0.request(request, didCreateURLRequest: made) }
+        }
         request.created(adapted)
-        return Prepared(urlRequest: adapted, upload: upload)
+        return Prepared(sent: adapted, upload: upload)
     }
 
     /// An earlier try has read what can be read only once.
@@ -84,13 +88,17 @@ struct Attempt {
         return prepared
     }
 
-    private func initialRequest() throws(CurlewError) -> URLRequest {
+    private func initialRequest(isSeen: Bool) throws(CurlewError) -> SentRequest {
         do {
+            if !isSeen, let plain = try request.makePlainRequest() {
+                request.record.withLock { $0.requests.append(plain) }
+                return plain
+            }
             let made = try request.makeURLRequest()
             try made.validate()
-            request.record.withLock { $0.requests.append(made) }
+            request.record.withLock { $0.requests.append(.made(made)) }
             events?.emitLeading { [request] in $0.request(request, didCreateInitialURLRequest: made) }
-            return made
+            return .made(made)
         } catch {
             let failure = ErrorWrapping.creation(error)
             events?.emitLeading { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
@@ -102,7 +110,7 @@ struct Attempt {
     private func adapt(
         _ initial: URLRequest,
         with adapters: [any RequestAdapter]
-    ) async throws(CurlewError) -> URLRequest {
+    ) async throws(CurlewError) -> SentRequest {
         let state = RequestAdapterState(request: request, session: session)
         do {
             let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: .adaptation) {
@@ -111,9 +119,9 @@ struct Attempt {
                 return adapted
             }
             try adapted.validate()
-            request.record.withLock { $0.requests.append(adapted) }
+            request.record.withLock { $0.requests.append(.made(adapted)) }
             events?.emitLeading { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
-            return adapted
+            return .made(adapted)
         } catch {
             let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
             let failure = timeout ?? ErrorWrapping.adaptation(error)
@@ -131,7 +139,7 @@ struct Attempt {
     // MARK: On the wire
 
     private mutating func exchange(_ prepared: Prepared) async throws(CurlewError) -> RunResult {
-        var urlRequest = prepared.urlRequest
+        var sent = prepared.sent
         var hops: [RedirectHop] = []
         var answeredChallenges = 0
         var lowered = try lower(prepared)
@@ -151,18 +159,23 @@ struct Attempt {
             let started = Date()
             var outcome: Result<TransferOutcome, CurlewError>
             do throws(CurlewError) {
-                let hasCookies = addCookies(to: &lowered, urlRequest)
+                let hasCookies = addCookies(to: &lowered, sent)
                 // The next hop has others.
                 defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
                 if isBegun { try startsEarlier() }
                 if !isRepeated { emitStart(lowered) }
                 delegate.willPerform(lowered, over: transport, within: budget)
-                outcome = .success(try await transport.perform(lowered, sink: delegate))
+                outcome =
+                    if let controlled = session.controlledTransport {
+                        .success(try await controlled.performControlled(lowered, sink: delegate))
+                    } else {
+                        .success(try await transport.perform(lowered, sink: delegate))
+                    }
             } catch {
                 outcome = .failure(error)
             }
             isBegun = false
-            if case .success(let response) = outcome { remember(response.head, from: lowered.url, urlRequest) }
+            if case .success(let response) = outcome { remember(response.head, from: lowered.url, sent) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
             if case .success(let response) = outcome {
                 let wantsAgain = stored.learn(from: response, delegate, &lowered) { keepsAuthentication($0) }
@@ -188,21 +201,21 @@ struct Attempt {
             }
             // Nearly every response is an answer.
             if case .success(let response) = outcome, (300..<400).contains(response.head.status) {
-                switch await redirection(after: response.head, lowered, urlRequest, hops) {
+                switch await redirection(after: response.head, lowered, sent, hops) {
                 case .deliver: outcome = await delivered(delegate, outcome)
                 case .refuse(let error): outcome = .failure(error)
                 case .follow(let next, let nextRequest, let hop):
                     emitStep(metrics, response.head, from: lowered.url, to: nextRequest)
                     hops.append(hop)
                     isRepeated = false
-                    urlRequest = nextRequest
+                    sent = .made(nextRequest)
                     task = await session.nextTask(of: request, after: task)
                     lowered = next
                     lowered.identifier = task
                     continue
                 }
             }
-            let end = Conclusion(attempt: self, delegate: delegate, sent: urlRequest, metrics: metrics)
+            let end = Conclusion(attempt: self, delegate: delegate, sent: sent, metrics: metrics)
             return await end.result(of: outcome)
         }
     }
@@ -221,10 +234,10 @@ struct Attempt {
     private func redirection(
         after head: ResponseHead,
         _ lowered: TransferRequest,
-        _ urlRequest: URLRequest,
+        _ sent: SentRequest,
         _ hops: [RedirectHop]
     ) async -> Redirection.Next {
-        await Redirection(attempt: self, lowered: lowered, urlRequest: urlRequest, hops: hops).next(after: head)
+        await Redirection(attempt: self, lowered: lowered, urlRequest: sent.urlRequest, hops: hops).next(after: head)
     }
 
     /// A response that was held back is the answer after all.
@@ -265,8 +278,8 @@ struct Attempt {
 
     /// A `Cookie` field of the user's own is sent as it is.
     @inline(never)
-    private func addCookies(to lowered: inout TransferRequest, _ urlRequest: URLRequest) -> Bool {
-        guard let jar = request.context.configuration.cookies, urlRequest.httpShouldHandleCookies,
+    private func addCookies(to lowered: inout TransferRequest, _ sent: SentRequest) -> Bool {
+        guard let jar = request.context.configuration.cookies, sent.handlesCookies,
             !lowered.headers.contains(name: "Cookie"), let cookies = jar.header(for: lowered.url)
         else { return false }
         lowered.headers.append(name: "Cookie", value: cookies)
@@ -276,10 +289,10 @@ struct Attempt {
     // Never inlined, nor what follows: temporaries would be part of the frame of `exchange`, which each request in flight
     // has.
     @inline(never)
-    private func remember(_ head: ResponseHead, from url: URL, _ urlRequest: URLRequest) {
+    private func remember(_ head: ResponseHead, from url: URL, _ sent: SentRequest) {
         let context = request.context
         context.configuration.hsts?.receive(head.headers, from: url)
-        guard let cookies = context.configuration.cookies, urlRequest.httpShouldHandleCookies else { return }
+        guard let cookies = context.configuration.cookies, sent.handlesCookies else { return }
         cookies.receive(head.headers, from: url)
     }
 
@@ -288,7 +301,7 @@ struct Attempt {
         let wishes = request.record.withLock { Lowering.Wishes($0.options) }
         let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
         return try lowering.lower(
-            prepared.urlRequest,
+            prepared.sent,
             body: prepared.upload?.source,
             task: task,
             attempt: number,

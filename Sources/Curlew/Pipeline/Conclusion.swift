@@ -7,7 +7,7 @@ internal import FoundationNetworking
 struct Conclusion {
     let attempt: Attempt
     let delegate: TaskDelegate
-    let sent: URLRequest
+    let sent: SentRequest
     let metrics: TransferMetrics
 
     private var request: Request { attempt.request }
@@ -67,8 +67,9 @@ struct Conclusion {
         let (validations, acceptsAny) = request.record.withLock {
             ($0.options.validations, $0.options.acceptsAnyStatus)
         }
+        let seen = validations.isEmpty ? nil : sent.urlRequest
         for validation in validations {
-            if let error = validation(request, sent, response, body) { return (error, false) }
+            if let error = validation(request, seen, response, body) { return (error, false) }
         }
         guard validations.isEmpty, !acceptsAny, attempt.rules.checksStatus else { return (nil, false) }
         return (StatusCheck.error(for: response, body: body), true)

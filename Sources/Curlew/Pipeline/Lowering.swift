@@ -29,13 +29,13 @@ struct Lowering {
     }
 
     func lower(
-        _ request: URLRequest,
+        _ sent: SentRequest,
         body: BodySource?,
         task: TaskIdentifier,
         attempt: Int,
         remaining: Duration?
     ) throws(CurlewError) -> TransferRequest {
-        guard let url = request.url else {
+        guard let url = sent.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
         }
         let (target, authority) = try Self.separateCredentials(of: url)
@@ -45,18 +45,18 @@ struct Lowering {
         {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
         }
-        let method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get
+        let method = sent.method ?? .get
         guard method.isValid else {
             throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: url)
         }
-        var headers = try Self.headers(of: request)
-        var options = transferOptions(timeoutInterval: request.timeoutInterval, remaining: remaining)
+        var headers = try Self.headers(of: sent)
+        var options = transferOptions(timeoutInterval: sent.timeoutInterval, remaining: remaining)
         options.authentication = wishes.authentication ?? authority
         if options.authentication == nil, !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
-        try request.refine(&headers, &options)
+        if case .made(let request) = sent { try request.refine(&headers, &options) }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
         return TransferRequest(
             identifier: task,
@@ -65,15 +65,14 @@ struct Lowering {
             method: method,
             headers: headers,
             defaultHeaders: context.defaultHeaders(for: target),
-            body: try Self.body(of: request, body),
+            body: try Self.body(of: sent, body),
             options: options
         )
     }
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
         var timeouts = wishes.timeouts ?? context.configuration.timeouts
-        // 60 is what URLRequest has when nobody said anything.
-        if timeoutInterval != 60, timeoutInterval > 0, wishes.timeouts == nil {
+        if timeoutInterval != SentRequest.defaultTimeoutInterval, timeoutInterval > 0, wishes.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
             timeouts.idle = .bounded(seconds: timeoutInterval)
         }
@@ -110,26 +109,22 @@ struct Lowering {
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
     }
 
-    private static func headers(of request: URLRequest) throws(CurlewError) -> HTTPHeaders {
-        guard let fields = request.allHTTPHeaderFields, !fields.isEmpty else { return HTTPHeaders() }
-        var headers = HTTPHeaders()
-        // Foundation keeps a dictionary: sorting makes the same request look the same on the wire each time.
-        for (name, value) in fields.count > 1 ? fields.sorted(by: { $0.key < $1.key }) : Array(fields) {
-            let header = HTTPHeader(name: name, value: value)
-            guard header.isValid else {
-                throw CurlewError(
-                    .invalidHeader,
-                    phase: .creation,
-                    reason: name.isHTTPToken ? "the value of \(name) has a line break" : "a header's name is no token"
-                )
-            }
-            headers.append(header)
+    private static func headers(of sent: SentRequest) throws(CurlewError) -> HTTPHeaders {
+        let fields = sent.fields
+        for field in fields where !field.isValid {
+            let name = field.name
+            throw CurlewError(
+                .invalidHeader,
+                phase: .creation,
+                reason: name.isHTTPToken ? "the value of \(name) has a line break" : "a header's name is no token"
+            )
         }
-        return headers
+        return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
     }
 
-    private static func body(of request: URLRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
+    private static func body(of sent: SentRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
         if let own { return own }
+        guard case .made(let request) = sent else { return .none }
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
         // SAFETY: a stream that nobody has opened is handed over with its request: the body's queue alone reads it.
         nonisolated(unsafe) let stream = request.httpBodyStream

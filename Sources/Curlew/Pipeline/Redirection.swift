@@ -86,7 +86,7 @@ struct Redirection {
         } catch {
             return .refuse(error)
         }
-        attempt.request.record.withLock { $0.requests.append(proposal) }
+        attempt.request.record.withLock { $0.requests.append(.made(proposal)) }
         let hop = RedirectHop(url: lowered.url, status: head.status, location: next.url)
         return .follow(next, proposal, hop)
     }
@@ -113,7 +113,7 @@ struct Redirection {
         var body: BodySource?
         if changed.httpBody == nil, case .data = next.body {} else if changed.httpBody == nil { body = next.body }
         var result = try lowering.lower(
-            changed,
+            .made(changed),
             body: body,
             task: next.identifier,
             attempt: next.attempt,

@@ -6,20 +6,20 @@ internal import FoundationNetworking
 // Moments of a try that users can hook into.
 extension Request {
     /// The final `URLRequest` of a try exists.
-    func created(_ urlRequest: URLRequest) {
+    func created(_ sent: SentRequest) {
         let (hooks, streams) = record.withLock { record in
             defer { record.hooks.onCURL = nil }
             // In one step with the look at who wants it: who comes later finds it here.
             record.requestsTold = record.requests.count
             return ((record.hooks.onRequestCreation, record.hooks.onCURL), record.hooks.streams)
         }
-        hooks.0?.call(urlRequest)
+        hooks.0?.call(sent.urlRequest)
         if hooks.1 != nil || streams.contains(where: { $0.wants(CURLCommand.self) }) {
             let command = CURLCommand(text: cURLDescription())
             hooks.1?.call(command.text)
             for stream in streams { stream.send(command) }
         }
-        for stream in streams { stream.send(urlRequest) }
+        for stream in streams { stream.send(sent.urlRequest) }
     }
 
     /// There is no `URLRequest` to describe.

@@ -92,8 +92,18 @@ extension Request {
         case .drive(let becameResumed):
             if becameResumed { eventSink?.emitLeading { [self] in $0.requestDidResume(self) } }
             if isShelved { unshelve() }
+            guard let session = record.withLock({ $0.session.session }) else {
+                return await ended(with: RunResult(error: .sessionDeinitialized))
+            }
             return await withTaskCancellationHandler {
-                await drive(RunRules(checksStatus: checksStatus, ownsTask: false), making: value)
+                let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
+                var runner = RequestRunner(self, in: session, rules: rules)
+                var result = await runner.run()
+                if let value { await make(value, of: &result, &runner) }
+                if hasToCleanUp { await cleanUp() }
+                if let task = runner.lastTask { await session.leave(self, last: task) }
+                tellEnd(of: result)
+                return result
             } onCancel: {
                 self.cancel()
             }
@@ -105,24 +115,18 @@ extension Request {
         }
     }
 
-    private func drive(_ rules: RunRules, making value: (any TerminalValue)?) async -> RunResult {
-        var result: RunResult
-        do throws(CurlewError) {
-            guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
-            var runner = try await RequestRunner(self, in: session, rules: rules)
-            result = await runner.run()
-            if let value { await make(value, of: &result, &runner) }
-            if hasToCleanUp { await cleanUp() }
-            await runner.leave()
-        } catch {
-            result = RunResult(error: error)
-            if hasToCleanUp { await cleanUp() }
-        }
+    /// A run that could not begin.
+    private func ended(with result: RunResult) async -> RunResult {
+        if hasToCleanUp { await cleanUp() }
+        tellEnd(of: result)
+        return result
+    }
+
+    private func tellEnd(of result: RunResult) {
         // Monitors look at it.
         if let error = result.error { failed(with: error) }
         eventSink?.emitLast { [self] in $0.requestDidFinish(self) }
         conclude(result)
-        return result
     }
 
     /// Makes the caller's value of the result, and of others as long as a retrier wants that because it fails.

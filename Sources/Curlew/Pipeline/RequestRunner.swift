@@ -10,32 +10,39 @@ struct RequestRunner: Sendable {
     let request: Request
     let session: Session
     let rules: RunRules
-    private(set) var task: TaskIdentifier
-    let budget: TimeoutBudget
+    private(set) var task = TaskIdentifier(rawValue: 0)
+    private var budget: TimeoutBudget
     private(set) var attempt = 0
-    private var isFirst = true
+    private var hasJoined = false
     /// Why there was another try, when that one finds that the body is spent.
     private var reasonForRetry: CurlewError?
 
-    /// The request joins the session's registry. Throws where the session takes no more.
-    init(_ request: Request, in session: Session, rules: RunRules) async throws(CurlewError) {
-        if request.isSetUpAhead { await request.untilPrepared() }
-        task = try await session.join(request, wasStarted: rules.ownsTask)
+    init(_ request: Request, in session: Session, rules: RunRules) {
         self.request = request
         self.session = session
         self.rules = rules
-        let total = request.timeouts.total
-        // A clock is only read for those who set it.
-        budget = TimeoutBudget(total: total, started: total == nil ? Self.anyTime : .now)
+        budget = TimeoutBudget(total: nil, started: Self.anyTime)
     }
 
     private static let anyTime = ContinuousClock.now
 
-    /// Tries until there is a result that nobody wants to try again.
+    /// Tries until there is a result that nobody wants to try again. First the request joins the session's registry;
+    /// a session that takes no more is the result.
     mutating func run() async -> RunResult {
         while true {
-            if !isFirst { task = await session.nextTask(of: request, after: task) }
-            isFirst = false
+            if hasJoined {
+                task = await session.nextTask(of: request, after: task)
+            } else {
+                do throws(CurlewError) {
+                    if request.isSetUpAhead { await request.untilPrepared() }
+                    task = try await session.join(request, wasStarted: rules.ownsTask)
+                } catch {
+                    return RunResult(error: error)
+                }
+                hasJoined = true
+                // A clock is only read for those who set it.
+                if let total = request.timeouts.total { budget = TimeoutBudget(total: total, started: .now) }
+            }
             var tried = Attempt(request: request, session: session, rules: rules, budget: budget, number: attempt)
             let result = explained(await tried.run(task: task))
             task = tried.task
@@ -57,8 +64,8 @@ struct RequestRunner: Sendable {
         return result.failing(with: error, resumeData: result.resumeData)
     }
 
-    /// The run is over: it leaves the registry.
-    func leave() async { await session.leave(request, last: task) }
+    /// The run is over: the name by which its request is to leave the registry, where it is in there.
+    var lastTask: TaskIdentifier? { hasJoined ? task : nil }
 
     enum RetryDecision {
         case again, end
@@ -68,7 +75,7 @@ struct RequestRunner: Sendable {
     /// Asks the retriers, waits as they want, and makes the request ready for another try.
     mutating func decideRetry(after failure: CurlewError) async -> RetryDecision {
         let retriers = request.retriers
-        guard !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else { return .end }
+        guard hasJoined, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else { return .end }
         request.failed(with: failure)
         guard request.mayBeTriedAgain else { return .end }
         for retrier in retriers {

@@ -8,7 +8,7 @@ public import Foundation
 extension DataRequest {
     /// The body.
     public func data() async throws(CurlewError) -> Data {
-        let result = try await checkedResult()
+        let result = try judged(await outcome(checksStatus: true))
         return result.body.contents ?? Data()
     }
 
@@ -38,8 +38,7 @@ extension DataRequest {
 
 extension Request {
     /// The shared result, judged as terminals judge.
-    func checkedResult(making value: (any TerminalValue)? = nil) async throws(CurlewError) -> RunResult {
-        let result = await outcome(checksStatus: true, making: value)
+    func judged(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
         // Another awaiter's run may have been less strict.
         guard let response = result.response, let error = StatusCheck.error(for: response, body: result.body) else {

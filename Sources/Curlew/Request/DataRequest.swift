@@ -11,15 +11,30 @@ internal import FoundationNetworking
 // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public class DataRequest: Request, @unchecked Sendable {
     /// What is turned into a `URLRequest` for every try.
-    public let convertible: any URLRequestConvertible
+    public var convertible: any URLRequestConvertible { source.convertible }
+
+    private let source: Source
+
+    /// How the user described the request.
+    enum Source {
+        case plain(PlainRequest)
+        case other(any URLRequestConvertible)
+
+        var convertible: any URLRequestConvertible {
+            switch self {
+            case .plain(let plain): plain
+            case .other(let convertible): convertible
+            }
+        }
+    }
 
     init(
-        _ convertible: any URLRequestConvertible,
+        _ source: Source,
         session: Session,
         options: RequestOptions,
         shouldAutomaticallyResume: Bool?
     ) {
-        self.convertible = convertible
+        self.source = source
         super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
@@ -29,7 +44,19 @@ public class DataRequest: Request, @unchecked Sendable {
         return incoming ?? body.contents
     }
 
-    override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest() }
+    override func makeURLRequest() throws -> URLRequest {
+        switch source {
+        case .plain(let plain): try plain.asURLRequest()
+        case .other(let convertible): try convertible.asURLRequest()
+        }
+    }
+
+    override func makePlainRequest() throws -> SentRequest? {
+        switch source {
+        case .plain(let plain): try plain.asSentRequest()
+        case .other: nil
+        }
+    }
 
     override func makeDelegate(
         task: TaskIdentifier,

@@ -5,7 +5,7 @@ public import Foundation
 extension DownloadRequest {
     /// The place of the file.
     public func file() async throws(CurlewError) -> URL {
-        let result = try await checkedResult()
+        let result = try judged(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.responseSerializationFailed(reason: .inputFileNil).located(in: result)
         }

@@ -13,7 +13,7 @@ extension Request {
     }
 
     func cURLDescription(of record: RequestRecord, includingCredentials: Bool = false) -> String {
-        guard let request = record.requests.last, let url = request.url, url.host() != nil,
+        guard let request = record.requests.last?.urlRequest, let url = request.url, url.host() != nil,
             let method = request.httpMethod
         else {
             return "$ curl command could not be created"

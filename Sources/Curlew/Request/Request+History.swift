@@ -6,16 +6,16 @@ public import FoundationNetworking
 // What has happened so far, attempt by attempt.
 extension Request {
     /// The initial and the adapted `URLRequest` of every try, and those of redirects.
-    public var requests: [URLRequest] { record.withLock { $0.requests.all } }
+    public var requests: [URLRequest] { record.withLock { $0.requests.all.map(\.urlRequest) } }
     /// The first `URLRequest`, before any adapter.
-    public var firstRequest: URLRequest? { record.withLock { $0.requests.first } }
+    public var firstRequest: URLRequest? { record.withLock { $0.requests.first?.urlRequest } }
     /// The last `URLRequest`, adapted if there are adapters.
-    public var lastRequest: URLRequest? { record.withLock { $0.requests.last } }
+    public var lastRequest: URLRequest? { record.withLock { $0.requests.last?.urlRequest } }
     /// The last `URLRequest`, adapted if there are adapters.
     public var request: URLRequest? { lastRequest }
     /// The `URLRequest`s that went out.
     public var performedRequests: [URLRequest] {
-        record.withLock { record in record.tasks.isEmpty ? [] : Array(record.requests.all.suffix(record.tasks.count)) }
+        record.withLock { record in record.requests.all.suffix(record.tasks.count).map(\.urlRequest) }
     }
 
     /// The identifiers of all exchanges.

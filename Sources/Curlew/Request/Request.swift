@@ -42,6 +42,9 @@ public class Request: @unchecked Sendable {
     /// The request as the user described it, made anew for every try.
     func makeURLRequest() throws -> URLRequest { throw CurlewError.createURLRequestFailed(error: NoDescription()) }
 
+    /// The same where nobody is going to look at it; nil where only a `URLRequest` can say it.
+    func makePlainRequest() throws -> SentRequest? { nil }
+
     /// The body of the next try, where it is not the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
 
@@ -278,7 +281,7 @@ extension Request: CustomStringConvertible {
     public var description: String {
         let (request, response) = record.withLock { ($0.requests.last, $0.response) }
         guard let request, let url = request.url else { return "No request created yet." }
-        let line = "\(request.httpMethod ?? "GET") \(Redaction.redacted(url).absoluteString)"
+        let line = "\(request.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
         return response.map { "\(line) (\($0.head.status))" } ?? line
     }
 }

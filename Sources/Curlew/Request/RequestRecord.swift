@@ -12,7 +12,7 @@ struct RequestRecord {
     var handlers = HandlerQueue()
 
     // What has happened.
-    var requests = Sequel<URLRequest>()
+    var requests = Sequel<SentRequest>()
     /// So many of them there were when the last final one was told.
     var requestsTold = 0
     var tasks = Sequel<TaskIdentifier>()
@@ -52,7 +52,7 @@ struct RequestRecord {
     var cancellationError: CurlewError?
 
     /// The final `URLRequest` of the last try that has one.
-    var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1] : nil }
+    var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1]?.urlRequest : nil }
 
     /// The exchange that monitors know of.
     var startedTask: TaskIdentifier? {
@@ -143,7 +143,7 @@ enum ReceivedBody: Sendable {
 
 /// What a run gave. Every awaiter gets the same one and judges it by its own terminal.
 final class RunResult: Sendable {
-    let request: URLRequest?
+    let request: SentRequest?
     let response: LazyResponse?
     let metrics: TransferMetrics?
     let body: ReceivedBody
@@ -153,7 +153,7 @@ final class RunResult: Sendable {
     let resumeData: Data?
 
     init(
-        request: URLRequest? = nil,
+        request: SentRequest? = nil,
         response: LazyResponse? = nil,
         metrics: TransferMetrics? = nil,
         body: ReceivedBody = .none,

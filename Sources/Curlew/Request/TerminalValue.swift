@@ -43,8 +43,11 @@ extension Request {
     func serialized<Value: Sendable>(
         _ serialize: @escaping SerializedValue<Value>.Serializer
     ) async throws(CurlewError) -> Value {
-        guard hasRetriers else { return try await serialize(try await checkedResult()) }
+        guard hasRetriers else {
+            let result = try judged(await outcome(checksStatus: true))
+            return try await serialize(result)
+        }
         let value = SerializedValue(serialize)
-        return try await value.value(of: try await checkedResult(making: value))
+        return try await value.value(of: try judged(await outcome(checksStatus: true, making: value)))
     }
 }

@@ -45,7 +45,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     ) {
         makeUploadable = uploadable
         super.init(
-            convertible,
+            .other(convertible),
             session: session,
             options: options,
             shouldAutomaticallyResume: shouldAutomaticallyResume

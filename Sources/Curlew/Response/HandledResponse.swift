@@ -12,7 +12,7 @@ protocol HandledResponse: Sendable {
 extension DataResponse: HandledResponse where Failure == CurlewError {
     init(of run: RunResult, serializationDuration: TimeInterval = 0, result: AFResult<Success>) {
         self.init(
-            request: run.request,
+            request: run.request?.urlRequest,
             lazyResponse: run.response,
             data: run.body.contents,
             metrics: run.metrics,
@@ -27,7 +27,7 @@ extension DataResponse: HandledResponse where Failure == CurlewError {
 extension DownloadResponse: HandledResponse where Failure == CurlewError {
     init(of run: RunResult, serializationDuration: TimeInterval = 0, result: AFResult<Success>) {
         self.init(
-            request: run.request,
+            request: run.request?.urlRequest,
             lazyResponse: run.response,
             fileURL: run.body.fileURL,
             resumeData: run.resumeData,

@@ -18,20 +18,22 @@ extension Session {
         shouldAutomaticallyResume: Bool? = nil,
         requestModifier: RequestModifier? = nil
     ) -> DataRequest {
-        request(
-            parameters.map {
-                EncodedRequest(
-                    url: convertible,
-                    method: method,
-                    parameters: $0,
-                    encoding: encoding,
-                    headers: headers,
-                    modifier: requestModifier
+        let source: DataRequest.Source =
+            if let parameters {
+                .other(
+                    EncodedRequest(
+                        url: convertible,
+                        method: method,
+                        parameters: parameters,
+                        encoding: encoding,
+                        headers: headers,
+                        modifier: requestModifier
+                    )
                 )
-            } ?? PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
-            interceptor: interceptor,
-            shouldAutomaticallyResume: shouldAutomaticallyResume
-        )
+            } else {
+                .plain(PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier))
+            }
+        return make(source, interceptor, shouldAutomaticallyResume)
     }
 
     /// A request with parameters as an `Encodable` value.
@@ -65,8 +67,16 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil
     ) -> DataRequest {
+        make(.other(convertible), interceptor, shouldAutomaticallyResume)
+    }
+
+    private nonisolated func make(
+        _ source: DataRequest.Source,
+        _ interceptor: (any RequestInterceptor)?,
+        _ shouldAutomaticallyResume: Bool?
+    ) -> DataRequest {
         DataRequest(
-            convertible,
+            source,
             session: self,
             options: RequestOptions(interceptor: interceptor),
             shouldAutomaticallyResume: shouldAutomaticallyResume

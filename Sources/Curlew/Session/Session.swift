@@ -25,6 +25,8 @@ public actor Session {
     /// Decides about redirects where a request has no handler of its own.
     public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
 
+    /// The transport, where it leaves cancellation to its callers: requests have control of their exchanges.
+    nonisolated let controlledTransport: (any ControlledTransport)?
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nobody else may hold them.
     nonisolated let shelf = RequestShelf()
@@ -50,6 +52,7 @@ public actor Session {
         self.configuration = configuration
         self.serverTrustManager = serverTrustManager
         self.transport = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
+        controlledTransport = self.transport as? any ControlledTransport
         self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
             configuration: configuration,

@@ -93,7 +93,7 @@ extension DataRequest {
 
     /// The place of the body, for requests that are turned into downloads. One that was not is an error.
     public func file() async throws(CurlewError) -> URL {
-        let result = try await checkedResult()
+        let result = try judged(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.responseSerializationFailed(reason: .inputFileNil).located(in: result)
         }

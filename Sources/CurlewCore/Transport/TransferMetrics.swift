@@ -1,54 +1,160 @@
 public import Foundation
 
 /// When one attempt did what, over which connection, and how many bytes it moved.
-public struct TransferMetrics: Sendable, Equatable {
-    /// When the transport took the exchange over.
-    public var queued: Date
-    /// When the host's addresses were known.
-    public var nameLookupEnded: Date?
-    /// When the connection stood.
-    public var connected: Date?
-    /// When TLS was negotiated.
-    public var tlsEstablished: Date?
-    /// When the request was sent.
-    public var requestSent: Date?
-    /// When the answer began.
-    public var firstByte: Date?
-    /// When all of it was over.
-    public var ended: Date
+// One reference: metrics go along with results, errors and events, and few look at them.
+public struct TransferMetrics: Sendable {
+    /// What was measured, as a transport puts it together.
+    package struct Values: Sendable, Equatable {
+        package var queued: Date
+        package var nameLookupEnded: Date?
+        package var connected: Date?
+        package var tlsEstablished: Date?
+        package var requestSent: Date?
+        package var firstByte: Date?
+        package var ended: Date
+        package var isConnectionReused: Bool = false
+        package var httpVersion: HTTPVersion?
+        package var remoteAddress: String?
+        package var localAddress: String?
+        package var tlsVersion: String?
+        package var tlsCipher: String?
+        package var bytesSent: Int64 = 0
+        package var bytesReceived: Int64 = 0
+        package var decodedBytesReceived: Int64 = 0
+        package var redirects: [RedirectHop] = []
+        package var attempt: Int = 0
 
-    /// Whether the connection had been there before.
-    public var isConnectionReused = false
-    /// The version that was spoken.
-    public var httpVersion: HTTPVersion?
-    /// `address:port`, IPv6 in brackets.
-    public var remoteAddress: String?
-    /// Our own end of the connection, `address:port` as well.
-    public var localAddress: String?
-    /// The version of TLS, such as `TLSv1.3`.
-    public var tlsVersion: String?
-    /// The cipher suite of TLS.
-    public var tlsCipher: String?
+        package init(queued: Date, ended: Date) {
+            self.queued = queued
+            self.ended = ended
+        }
+    }
 
-    /// Bytes on the wire, heads and encoded bodies.
-    public var bytesSent: Int64 = 0
-    /// Bytes on the wire, heads and encoded bodies.
-    public var bytesReceived: Int64 = 0
-    /// Bytes of body after content decoding.
-    public var decodedBytesReceived: Int64 = 0
-    /// The hops that led here, oldest first.
-    public var redirects: [RedirectHop] = []
-    /// 0 for the first try.
-    public var attempt = 0
+    // SAFETY: changed only by the one value that holds it, before which it is copied.
+    private final class Storage: @unchecked Sendable {
+        @exclusivity(unchecked) var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var storage: Storage
 
     /// Makes metrics of two dates, for tests and fakes.
-    public init(queued: Date, ended: Date) {
-        self.queued = queued
-        self.ended = ended
+    public init(queued: Date, ended: Date) { self.init(Values(queued: queued, ended: ended)) }
+
+    package init(_ values: Values) { storage = Storage(values) }
+
+    private var values: Values {
+        _read { yield storage.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
+            yield &storage.values
+        }
+    }
+
+    /// When the transport took the exchange over.
+    public var queued: Date {
+        get { values.queued }
+        set { values.queued = newValue }
+    }
+    /// When the host's addresses were known.
+    public var nameLookupEnded: Date? {
+        get { values.nameLookupEnded }
+        set { values.nameLookupEnded = newValue }
+    }
+    /// When the connection stood.
+    public var connected: Date? {
+        get { values.connected }
+        set { values.connected = newValue }
+    }
+    /// When TLS was negotiated.
+    public var tlsEstablished: Date? {
+        get { values.tlsEstablished }
+        set { values.tlsEstablished = newValue }
+    }
+    /// When the request was sent.
+    public var requestSent: Date? {
+        get { values.requestSent }
+        set { values.requestSent = newValue }
+    }
+    /// When the answer began.
+    public var firstByte: Date? {
+        get { values.firstByte }
+        set { values.firstByte = newValue }
+    }
+    /// When all of it was over.
+    public var ended: Date {
+        get { values.ended }
+        set { values.ended = newValue }
+    }
+    /// Whether the connection had been there before.
+    public var isConnectionReused: Bool {
+        get { values.isConnectionReused }
+        set { values.isConnectionReused = newValue }
+    }
+    /// The version that was spoken.
+    public var httpVersion: HTTPVersion? {
+        get { values.httpVersion }
+        set { values.httpVersion = newValue }
+    }
+    /// `address:port`, IPv6 in brackets.
+    public var remoteAddress: String? {
+        get { values.remoteAddress }
+        set { values.remoteAddress = newValue }
+    }
+    /// Our own end of the connection, `address:port` as well.
+    public var localAddress: String? {
+        get { values.localAddress }
+        set { values.localAddress = newValue }
+    }
+    /// The version of TLS, such as `TLSv1.3`.
+    public var tlsVersion: String? {
+        get { values.tlsVersion }
+        set { values.tlsVersion = newValue }
+    }
+    /// The cipher suite of TLS.
+    public var tlsCipher: String? {
+        get { values.tlsCipher }
+        set { values.tlsCipher = newValue }
+    }
+    /// Bytes on the wire, heads and encoded bodies.
+    public var bytesSent: Int64 {
+        get { values.bytesSent }
+        set { values.bytesSent = newValue }
+    }
+    /// Bytes on the wire, heads and encoded bodies.
+    public var bytesReceived: Int64 {
+        get { values.bytesReceived }
+        set { values.bytesReceived = newValue }
+    }
+    /// Bytes of body after content decoding.
+    public var decodedBytesReceived: Int64 {
+        get { values.decodedBytesReceived }
+        set { values.decodedBytesReceived = newValue }
+    }
+    /// The hops that led here, oldest first.
+    public var redirects: [RedirectHop] {
+        get { values.redirects }
+        set { values.redirects = newValue }
+    }
+    /// 0 for the first try.
+    public var attempt: Int {
+        get { values.attempt }
+        set { values.attempt = newValue }
     }
 
     /// From `queued` to `ended`, in seconds.
     public var duration: TimeInterval { ended.timeIntervalSince(queued) }
+}
+
+extension TransferMetrics: Equatable {
+    public static func == (lhs: TransferMetrics, rhs: TransferMetrics) -> Bool {
+        lhs.storage === rhs.storage || lhs.values == rhs.values
+    }
+}
+
+extension TransferMetrics: CustomReflectable {
+    public var customMirror: Mirror { Mirror(reflecting: values) }
 }
 
 /// One redirect that was followed.

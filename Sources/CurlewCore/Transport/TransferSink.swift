@@ -32,7 +32,7 @@ public enum Disposition: Sendable {
 }
 
 /// The way back from a sink's owner to its running exchange. Every call only enqueues.
-public protocol TransferControl: Sendable {
+public protocol TransferControl: AnyObject, Sendable {
     /// Ends the pause that a sink's `.pause` began.
     func resumeReceiving()
     /// Holds both directions, whatever the sink wants (`Request.suspend()`).

@@ -33,3 +33,13 @@ public struct TransferOutcome: Sendable {
         self.metrics = metrics
     }
 }
+
+/// A transport that can leave cancellation to its caller.
+package protocol ControlledTransport: Transport {
+    /// As `perform`, but a cancelled task ends nothing: the caller uses the control that the sink was given. It saves a
+    /// cancellation handler where there is one around it already.
+    func performControlled(
+        _ request: TransferRequest,
+        sink: any TransferSink
+    ) async throws(CurlewError) -> TransferOutcome
+}

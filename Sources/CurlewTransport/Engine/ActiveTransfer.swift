@@ -155,10 +155,11 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     /// Gives the transfer to the loop. A loop that has ended takes nothing: the transfer ends here.
-    func start() {
+    func start(resuming continuation: UnsafeContinuation<Void, Never>) {
+        self.continuation = continuation
         if loop.send(.start(self)) { return }
         result = .failure(makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle))
-        continuation?.resume()
+        continuation.resume()
     }
 
     /// The result, which nobody asks for twice: moved, not copied.

@@ -11,7 +11,7 @@ internal import Foundation
 /// `.sessionClosed`, as `shutdown` does. A running `perform` is no such reference, unless its own was the only
 /// one from the start: `CurlTransport().perform(…)` ends as it would. A configuration that the running libcurl
 /// cannot honour shows at the first `perform`.
-public final class CurlTransport: Transport {
+public final class CurlTransport: Transport, ControlledTransport {
     private let planner: RequestPlanner
     private let engine: Result<TransferEngine, CurlewError>
     private let published = Lock(TransportStatistics())
@@ -56,13 +56,22 @@ public final class CurlTransport: Transport {
         var own: CurlTransport? = consume self
         if !isKnownUniquelyReferenced(&own) { own = nil }
         await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                transfer.continuation = continuation
-                transfer.start()
-            }
+            await withUnsafeContinuation { transfer.start(resuming: $0) }
         } onCancel: {
             transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
         }
+        own = nil
+        return try Self.outcome(of: transfer)
+    }
+
+    package consuming func performControlled(
+        _ request: TransferRequest,
+        sink: any TransferSink
+    ) async throws(CurlewError) -> TransferOutcome {
+        let transfer = try makeTransfer(request, sink)
+        var own: CurlTransport? = consume self
+        if !isKnownUniquelyReferenced(&own) { own = nil }
+        await withUnsafeContinuation { transfer.start(resuming: $0) }
         own = nil
         return try Self.outcome(of: transfer)
     }

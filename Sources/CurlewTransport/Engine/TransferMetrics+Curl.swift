@@ -8,7 +8,7 @@ extension ActiveTransfer {
     func metrics(of easy: CurlEasy) -> TransferMetrics {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
-        var metrics = TransferMetrics(queued: queued, ended: date(raw.total) ?? queued)
+        var metrics = TransferMetrics.Values(queued: queued, ended: date(raw.total) ?? queued)
         metrics.nameLookupEnded = date(raw.name_lookup)
         metrics.connected = date(raw.connected)
         metrics.tlsEstablished = date(raw.tls)
@@ -24,7 +24,7 @@ extension ActiveTransfer {
         metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
         metrics.decodedBytesReceived = deliveredBody
         metrics.attempt = request.attempt
-        return metrics
+        return TransferMetrics(metrics)
     }
 
     private func date(_ microseconds: Int64) -> Date? {

@@ -126,7 +126,7 @@ struct ContractTests {
         func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }
     }
 
-    private struct NoControl: TransferControl {
+    private final class NoControl: TransferControl {
         func resumeReceiving() {}
         func suspend() {}
         func resume() {}

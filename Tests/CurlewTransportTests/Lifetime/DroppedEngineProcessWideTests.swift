@@ -38,10 +38,7 @@ struct DroppedEngineProcessWideTests {
             else { return nil }
             let transfer = ActiveTransfer(
                 request: request, plan: plan, sink: sink, headers: nil, upload: nil, loop: loop)
-            await withUnsafeContinuation { continuation in
-                transfer.continuation = continuation
-                transfer.start()
-            }
+            await withUnsafeContinuation { transfer.start(resuming: $0) }
             guard case .failure(let error) = transfer.result else { return nil }
             return error
         }

@@ -1,0 +1,92 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// What a try sends: a `URLRequest`, or what one would say where nobody has looked at it yet.
+///
+/// Foundation's type costs several objects a request; most requests are a method, a URL and a few fields, which no
+/// adapter and no monitor sees.
+enum SentRequest: Sendable {
+    case made(URLRequest)
+    indirect case plain(url: URL, method: HTTPMethod, fields: [HTTPHeader])
+
+    /// Foundation's form, made for whoever asks.
+    var urlRequest: URLRequest {
+        switch self {
+        case .made(let request): return request
+        case .plain(let url, let method, let fields):
+            var request = URLRequest(url: url)
+            if method != .get { request.httpMethod = method.rawValue }
+            for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
+            return request
+        }
+    }
+
+    var url: URL? {
+        switch self {
+        case .made(let request): request.url
+        case .plain(let url, _, _): url
+        }
+    }
+
+    var method: HTTPMethod? {
+        switch self {
+        case .made(let request): request.method
+        case .plain(_, let method, _): method
+        }
+    }
+
+    /// Its fields in the order in which they go out.
+    var fields: [HTTPHeader] {
+        switch self {
+        case .made(let request):
+            guard let fields = request.allHTTPHeaderFields, !fields.isEmpty else { return [] }
+            let headers = fields.map { HTTPHeader(name: $0.key, value: $0.value) }
+            // Foundation keeps a dictionary: sorting makes the same request look the same on the wire each time.
+            return headers.count > 1 ? headers.sorted { $0.name < $1.name } : headers
+        case .plain(_, _, let fields): return fields
+        }
+    }
+
+    var timeoutInterval: TimeInterval {
+        switch self {
+        case .made(let request): request.timeoutInterval
+        case .plain: Self.defaultTimeoutInterval
+        }
+    }
+
+    /// What a `URLRequest` has when nobody said anything.
+    static let defaultTimeoutInterval: TimeInterval = 60
+
+    var handlesCookies: Bool {
+        switch self {
+        case .made(let request): request.httpShouldHandleCookies
+        case .plain: true
+        }
+    }
+}
+
+extension PlainRequest {
+    /// The same as `asURLRequest` without Foundation's type; nil where that would not be the same.
+    func asSentRequest() throws -> SentRequest? {
+        guard modifier == nil, Self.keepsItsForm(method), let fields = orderedFields() else { return nil }
+        let url = try url.asURL()
+        return .plain(url: url.baseURL == nil ? url : url.absoluteURL, method: method, fields: fields)
+    }
+
+    /// Foundation writes the methods that it knows in capitals, and takes an empty one for GET.
+    private static func keepsItsForm(_ method: HTTPMethod) -> Bool {
+        if method == .get { return true }
+        let name = method.rawValue.utf8
+        return !name.isEmpty && name.allSatisfy { UInt8(ascii: "A") <= $0 && $0 <= UInt8(ascii: "Z") }
+    }
+
+    /// Foundation keeps a dictionary: fields go out sorted by name, and a name stands once.
+    private func orderedFields() -> [HTTPHeader]? {
+        guard let headers, !headers.isEmpty else { return [] }
+        guard headers.count > 1 else { return Array(headers) }
+        let fields = headers.sorted { $0.name < $1.name }
+        for (field, next) in zip(fields, fields.dropFirst()) where field.name == next.name { return nil }
+        return fields
+    }
+}
