@@ -24,6 +24,9 @@ final class CurlEasy {
     private let errorText: UnsafeMutablePointer<CChar>
     private var appliedSettings: [OptionValue]?
     private var lists: [HeaderList] = []
+    private var parts = URLParts()
+    /// What libcurl has of them: the handle of `parts`, or nothing.
+    private var handedParts: OpaquePointer?
     /// Bytes that libcurl reads in place.
     private var blobs: [NSData] = []
 
@@ -63,7 +66,7 @@ final class CurlEasy {
             }
             appliedSettings = plan.needsOwnHandle ? [] : plan.settings
         }
-        var code = plan.url.withCString { curlew_set_string(handle, CURLOPT_URL, $0) }
+        var code = apply(plan.wire)
         guard code == CURLE_OK else { return code }
         code = curlew_set_list(handle, CURLOPT_HTTPHEADER, headers?.head)
         guard code == CURLE_OK else { return code }
@@ -74,6 +77,18 @@ final class CurlEasy {
         case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
         }
         return code
+    }
+
+    private func apply(_ url: WireURL) -> CURLcode {
+        let handed = parts?.take(url) ?? false ? parts?.handle : nil
+        if handed != handedParts {
+            let code = curlew_set_pointer(handle, CURLOPT_CURLU, handed.map { UnsafeRawPointer($0) })
+            guard code == CURLE_OK else { return code }
+            handedParts = handed
+        }
+        // Also beside the parts: what libcurl sends again by itself it takes from here. After them, because versions
+        // differ in what they forget when they get parts.
+        return url.string.withCString { curlew_set_string(handle, CURLOPT_URL, $0) }
     }
 
     /// Small bodies are sent from where they are.
@@ -87,6 +102,7 @@ final class CurlEasy {
     func reset() {
         curl_easy_reset(handle)
         appliedSettings = nil
+        handedParts = nil
         lists.removeAll()
         blobs.removeAll()
     }

@@ -8,8 +8,8 @@ enum ProxyPlan {
         switch proxy {
         // As for a proxy that is named: Basic at once would give a password to whoever asks for Digest.
         case .environment: return [.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any))]
-        // The empty string also keeps libcurl from reading the environment.
-        case .none: return [.string(CURLOPT_PROXY, "")]
+        // The empty string also keeps libcurl from reading the environment, which takes one of its own for each.
+        case .none: return [.string(CURLOPT_PROXY, ""), .string(CURLOPT_NOPROXY, "")]
         case .url(let url, let username, let password, let exclusions):
             var options: [OptionValue] = [.string(CURLOPT_PROXY, url.absoluteString)]
             if let username {

@@ -18,9 +18,10 @@ struct RequestPlan: Sendable {
     var settings: [OptionValue] = []
     /// A handle must not carry anything from an earlier request (authentication state), nor on to a later one.
     var needsOwnHandle = false
-    var url: String = ""
-    var host: String = ""
-    var isTLS = false
+    private(set) var wire: WireURL
+    var url: String { wire.string }
+    var host: String { wire.host }
+    var isTLS: Bool { wire.isTLS }
     var headerLines: [String] = []
     /// Whether the session's prebuilt header list can follow `headerLines` as it is.
     var sharesDefaultHeaders = true
@@ -46,10 +47,7 @@ struct RequestPlan: Sendable {
     init(_ request: __shared TransferRequest, planner: __shared RequestPlanner, bodyLength: Int64?)
         throws(CurlewError)
     {
-        let wire = try WireURL(request.url)
-        url = wire.string
-        host = wire.host
-        isTLS = wire.isTLS
+        wire = try WireURL(request.url)
         // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
         let shape = RequestShape(request, isTLS: wire.isTLS)
         if let known = shape.flatMap({ planner.known($0) }) {
@@ -58,7 +56,7 @@ struct RequestPlan: Sendable {
             mayBeResent = request.options.mayBeResentSilently ?? known.isIdempotent
         } else {
             clocks = TransferClocks(request.options.timeouts)
-            try planAnew(request, planner, wire, bodyLength)
+            try planAnew(request, planner, bodyLength)
             if let shape { planner.keep(self, for: shape, isIdempotent: request.method.isIdempotent) }
         }
         try planHeaders(request)
@@ -67,7 +65,6 @@ struct RequestPlan: Sendable {
     private mutating func planAnew(
         _ request: TransferRequest,
         _ planner: RequestPlanner,
-        _ wire: WireURL,
         _ bodyLength: Int64?
     ) throws(CurlewError) {
         guard request.method.isValid else {
@@ -80,7 +77,7 @@ struct RequestPlan: Sendable {
         }
         let (configuration, options) = (planner.configuration, request.options)
         if let authentication = options.authentication, case .awsSigV4(let provider) = authentication.scheme {
-            url = SignedRequest.url(wire.string)
+            wire.sign()
             settings += try SignedRequest.body(of: request, provider: provider)
             isSigned = true
         }
@@ -88,7 +85,7 @@ struct RequestPlan: Sendable {
         try planBody(request, bodyLength)
         settings.reserveCapacity(10)
         planMethod(request)
-        planProtocol(configuration, options, wire, planner.capabilities)
+        planProtocol(configuration, options, planner.capabilities)
         if options.trafficClass != .normal {
             // The mark is the socket's, and must not be others'.
             settings.append(.long(CURLOPT_FRESH_CONNECT, 1))
@@ -101,7 +98,7 @@ struct RequestPlan: Sendable {
             settings += try ProxyPlan.options(proxy, insteadOf: configuration, planner.capabilities)
             needsOwnHandle = true
         }
-        settings += DNSPlan.overrides(configuration.dns, host: wire.host, port: wire.port)
+        settings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
     }
 
     // MARK: Parts
@@ -158,22 +155,21 @@ struct RequestPlan: Sendable {
     private mutating func planProtocol(
         _ configuration: TransportConfiguration,
         _ options: TransferOptions,
-        _ wire: WireURL,
         _ capabilities: Capabilities
     ) {
         // Without TLS `automatic` is HTTP/1.1: nothing to negotiate, and nothing to wait for.
         let (version, multiplexes): (Int, Bool) =
             switch configuration.httpVersion {
             case .automatic, .http2:
-                wire.isTLS ? (CURL_HTTP_VERSION_2TLS, true) : (CURL_HTTP_VERSION_1_1, false)
+                isTLS ? (CURL_HTTP_VERSION_2TLS, true) : (CURL_HTTP_VERSION_1_1, false)
             case .http1_1: (CURL_HTTP_VERSION_1_1, false)
             case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
-            case .http3: wire.isTLS ? (CURL_HTTP_VERSION_3, true) : (CURL_HTTP_VERSION_1_1, false)
+            case .http3: isTLS ? (CURL_HTTP_VERSION_3, true) : (CURL_HTTP_VERSION_1_1, false)
             }
         // libcurl 7.88 layers HTTP/2 a second time onto a plain connection that it re-uses, and fails
         // (curl issue 10634, fixed in 8.0): there each exchange has a connection of its own.
         let spoilsReuse =
-            configuration.httpVersion == .http2PriorKnowledge && !wire.isTLS
+            configuration.httpVersion == .http2PriorKnowledge && !isTLS
             && capabilities.isAtLeast(7, 88, 0) && !capabilities.isAtLeast(8, 0, 0)
         if !multiplexes || (options.multiplexes && !spoilsReuse) {
             settings.append(.long(CURLOPT_HTTP_VERSION, version))

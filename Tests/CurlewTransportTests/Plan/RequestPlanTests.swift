@@ -155,4 +155,29 @@ struct RequestPlanTests {
         #expect(wire.host == host && wire.port == port && wire.isTLS == isTLS)
         #expect(wire.string == text)
     }
+
+    @Test(arguments: [
+        ("http://h:80/", "/", nil), ("https://h/a/b;c//d.e?f=g/../h:@?", "/a/b;c//d.e", "f=g/../h:@?"),
+        ("HTTP://h//a?b", "//a", "b"), ("http://h/a..b./c?=", "/a..b./c", "="),
+    ])
+    func partsThatLibcurlTakesAsTheyAre(_ text: String, _ path: String, _ query: String?) throws {
+        let url = try #require(URL(string: text))
+        let wire = try WireURL(url)
+        let outline = try #require(wire.outline)
+        let bytes = Array(text.utf8)
+        #expect(String(decoding: bytes[outline.origin..<outline.path], as: UTF8.self) == path)
+        #expect(outline.hasQuery == (query != nil))
+        if let query { #expect(String(decoding: bytes[(outline.path + 1)...], as: UTF8.self) == query) }
+    }
+
+    @Test(arguments: [
+        "http://h", "http://h?q", "http://h/?", "http://h/a?", "http://h/a#f", "http://h/a?b#f", "http://h/%41",
+        "http://h/a?%20", "http://u@h/", "http://u:p@h/a", "http://@h/", "http://[::1]/", "http://h/.",
+        "http://h/a/../b",
+        "http://h/.a", "http://h/[a]",
+    ])
+    func urlsThatLibcurlLooksAtWhole(_ text: String) throws {
+        let url = try #require(URL(string: text))
+        #expect(try WireURL(url).outline == nil)
+    }
 }

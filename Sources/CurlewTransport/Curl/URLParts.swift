@@ -1,0 +1,61 @@
+internal import CCurl
+internal import Glibc
+
+/// A handle's URL, taken apart by libcurl once per origin.
+///
+/// libcurl parses the URL of every transfer and then writes it anew from its parts, byte by byte: a sixth of what it
+/// spends on a small request. Parts that it is handed (CURLOPT_CURLU) it copies. So a URL of the same origin as
+/// the handle's last one only has its path and query set.
+final class URLParts {
+    let handle: OpaquePointer
+    private var text = ""
+    /// nil where the parts are nobody's.
+    private var outline: URLOutline?
+
+    init?() {
+        guard let handle = curl_url() else { return nil }
+        self.handle = handle
+    }
+
+    deinit { curl_url_cleanup(handle) }
+
+    /// Makes them the parts of a URL; false where libcurl has to look at the text itself.
+    func take(_ url: WireURL) -> Bool {
+        guard let wanted = url.outline else { return false }
+        let code = text.withCString { last in
+            url.string.withCString { next in set(next, wanted, after: last) }
+        }
+        outline = code == CURLUE_OK ? wanted : nil
+        text = url.string
+        return code == CURLUE_OK
+    }
+
+    private func set(_ next: UnsafePointer<CChar>, _ wanted: URLOutline, after last: UnsafePointer<CChar>) -> CURLUcode
+    {
+        guard let outline, outline.origin == wanted.origin, memcmp(last, next, wanted.origin) == 0 else {
+            // The flags that libcurl itself has here.
+            return curl_url_set(
+                handle, CURLUPART_URL, next, UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME))
+        }
+        let origin = wanted.origin
+        if outline.path != wanted.path || memcmp(last + origin, next + origin, wanted.path - origin) != 0 {
+            let code = setPath(next, wanted)
+            guard code == CURLUE_OK else { return code }
+        }
+        guard wanted.hasQuery else {
+            return outline.hasQuery ? curl_url_set(handle, CURLUPART_QUERY, nil, 0) : CURLUE_OK
+        }
+        return curl_url_set(handle, CURLUPART_QUERY, next + wanted.path + 1, 0)
+    }
+
+    private func setPath(_ next: UnsafePointer<CChar>, _ wanted: URLOutline) -> CURLUcode {
+        guard wanted.hasQuery else { return curl_url_set(handle, CURLUPART_PATH, next + wanted.origin, 0) }
+        let count = wanted.path - wanted.origin
+        return withUnsafeTemporaryAllocation(of: CChar.self, capacity: count + 1) { path in
+            guard let start = path.baseAddress else { return CURLUE_OUT_OF_MEMORY }
+            start.initialize(from: next + wanted.origin, count: count)
+            start[count] = 0
+            return curl_url_set(handle, CURLUPART_PATH, start, 0)
+        }
+    }
+}
