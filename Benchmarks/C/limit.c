@@ -60,6 +60,9 @@ static int poller;
 static int upload_file = -1, download_file = -1;
 static curl_off_t upload_length;
 static struct curl_slist *headers;
+// Made beforehand, as for the other clients; enough of them that none is the last one's.
+static char (*urls)[512];
+static const long distinct_urls = 1024;
 static struct transfer *held;
 static long held_sent;
 
@@ -241,9 +244,8 @@ static void start(struct transfer *t) {
     // A new file each time, as for somebody who downloads it.
     if (download_file >= 0 && ftruncate(download_file, 0)) perror("limit: file");
     t->started = now();
-    // One URL per request, as in real use: it is parsed each time.
-    snprintf(t->url, sizeof t->url, "%s?%ld", options.url, started_total++);
-    curl_easy_setopt(t->easy, CURLOPT_URL, t->url);
+    // Another URL each time, as in real use: libcurl takes it apart each time.
+    curl_easy_setopt(t->easy, CURLOPT_URL, urls[started_total++ % distinct_urls]);
     add(t);
 }
 
@@ -431,6 +433,8 @@ int main(int argc, char **argv) {
     }
     curl_global_init(CURL_GLOBAL_ALL);
     poller = epoll_create1(EPOLL_CLOEXEC);
+    urls = calloc((size_t)distinct_urls, sizeof *urls);
+    for (long i = 0; i < distinct_urls; i++) snprintf(urls[i], sizeof *urls, "%s?%ld", options.url, i);
     // The lines that a session sends: libcurl formats a request byte by byte, a shorter one would be another task.
     headers = curl_slist_append(headers, "Accept-Encoding: br;q=1.0, gzip;q=0.9, deflate;q=0.8");
     headers = curl_slist_append(headers, "Accept-Language: en-001;q=1.0");

@@ -99,7 +99,7 @@ extension Session {
         let request = DownloadRequest(
             .resumeData(unfinished.resumeData),
             session: self,
-            options: RequestOptions(interceptor: interceptor),
+            interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             destination: destination ?? former
         )

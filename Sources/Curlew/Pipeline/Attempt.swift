@@ -337,7 +337,8 @@ struct Attempt {
         case .failure(let error): metrics = error.metrics ?? TransferMetrics(queued: started, ended: Date())
         }
         if !hops.isEmpty { metrics.redirects = hops }
-        metrics.attempt = number
+        // Setting it makes a copy, where the transport has not done so.
+        if metrics.attempt != number { metrics.attempt = number }
         request.keep(metrics)
         return metrics
     }

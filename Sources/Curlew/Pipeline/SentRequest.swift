@@ -17,7 +17,8 @@ enum SentRequest: Sendable {
         case .plain(let url, let method, let fields):
             var request = URLRequest(url: url)
             if method != .get { request.httpMethod = method.rawValue }
-            for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
+            // All at once: one by one they would be written with capitals.
+            if !fields.isEmpty { request.headers = HTTPHeaders(received: fields) }
             return request
         }
     }

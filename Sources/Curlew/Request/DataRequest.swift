@@ -29,13 +29,13 @@ public class DataRequest: Request, @unchecked Sendable {
     }
 
     init(
-        _ source: Source,
+        _ source: consuming Source,
         session: Session,
-        options: RequestOptions,
+        interceptor: (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?
     ) {
         self.source = source
-        super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// The body, as far as it has come; nil where there is none.

@@ -58,13 +58,16 @@ extension DataStreamRequest {
     }
 
     private func again(in session: Session, after lastEventID: String?) -> DataStreamRequest {
-        DataStreamRequest(
+        let next = DataStreamRequest(
             ReconnectingRequest(base: convertible, lastEventID: lastEventID),
             session: session,
-            options: record.withLock { $0.options },
+            interceptor: nil,
             shouldAutomaticallyResume: nil,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
-        ).expectingEvents()
+        )
+        let options = record.withLock { $0.options }
+        next.record.withLock { $0.options = options }
+        return next.expectingEvents()
     }
 
     private func expectingEvents() -> DataStreamRequest {

@@ -24,7 +24,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     init(
         _ convertible: any URLRequestConvertible,
         session: Session,
-        options: RequestOptions,
+        interceptor: (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
         automaticallyCancelOnStreamError: Bool
     ) {
@@ -32,7 +32,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
         let abandoned = Abandonment()
         channel = BodyChannel { abandoned.request.withLock { $0.request }?.cancel() }
-        super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
         abandoned.request.withLock { $0.request = self }
     }
 

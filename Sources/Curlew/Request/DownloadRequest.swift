@@ -28,7 +28,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     init(
         _ downloadable: Downloadable,
         session: Session,
-        options: RequestOptions,
+        interceptor: (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
         destination: Destination?
     ) {
@@ -39,7 +39,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             do throws(CurlewError) { download.part = try ResumeData(data) } catch { download.flaw = error }
         }
         self.download = Lock(download)
-        super.init(session: session, options: options, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// Where the file is once it is complete: while it is validated under its temporary name.

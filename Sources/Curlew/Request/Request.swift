@@ -30,11 +30,11 @@ public class Request: @unchecked Sendable {
     let serial: UInt64
     private let shouldAutomaticallyResume: Bool?
 
-    init(session: Session, options: RequestOptions, shouldAutomaticallyResume: Bool?) {
+    init(session: Session, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
         context = session.context
         serial = context.nextSerial()
         self.shouldAutomaticallyResume = shouldAutomaticallyResume
-        record = Lock(making: { RequestRecord(session: .strong(session), options: options) })
+        record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })
     }
 
     // MARK: What a kind of request differs in

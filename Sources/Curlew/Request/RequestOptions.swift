@@ -20,7 +20,7 @@ struct RequestOptions {
     /// Whether a body's fate is decided when its head has come.
     var asksAboutHead = false
 
-    init(interceptor: (any RequestInterceptor)? = nil) {
+    init(interceptor: (any RequestInterceptor)?) {
         guard let interceptor else { return }
         adapters = [interceptor]
         retriers = [interceptor]

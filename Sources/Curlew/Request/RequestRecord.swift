@@ -62,9 +62,9 @@ struct RequestRecord {
         }
     }
 
-    init(session: SessionLink, options: RequestOptions) {
+    init(session: SessionLink, interceptor: (any RequestInterceptor)?) {
         self.session = session
-        self.options = options
+        options = RequestOptions(interceptor: interceptor)
     }
 }
 

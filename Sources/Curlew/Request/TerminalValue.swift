@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 
 /// What a terminal makes of a run's result, while the run can still be tried again because of it.
-protocol TerminalValue: Sendable {
+protocol TerminalValue: AnyObject, Sendable {
     /// Makes it; the error, where that fails.
     func make(of result: RunResult) async -> CurlewError?
     /// A retrier had the last word.

@@ -39,7 +39,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     init(
         _ convertible: any URLRequestConvertible,
         session: Session,
-        options: RequestOptions,
+        interceptor: (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
         uploadable: @escaping @Sendable () throws -> Uploadable
     ) {
@@ -47,7 +47,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         super.init(
             .other(convertible),
             session: session,
-            options: options,
+            interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume
         )
     }

@@ -86,7 +86,7 @@ extension Session {
         DownloadRequest(
             downloadable,
             session: self,
-            options: RequestOptions(interceptor: interceptor),
+            interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             destination: destination
         )

@@ -71,14 +71,14 @@ extension Session {
     }
 
     private nonisolated func make(
-        _ source: DataRequest.Source,
+        _ source: consuming DataRequest.Source,
         _ interceptor: (any RequestInterceptor)?,
         _ shouldAutomaticallyResume: Bool?
     ) -> DataRequest {
         DataRequest(
-            source,
+            consume source,
             session: self,
-            options: RequestOptions(interceptor: interceptor),
+            interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume
         )
         .setUp()

@@ -58,7 +58,7 @@ extension Session {
         DataStreamRequest(
             convertible,
             session: self,
-            options: RequestOptions(interceptor: interceptor),
+            interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
         )

@@ -141,7 +141,7 @@ extension Session {
         UploadRequest(
             convertible,
             session: self,
-            options: RequestOptions(interceptor: interceptor),
+            interceptor: interceptor,
             shouldAutomaticallyResume: shouldAutomaticallyResume,
             uploadable: uploadable
         )

@@ -35,13 +35,21 @@ package enum Hostname {
         var url = url
         return url.withUTF8 { bytes in
             let suspicious = suspicious
-            var (isSuspicious, colons) = (false, 0)
+            var (slashes, colons) = (0, 0)
             for byte in bytes {
-                isSuspicious = isSuspicious || suspicious.contains(byte)
-                if byte == UInt8(ascii: ":") { colons += 1 }
+                if suspicious.contains(byte) { return true }
+                switch byte {
+                case UInt8(ascii: ":"): colons += 1
+                // Two before the host; the third ends it, as a query or a fragment would.
+                case UInt8(ascii: "/"):
+                    slashes += 1
+                    if slashes == 3 { return colons > 2 }
+                case UInt8(ascii: "?"), UInt8(ascii: "#"): return colons > 2
+                default: break
+                }
             }
             // One behind the scheme, one before the port.
-            return isSuspicious || colons > 2
+            return colons > 2
         }
     }
 

@@ -35,7 +35,7 @@ public struct TransferOutcome: Sendable {
 }
 
 /// A transport that can leave cancellation to its caller.
-package protocol ControlledTransport: Transport {
+package protocol ControlledTransport: AnyObject, Transport {
     /// As `perform`, but a cancelled task ends nothing: the caller uses the control that the sink was given. It saves a
     /// cancellation handler where there is one around it already.
     func performControlled(
