@@ -49,9 +49,9 @@ struct MonitorBacklog {
         at now: @autoclosure () -> DispatchTime = .now()
     ) -> [(lane: Int, hop: Hop)] {
         open.append(Entry(event: event))
-        var hops: [(Int, Hop)] = []
+        var hops: [(lane: Int, hop: Hop)] = []
         for lane in lanes.indices {
-            if let hop = lanes[lane].nextHop(isLeading: isLeading, at: now()) { hops.append((lane, hop)) }
+            if let hop = lanes[lane].nextHop(isLeading: isLeading, at: now()) { hops.append((lane: lane, hop: hop)) }
         }
         return hops
     }
@@ -61,9 +61,9 @@ struct MonitorBacklog {
     mutating func requestLeft() -> [(lane: Int, hop: Hop)] {
         inFlight -= 1
         guard inFlight == 0 else { return [] }
-        var hops: [(Int, Hop)] = []
+        var hops: [(lane: Int, hop: Hop)] = []
         for lane in lanes.indices where !open.isEmpty || !lanes[lane].waiting.isEmpty {
-            if let hop = lanes[lane].nextHop(isLeading: false, at: .now()) { hops.append((lane, hop)) }
+            if let hop = lanes[lane].nextHop(isLeading: false, at: .now()) { hops.append((lane: lane, hop: hop)) }
         }
         return hops
     }

@@ -124,6 +124,8 @@ final class MonitorHub: Sendable {
 
     private func deliver(to index: Int, _ arrived: @Sendable (inout MonitorBacklog.Lane) -> Void) {
         let lane = lanes[index]
+        // Most lanes have one monitor, and a copy of it costs as much as an event.
+        let (first, isAlone) = (lane.monitors[0], lane.monitors.count == 1)
         // One batch a hop: other work on the queue gets its turn between batches.
         let batches = backlog.withLock { backlog in
             arrived(&backlog[index])
@@ -132,7 +134,7 @@ final class MonitorHub: Sendable {
         for batch in batches {
             for entry in batch.entries {
                 guard let dear = entry.dear else {
-                    for monitor in lane.monitors { entry.event(monitor) }
+                    if isAlone { entry.event(first) } else { for monitor in lane.monitors { entry.event(monitor) } }
                     if entry.cost > 0 { backlog.withLock { $0[index].cost -= entry.cost } }
                     continue
                 }
@@ -174,6 +176,7 @@ final class MonitorHub: Sendable {
 /// Monitors that share a queue.
 struct MonitorLane: Sendable {
     let queue: DispatchQueue
+    /// At least one.
     let monitors: [any EventMonitor]
     let ear = MonitorHub.Ear()
     let handoff = Handoff()
