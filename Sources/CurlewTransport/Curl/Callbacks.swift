@@ -26,7 +26,18 @@ enum Callbacks {
 
     private static let header: curl_write_callback = { bytes, size, count, data in
         let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return with(data, or: 0) { transfer, book in transfer.received(line: line, book) ? line.count : 0 }
+        guard let data else { return 0 }
+        // SAFETY: see above.
+        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
+            let comparison = easy.lastHead.compare(line)
+            if comparison == .equalSoFar { return line.count }
+            return with(data, or: 0) { transfer, book in
+                let isWanted =
+                    comparison == .equal
+                    ? transfer.received(again: easy, book) : transfer.received(line: line, easy, book)
+                return isWanted ? line.count : 0
+            }
+        }
     }
 
     private static let body: curl_write_callback = { bytes, size, count, data in

@@ -11,13 +11,18 @@ final class CurlEasy {
     let handle: UnsafeMutableRawPointer
     /// The transfer that runs on it. Kept alive by this reference as long as libcurl may call back.
     var transfer: ActiveTransfer? {
-        didSet { unretainedTransfer = transfer.map { Unmanaged.passUnretained($0) } }  // SAFETY: `transfer` retains it
+        didSet {
+            unretainedTransfer = transfer.map { Unmanaged.passUnretained($0) }  // SAFETY: `transfer` retains it
+            lastHead.restart()
+        }
     }
     unowned(unsafe) let book: TransferBook
     /// Both again, for callbacks.
     // SAFETY: `transfer` and the book's owner retain what these point to as long as libcurl may call back.
     private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
     let unretainedBook: Unmanaged<TransferBook>
+    // SAFETY: unchecked for the reason given in TransferBook.
+    @exclusivity(unchecked) var lastHead = RepeatedHead()
     /// Which multi handle it is in, -1 for none.
     var multi = -1
 

@@ -6,15 +6,11 @@ extension ActiveTransfer {
 
     // MARK: Head
 
-    /// One header line; false ends the transfer.
-    func received(line: UnsafeRawBufferPointer, _ book: TransferBook) -> Bool {
+    /// One header line that is not the last head's; false ends the transfer.
+    func received(line: UnsafeRawBufferPointer, _ easy: CurlEasy, _ book: TransferBook) -> Bool {
         guard !hasFailed else { return false }
-        let event = collector.take(line, &book.texts)
-        if collector.size > book.settings.maximumHeaderSize {
-            failure = makeError(
-                .limitExceeded, "the response's header is above \(book.settings.maximumHeaderSize) bytes")
-            return false
-        }
+        let event = collector.take(line, unlike: &easy.lastHead, &book.texts)
+        guard isAcceptable(book) else { return false }
         switch event {
         case .none:
             return true
@@ -33,15 +29,34 @@ extension ActiveTransfer {
             failure = makeError(.protocolViolation, reason)
             return false
         case .head(let head):
-            clocks.receivingStarted(at: book.now)
-            book.clockChanged(self)
-            if let answered = deferredHead, answered.status == 401 { answeredChallenges.append(answered) }
-            if mayBeAnsweredByAnotherRequest(head.status) {
-                deferredHead = head
-                return true
-            }
-            return deliver(head, book)
+            return received(head, book)
         }
+    }
+
+    /// The same head as the handle's last one.
+    func received(again easy: CurlEasy, _ book: TransferBook) -> Bool {
+        guard !hasFailed else { return false }
+        let head = easy.lastHead.head
+        collector.take(head, size: easy.lastHead.size)
+        return isAcceptable(book) && received(head, book)
+    }
+
+    private func isAcceptable(_ book: TransferBook) -> Bool {
+        if collector.size <= book.settings.maximumHeaderSize { return true }
+        failure = makeError(
+            .limitExceeded, "the response's header is above \(book.settings.maximumHeaderSize) bytes")
+        return false
+    }
+
+    private func received(_ head: ResponseHead, _ book: TransferBook) -> Bool {
+        clocks.receivingStarted(at: book.now)
+        book.clockChanged(self)
+        if let answered = deferredHead, answered.status == 401 { answeredChallenges.append(answered) }
+        if mayBeAnsweredByAnotherRequest(head.status) {
+            deferredHead = head
+            return true
+        }
+        return deliver(head, book)
     }
 
     /// libcurl answers these by itself where it can; whether it does shows only later.

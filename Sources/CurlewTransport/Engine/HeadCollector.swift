@@ -32,6 +32,26 @@ struct HeadCollector {
     /// The request goes out, once more perhaps: what was answered before says nothing about it.
     mutating func requestGoesOut() { lastStatus = 0 }
 
+    /// Whether the next line belongs to a head that has begun.
+    var isWithinHead: Bool {
+        switch state {
+        case .fields: true
+        case .statusLine, .body: false
+        }
+    }
+
+    /// A whole head between two others, taken apart before.
+    mutating func take(_ head: ResponseHead, size: Int) {
+        switch state {
+        case .statusLine, .fields: self.size += size
+        case .body: self.size = size
+        }
+        fields = []
+        trailers = []
+        lastStatus = head.status
+        state = .body
+    }
+
     mutating func take(_ line: UnsafeRawBufferPointer, _ texts: inout TextCache) -> Event {
         size += line.count
         var end = line.count

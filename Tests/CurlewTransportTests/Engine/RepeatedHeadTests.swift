@@ -1,0 +1,141 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// What comes of lines that are compared with the last head must be what comes of the lines alone.
+@Suite("Repeated heads")
+struct RepeatedHeadTests {
+    /// A handle: its memory stays from response to response.
+    private struct Handle {
+        var last = RepeatedHead()
+        var texts = TextCache()
+        /// How many heads were not taken apart.
+        var repeated = 0
+
+        mutating func receive(_ lines: [String]) -> ([String], HeadCollector) {
+            var collector = HeadCollector()
+            var events: [String] = []
+            last.restart()
+            for var line in lines {
+                line.withUTF8 { bytes in
+                    let line = UnsafeRawBufferPointer(bytes)
+                    switch last.compare(line) {
+                    case .equalSoFar: break
+                    case .equal:
+                        repeated += 1
+                        collector.take(last.head, size: last.size)
+                        events.append("\(HeadCollector.Event.head(last.head))")
+                    case .different:
+                        let event = collector.take(line, unlike: &last, &texts)
+                        if case .none = event { break }
+                        events.append("\(event)")
+                    }
+                }
+            }
+            return (events, collector)
+        }
+    }
+
+    private func expected(_ lines: [String]) -> ([String], HeadCollector) {
+        var collector = HeadCollector()
+        var texts = TextCache()
+        var events: [String] = []
+        for var line in lines {
+            let event = line.withUTF8 { collector.take(UnsafeRawBufferPointer($0), &texts) }
+            if case .none = event { continue }
+            events.append("\(event)")
+        }
+        return (events, collector)
+    }
+
+    private func check(_ handle: inout Handle, _ lines: [String], _ location: SourceLocation = #_sourceLocation) {
+        let (events, collector) = handle.receive(lines)
+        let (wanted, plain) = expected(lines)
+        #expect(events == wanted, sourceLocation: location)
+        // What is compared is not collected before it is whole, or differs.
+        guard !plain.isWithinHead else { return }
+        #expect(collector.size == plain.size, sourceLocation: location)
+        #expect(collector.trailers == plain.trailers, sourceLocation: location)
+        #expect(collector.lastStatus == plain.lastStatus, sourceLocation: location)
+        #expect(!collector.isWithinHead, sourceLocation: location)
+    }
+
+    private func head(_ status: String, _ fields: String...) -> [String] {
+        ["HTTP/1.1 \(status)\r\n"] + fields.map { $0 + "\r\n" } + ["\r\n"]
+    }
+
+    @Test func anEqualHeadIsNotTakenApart() {
+        var handle = Handle()
+        for _ in 0..<10 { check(&handle, head("200 OK", "A: 1", "Date: Sun, 06 Nov 1994 08:49:37 GMT")) }
+        #expect(handle.repeated == 9)
+    }
+
+    @Test func whateverDiffersIsSeen() {
+        let heads = [
+            head("200 OK", "A: 1", "B: 2", "C: 3"), head("200 OK", "A: 1", "B: 2", "C: 4"),
+            head("200 OK", "A: 1", "B: 3", "C: 3"), head("200 OK", "A: 1", "B: 2"), head("200 OK"),
+            head("200 OK", "A: 1", "B: 2", "C: 3", "D: 4"), head("201 OK", "A: 1", "B: 2", "C: 3"),
+            head("200 OK", "A: 1", " folded", "B: 2"), head("200 OK", "A: 1", "no colon", "B: 2"),
+            head("200 OK", "A: 11", "B: 2", "C: 3"), head("200 OK", "A: 1", "HTTP/1.1 200 OK", "B: 2"),
+            head("100 Continue") + head("200 OK", "A: 1"), head("103 Early", "A: 1") + head("200 OK", "A: 1"),
+            head("401 No", "A: 1") + head("200 OK", "A: 1", "B: 2", "C: 3"),
+            head("200 OK", "A: 1", "B: 2", "C: 3") + head("200 OK", "A: 1", "B: 2", "C: 3"),
+            head("200 OK", "A: 1") + ["X-Sum: 1\r\n", "\r\n"], head("200 OK", "A: 1") + ["HTTP/1.1 200 OK\r\n"],
+            ["HTTP/1.1 200 OK\n", "A: 1\n", "\n"], ["HTTP/1.1 200 OK\r\n", "A: 1"], ["HTTP/1.1 200 OK\r\n"],
+            ["garbage\r\n"], ["HTTP/1.1 200 OK\r\n", "A: 1\r\n"], head("204 ", "A: 1"), [],
+            head("200 OK", "A: 1\nB: 2"), head("200 OK", "A: 1", "B: 2\n"),
+            head("200 OK", "Long: " + String(repeating: "x", count: 5_000), "B: 2"),
+        ]
+        for first in heads {
+            for second in heads {
+                // Each after itself, after another, and twice after another.
+                var handle = Handle()
+                for lines in [first, first, second, first, second, second, first] { check(&handle, lines) }
+            }
+        }
+    }
+
+    /// Heads that never come again are soon not compared any more; once they do again, that shows.
+    @Test func heedsWhetherItIsWorthwhile() {
+        var handle = Handle()
+        for number in 0..<100 { check(&handle, head("200 OK", "A: 1", "Number: \(number)")) }
+        #expect(handle.repeated == 0)
+        for _ in 0..<100 { check(&handle, head("200 OK", "A: 1")) }
+        #expect(handle.repeated > 60)
+    }
+
+    @Test func anyMixtureIsReadRight() {
+        var handle = Handle()
+        var random = SplitMix(state: 7)
+        for _ in 0..<3_000 {
+            var lines: [String] = []
+            for _ in 0...Int.random(in: 0...1, using: &random) {
+                lines.append("HTTP/1.1 \([100, 200, 200, 200, 401].randomElement(using: &random) ?? 200) OK\r\n")
+                for field in ["A: 1", "B: 2", "Content-Length: 3", "D: 4"]
+                where Int.random(in: 0..<9, using: &random) > 0 {
+                    let value = Int.random(in: 0..<12, using: &random) == 0 ? field + "5" : field
+                    lines.append(value + "\r\n")
+                }
+                if Int.random(in: 0..<20, using: &random) > 0 { lines.append("\r\n") }
+            }
+            if Int.random(in: 0..<9, using: &random) == 0 { lines += ["X-Sum: 1\r\n", "\r\n"] }
+            check(&handle, lines)
+        }
+        #expect(handle.repeated > 50)
+    }
+
+    private struct SplitMix: RandomNumberGenerator {
+        var state: UInt64
+
+        mutating func next() -> UInt64 {
+            state &+= 0x9E37_79B9_7F4A_7C15
+            var mixed = state
+            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+            return mixed ^ (mixed >> 31)
+        }
+    }
+}
