@@ -12,7 +12,6 @@ void curlew_read_metrics(CURL *easy, struct curlew_metrics *out) {
     out->request_size = curlew_get_long(easy, CURLINFO_REQUEST_SIZE);
     out->header_size = curlew_get_long(easy, CURLINFO_HEADER_SIZE);
     out->new_connections = curlew_get_long(easy, CURLINFO_NUM_CONNECTS);
-    out->http_version = curlew_get_long(easy, CURLINFO_HTTP_VERSION);
     out->remote_port = curlew_get_long(easy, CURLINFO_PRIMARY_PORT);
     out->local_port = curlew_get_long(easy, CURLINFO_LOCAL_PORT);
     out->remote_ip = curlew_get_string(easy, CURLINFO_PRIMARY_IP);

@@ -78,7 +78,7 @@ static inline const char *curlew_option_name(CURLoption option) {
 struct curlew_metrics {
     int64_t name_lookup, connected, tls, pretransfer, first_byte, total; // microseconds from the start
     int64_t uploaded, downloaded;
-    long request_size, header_size, new_connections, http_version, remote_port, local_port;
+    long request_size, header_size, new_connections, remote_port, local_port;
     const char *remote_ip, *local_ip;
 };
 void curlew_read_metrics(CURL *easy, struct curlew_metrics *out);

@@ -29,6 +29,7 @@ final class CurlEasy {
     private let errorText: UnsafeMutablePointer<CChar>
     private var appliedSettings: [OptionValue]?
     private var lists: [HeaderList] = []
+    private var sharedHeaders: HeaderList?
     private var parts = URLParts()
     /// What libcurl has of them: the handle of `parts`, or nothing.
     private var handedParts: OpaquePointer?
@@ -55,27 +56,33 @@ final class CurlEasy {
 
     // MARK: Setting up
 
-    /// Makes the handle ready for a plan. `base` is the same for every call.
+    /// Makes the handle ready for a transfer's plan. `base` is the same for every call.
     func apply(
-        _ plan: RequestPlan, headers: HeaderList?, base: ConnectionPlan, material: TrustMaterial,
-        share: UnsafeMutableRawPointer?
+        _ transfer: ActiveTransfer, base: ConnectionPlan, material: TrustMaterial, share: UnsafeMutableRawPointer?
     ) -> CURLcode {
         errorText.pointee = 0
-        if plan.needsOwnHandle || appliedSettings != plan.settings {
+        // Read field by field: a plan is large, and would be copied.
+        let (settings, needsOwnHandle) = (transfer.plan.settings, transfer.plan.needsOwnHandle)
+        if needsOwnHandle || appliedSettings != settings {
             if appliedSettings != nil { reset() }
             let code = applyBase(base, material, share)
             guard code == CURLE_OK else { return code }
-            for value in plan.settings {
+            for value in settings {
                 let code = set(value)
                 guard code == CURLE_OK else { return code }
             }
-            appliedSettings = plan.needsOwnHandle ? [] : plan.settings
+            appliedSettings = needsOwnHandle ? [] : settings
         }
-        var code = apply(plan.wire)
+        var code = apply(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
-        code = curlew_set_list(handle, CURLOPT_HTTPHEADER, headers?.head)
-        guard code == CURLE_OK else { return code }
-        switch plan.body {
+        // A session's list may be there already. It is kept, so that no other gets its address; a request's own,
+        // which may hold secrets, is not.
+        if sharedHeaders == nil || sharedHeaders !== transfer.headers {
+            code = curlew_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers?.head)
+            guard code == CURLE_OK else { return code }
+            sharedHeaders = transfer.plan.headerLines.isEmpty ? transfer.headers : nil
+        }
+        switch transfer.plan.body {
         case .none: break
         // Pointer and length are set by the transfer, which keeps the bytes.
         case .fields: break
@@ -84,8 +91,8 @@ final class CurlEasy {
         return code
     }
 
-    private func apply(_ url: WireURL) -> CURLcode {
-        let handed = parts?.take(url) ?? false ? parts?.handle : nil
+    private func apply(_ url: String, _ outline: URLOutline?) -> CURLcode {
+        let handed = parts?.take(url, outline) ?? false ? parts?.handle : nil
         if handed != handedParts {
             let code = curlew_set_pointer(handle, CURLOPT_CURLU, handed.map { UnsafeRawPointer($0) })
             guard code == CURLE_OK else { return code }
@@ -93,7 +100,7 @@ final class CurlEasy {
         }
         // Also beside the parts: what libcurl sends again by itself it takes from here. After them, because versions
         // differ in what they forget when they get parts.
-        return url.string.withCString { curlew_set_string(handle, CURLOPT_URL, $0) }
+        return url.withCString { curlew_set_string(handle, CURLOPT_URL, $0) }
     }
 
     /// Small bodies are sent from where they are.
@@ -108,6 +115,7 @@ final class CurlEasy {
         curl_easy_reset(handle)
         appliedSettings = nil
         handedParts = nil
+        sharedHeaders = nil
         lists.removeAll()
         blobs.removeAll()
     }

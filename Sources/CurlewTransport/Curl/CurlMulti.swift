@@ -25,8 +25,9 @@ final class CurlMulti {
             { _, fd, what, data, _ in
                 guard let data else { return 0 }
                 // SAFETY: data is the multi, which outlives its handle.
-                let multi = Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue()
-                multi.book.socketWish(fd, what, multi.index)
+                Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
+                    multi.book.socketWish(fd, what, multi.index)
+                }
                 return 0
             },
             own
@@ -36,10 +37,11 @@ final class CurlMulti {
             { _, milliseconds, data in
                 guard let data else { return 0 }
                 // SAFETY: as above.
-                let multi = Unmanaged<CurlMulti>.fromOpaque(data).takeUnretainedValue()
-                multi.deadline =
-                    milliseconds < 0
-                    ? .never : multi.book.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+                Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
+                    multi.deadline =
+                        milliseconds < 0
+                        ? .never : multi.book.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+                }
                 return 0
             },
             own

@@ -20,13 +20,13 @@ final class URLParts {
     deinit { curl_url_cleanup(handle) }
 
     /// Makes them the parts of a URL; false where libcurl has to look at the text itself.
-    func take(_ url: WireURL) -> Bool {
-        guard let wanted = url.outline else { return false }
+    func take(_ url: String, _ wanted: URLOutline?) -> Bool {
+        guard let wanted else { return false }
         let code = text.withCString { last in
-            url.string.withCString { next in set(next, wanted, after: last) }
+            url.withCString { next in set(next, wanted, after: last) }
         }
         outline = code == CURLUE_OK ? wanted : nil
-        text = url.string
+        text = url
         return code == CURLUE_OK
     }
 

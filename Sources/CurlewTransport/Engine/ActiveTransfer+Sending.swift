@@ -53,9 +53,8 @@ extension ActiveTransfer {
     /// Makes the transfer as it was before it was sent, but for the expectation. False where the body is gone.
     func leaveOutExpectation() -> Bool {
         guard upload?.seek(to: 0) ?? true else { return false }
-        let rest = plan.headerLines.isEmpty ? headers : headers?.rest
         plan.leaveOutExpect()
-        headers = plan.headerLines.isEmpty ? rest : HeaderList(lines: plan.headerLines, rest: rest)
+        headers = plan.headerList
         deferredHead = nil
         collector = HeadCollector()
         sends = 0

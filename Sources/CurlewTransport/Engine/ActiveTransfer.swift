@@ -35,7 +35,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     // SAFETY: as `plan`.
     var continuation: UnsafeContinuation<Void, Never>?
-    @exclusivity(unchecked) var result: Result<TransferOutcome, CurlewError>?
+    /// One of these two is the result, beside the head: put together where it is asked for.
+    @exclusivity(unchecked) var finalError: CurlewError?
+    @exclusivity(unchecked) var finalMetrics: TransferMetrics?
     @exclusivity(unchecked) var stage = Stage.created
     /// Where in the book's list of live transfers.
     @exclusivity(unchecked) var liveIndex = -1
@@ -53,6 +55,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     @exclusivity(unchecked) var pauses = TransferPauses()
     @exclusivity(unchecked) var collector = HeadCollector()
     @exclusivity(unchecked) var head: ResponseHead?
+    /// The same without a copy of it, as below.
+    var hasHead: Bool { if case .some = head { true } else { false } }
     /// A complete head that may yet be answered by another request (authentication, Expect).
     @exclusivity(unchecked) var deferredHead: ResponseHead?
     /// Challenges that libcurl has answered.
@@ -82,17 +86,17 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var tlsCipher: String?
     let queued: Date
 
+    // `__shared`: or else the request is copied twice.
     init(
-        request: TransferRequest,
+        request: __shared TransferRequest,
         plan: RequestPlan,
         sink: any TransferSink,
-        headers: HeaderList?,
         upload: UploadSource?,
         loop: LoopExecutor
     ) {
         self.request = request
         self.sink = sink
-        self.headers = headers
+        headers = plan.headerList
         self.upload = upload
         self.loop = loop
         clocks = plan.clocks
@@ -146,7 +150,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     /// Every byte of the response is here, whatever becomes of the rest of the request.
-    var hasWholeBody: Bool { expectedBody == deliveredBody && head != nil }
+    var hasWholeBody: Bool { expectedBody == deliveredBody && hasHead }
 
     /// A small body's bytes, where they lie.
     private let fieldBytes: NSData?
@@ -158,15 +162,21 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         self.continuation = continuation
         if loop.send(.start(self)) { return }
-        result = .failure(makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle))
+        finalError = makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
         continuation.resume()
     }
 
-    /// The result, which nobody asks for twice: moved, not copied.
-    func takeResult() -> Result<TransferOutcome, CurlewError>? {
-        var taken: Result<TransferOutcome, CurlewError>?
-        swap(&taken, &result)
-        return taken
+    /// What became of it, once it has ended.
+    func outcome() throws(CurlewError) -> TransferOutcome {
+        if let finalError { throw finalError }
+        guard let head, let finalMetrics else {
+            throw makeError(.`internal`, "the exchange ended without a result")
+        }
+        let trailers = HTTPHeaders(received: collector.trailers)
+        if answeredChallenges.isEmpty { return TransferOutcome(head: head, trailers: trailers, metrics: finalMetrics) }
+        var outcome = TransferOutcome(head: head, trailers: trailers, metrics: finalMetrics)
+        outcome.answeredChallenges = answeredChallenges
+        return outcome
     }
 
     /// A sink may keep its control, which is this object: without letting go here both would stay for ever.

@@ -10,6 +10,13 @@ struct AddressTexts {
         /// As libcurl says it.
         var address: [CChar] = []
         var text = ""
+
+        func isOf(_ other: UnsafePointer<CChar>, _ length: Int, _ otherPort: Int) -> Bool {
+            guard port == otherPort, address.count == length else { return false }
+            return address.withUnsafeBufferPointer { known in
+                known.baseAddress.map { memcmp($0, other, length) == 0 } ?? false
+            }
+        }
     }
 
     private static let slots = 256
@@ -21,19 +28,17 @@ struct AddressTexts {
     /// nil where there is no address.
     mutating func text(_ address: UnsafePointer<CChar>?, _ port: Int) -> String? {
         guard let address, address.pointee != 0 else { return nil }
-        var hash = UInt(bitPattern: port)
-        var length = 0
-        while length < Self.longest, address[length] != 0 {
-            hash = hash &* 31 &+ UInt(UInt8(bitPattern: address[length]))
-            length += 1
+        let length = strnlen(address, Self.longest)
+        // Addresses of one network differ at their end, connections of one host in their port.
+        var hash = UInt(bitPattern: port) &+ UInt(length)
+        for index in max(0, length - 6)..<length {
+            hash = hash &* 31 &+ UInt(UInt8(bitPattern: address[index]))
         }
         let slot = Int((hash &* 0x9E37_79B9_7F4A_7C15) >> 56) % Self.slots
-        let isKnown =
-            entries[slot].port == port && entries[slot].address.count == length
-            && entries[slot].address.withUnsafeBufferPointer { known in
-                known.baseAddress.map { memcmp($0, address, length) == 0 } ?? false
-            }
-        if isKnown { return entries[slot].text }
+        // Two places each: connections at once are few, but two of them in one place would be made anew each time.
+        if entries[slot].isOf(address, length, port) { return entries[slot].text }
+        if entries[slot ^ 1].isOf(address, length, port) { return entries[slot ^ 1].text }
+        let free = entries[slot].port < 0 || entries[slot ^ 1].port >= 0 ? slot : slot ^ 1
         let bytes = UnsafeRawBufferPointer(start: address, count: length)
         let bare = String(decoding: bytes, as: UTF8.self)
         let host = port != 0 && bytes.contains(UInt8(ascii: ":")) ? "[\(bare)]" : bare
@@ -42,7 +47,7 @@ struct AddressTexts {
             address: Array(UnsafeBufferPointer(start: address, count: length)),
             text: port > 0 ? "\(host):\(port)" : host
         )
-        entries[slot] = made
+        entries[free] = made
         return made.text
     }
 }

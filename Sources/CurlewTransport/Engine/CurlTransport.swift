@@ -15,7 +15,6 @@ public final class CurlTransport: Transport, ControlledTransport {
     private let planner: RequestPlanner
     private let engine: Result<TransferEngine, CurlewError>
     private let published = Lock(TransportStatistics())
-    private let defaultHeaders = DefaultHeaderLists()
 
     /// Makes an engine; its thread ends with the last reference to it.
     public init(configuration: TransportConfiguration = TransportConfiguration()) {
@@ -79,11 +78,7 @@ public final class CurlTransport: Transport, ControlledTransport {
     // Never inlined, nor what follows: temporaries would be part of `perform`'s frame, which each request in flight has.
     @inline(never)
     private static func outcome(of transfer: ActiveTransfer) throws(CurlewError) -> TransferOutcome {
-        switch transfer.takeResult() {
-        case .success(let outcome): return outcome
-        case .failure(let error): throw error
-        case nil: throw transfer.makeError(.`internal`, "the exchange ended without a result")
-        }
+        try transfer.outcome()
     }
 
     @inline(never)
@@ -106,20 +101,8 @@ public final class CurlTransport: Transport, ControlledTransport {
         let engine = try engine.get()
         let isSigned = request.options.authentication?.isSignature == true
         let upload = try UploadSource.make(request.body, isSigned: isSigned)
-        let plan = try RequestPlan(request, planner: planner, bodyLength: upload?.length)
-        var headers: HeaderList?
-        if plan.sharesDefaultHeaders, let defaults = request.defaultHeaders {
-            headers = try defaultHeaders.list(for: defaults)
-        }
-        if !plan.headerLines.isEmpty { headers = HeaderList(lines: plan.headerLines, rest: headers) }
-        return ActiveTransfer(
-            request: request,
-            plan: consume plan,
-            sink: sink,
-            headers: headers,
-            upload: upload,
-            loop: engine.loop
-        )
+        let plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
+        return ActiveTransfer(request: request, plan: consume plan, sink: sink, upload: upload, loop: engine.loop)
     }
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.

@@ -57,8 +57,8 @@ final class TransferBook: @unchecked Sendable {
         transfer.liveIndex = live.count
         live.append(transfer)
         transfer.clocks.transferStarted(at: now)
-        if isClosed { return end(transfer, .failure(closedError(transfer))) }
-        if let failure = transfer.failure { return end(transfer, .failure(failure)) }
+        if isClosed { return end(transfer, closedError(transfer)) }
+        if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
         if transfer.pauses.isSuspended {
             transfer.stage = .held
@@ -92,7 +92,7 @@ final class TransferBook: @unchecked Sendable {
 
     private func handOver(_ transfer: ActiveTransfer) {
         guard var easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
-            return end(transfer, .failure(transfer.makeError(.`internal`, "libcurl gives no handle")))
+            return end(transfer, transfer.makeError(.`internal`, "libcurl gives no handle"))
         }
         var code = setUp(easy, for: transfer)
         // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl does not
@@ -103,7 +103,7 @@ final class TransferBook: @unchecked Sendable {
         }
         guard code == CURLE_OK else {
             // The options of a half set-up handle are unknown.
-            return end(transfer, .failure(transfer.rejected(code)))
+            return end(transfer, transfer.rejected(code))
         }
         transfer.openBody()
         easy.transfer = transfer
@@ -112,21 +112,20 @@ final class TransferBook: @unchecked Sendable {
         clockChanged(transfer)
         let added = multi.add(easy)
         guard added == CURLM_OK else {
-            return end(transfer, .failure(transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added)))))
+            return end(transfer, transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added))))
         }
     }
 
     private func setUp(_ easy: CurlEasy, for transfer: ActiveTransfer) -> CURLcode {
-        let code = easy.apply(
-            transfer.plan, headers: transfer.headers, base: settings.base, material: settings.material, share: share)
+        let code = easy.apply(transfer, base: settings.base, material: settings.material, share: share)
         guard code == CURLE_OK, let bytes = transfer.fields else { return code }
         return easy.setFields(bytes)
     }
 
     /// Ends a transfer: not from within a callback of libcurl.
-    func end(_ transfer: ActiveTransfer, _ result: consuming Result<TransferOutcome, CurlewError>) {
+    func end(_ transfer: ActiveTransfer, _ error: CurlewError) {
         if transfer.hasEnded { return }
-        transfer.result = result
+        transfer.finalError = error
         putAway(transfer)
     }
 
@@ -207,7 +206,7 @@ final class TransferBook: @unchecked Sendable {
     private func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
         var error = error
         if let easy = transfer.easy, error.metrics == nil { error.metrics = transfer.metrics(of: easy) }
-        end(transfer, .failure(error))
+        end(transfer, error)
     }
 
     private func applyPauses(_ transfer: ActiveTransfer) {
@@ -269,7 +268,7 @@ final class TransferBook: @unchecked Sendable {
 
     /// A clock of the transfer started or stopped. Later deadlines are found out when the earlier one comes.
     func clockChanged(_ transfer: ActiveTransfer) {
-        let next = transfer.clocks.next.at
+        let next = transfer.clocks.deadline
         if transfer.deadlineIndex < 0 ? next != .never : next < deadlines.deadline(of: transfer) {
             deadlines.set(transfer, to: next)
         }
@@ -415,27 +414,21 @@ extension TransferBook: LoopClient {
 
     private func finish(_ transfer: ActiveTransfer, _ easy: CurlEasy, _ result: CURLcode) {
         if transfer.isHeldBack, !transfer.hasFailed { return holdBack(transfer, easy) }
-        if transfer.failure == nil, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
+        if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
             return repeatLaunch(transfer, easy)
         }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
-        if result == CURLE_OK, !transfer.hasFailed, transfer.head != nil { return succeed(transfer, easy) }
-        if result == CURLE_OK, transfer.failure == nil {
+        if result == CURLE_OK, !transfer.hasFailed, transfer.hasHead { return succeed(transfer, easy) }
+        if result == CURLE_OK, !transfer.hasFailed {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
         fail(transfer, transfer.failure(for: result, easy))
     }
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
-        guard !transfer.hasEnded, let head = transfer.head else { return }
-        var outcome = TransferOutcome(
-            head: head,
-            trailers: HTTPHeaders(received: transfer.collector.trailers),
-            metrics: transfer.metrics(of: easy)
-        )
-        outcome.answeredChallenges = transfer.answeredChallenges
-        transfer.result = .success(outcome)
+        if transfer.hasEnded { return }
+        transfer.finalMetrics = transfer.metrics(of: easy)
         putAway(transfer)
     }
 

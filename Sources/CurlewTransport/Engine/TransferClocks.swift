@@ -35,7 +35,11 @@ struct TransferClocks {
     }
 
     /// The one limit that differs between requests that are otherwise alike.
-    mutating func limit(total: Duration?) { self.total = total?.clampedNanoseconds }
+    func limited(total: Duration?) -> TransferClocks {
+        var limited = self
+        limited.total = total?.clampedNanoseconds
+        return limited
+    }
 
     // MARK: What happened
 
@@ -103,26 +107,32 @@ struct TransferClocks {
 
     /// When the first running clock runs out, and which it is.
     var next: (at: LoopInstant, code: CurlewError.Code) {
-        let own = stretchDeadline
-        guard let total, started.isSet else { return own }
-        let whole = started.advanced(byNanoseconds: total)
-        return whole <= own.at ? (whole, .totalTimedOut) : own
-    }
-
-    private var stretchDeadline: (at: LoopInstant, code: CurlewError.Code) {
+        let (whole, own) = (totalDeadline, stretchDeadline)
+        if whole <= own, whole != .never { return (whole, .totalTimedOut) }
         switch stretch {
-        case .queue: Self.deadline(stretchBegan, queue, .queueTimedOut)
-        case .connect: Self.deadline(stretchBegan, connect, .connectTimedOut)
-        case .send: Self.deadline(lastByte, heldSince.isSet ? nil : idle, .idleTimedOut)
-        case .firstByte: Self.deadline(stretchBegan, heldSince.isSet ? nil : firstByte, .firstByteTimedOut)
-        case .receive: Self.deadline(lastByte, heldSince.isSet ? nil : idle, .idleTimedOut)
+        case .queue: return (own, .queueTimedOut)
+        case .connect: return (own, .connectTimedOut)
+        case .firstByte: return (own, .firstByteTimedOut)
+        case .send, .receive: return (own, .idleTimedOut)
         }
     }
 
-    private static func deadline(_ from: LoopInstant, _ length: UInt64?, _ code: CurlewError.Code)
-        -> (at: LoopInstant, code: CurlewError.Code)
-    {
-        guard let length, from.isSet else { return (.never, code) }
-        return (from.advanced(byNanoseconds: length), code)
+    /// The time alone.
+    var deadline: LoopInstant { min(totalDeadline, stretchDeadline) }
+
+    private var totalDeadline: LoopInstant { Self.deadline(started, total) }
+
+    private var stretchDeadline: LoopInstant {
+        switch stretch {
+        case .queue: Self.deadline(stretchBegan, queue)
+        case .connect: Self.deadline(stretchBegan, connect)
+        case .firstByte: heldSince.isSet ? .never : Self.deadline(stretchBegan, firstByte)
+        case .send, .receive: heldSince.isSet ? .never : Self.deadline(lastByte, idle)
+        }
+    }
+
+    private static func deadline(_ from: LoopInstant, _ length: UInt64?) -> LoopInstant {
+        guard let length, from.isSet else { return .never }
+        return from.advanced(byNanoseconds: length)
     }
 }

@@ -5,7 +5,9 @@ internal import Glibc
 
 extension ActiveTransfer {
     /// What libcurl measured, as dates.
-    func metrics(of easy: CurlEasy) -> TransferMetrics {
+    func metrics(of easy: CurlEasy) -> TransferMetrics { TransferMetrics(values(of: easy)) }
+
+    private func values(of easy: CurlEasy) -> TransferMetrics.Values {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
         var metrics = TransferMetrics.Values(queued: queued, ended: date(raw.total) ?? queued)
@@ -18,13 +20,12 @@ extension ActiveTransfer {
         metrics.httpVersion = head?.version
         metrics.remoteAddress = easy.book.addresses.text(raw.remote_ip, raw.remote_port)
         metrics.localAddress = easy.book.addresses.text(raw.local_ip, raw.local_port)
-        metrics.tlsVersion = tlsVersion
-        metrics.tlsCipher = tlsCipher
+        if tlsVersion != nil { (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher) }
         metrics.bytesSent = Int64(raw.request_size) + raw.uploaded
         metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
         metrics.decodedBytesReceived = deliveredBody
         metrics.attempt = request.attempt
-        return TransferMetrics(metrics)
+        return metrics
     }
 
     private func date(_ microseconds: Int64) -> Date? {

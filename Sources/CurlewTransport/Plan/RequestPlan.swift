@@ -23,8 +23,8 @@ struct RequestPlan: Sendable {
     var host: String { wire.host }
     var isTLS: Bool { wire.isTLS }
     var headerLines: [String] = []
-    /// Whether the session's prebuilt header list can follow `headerLines` as it is.
-    var sharesDefaultHeaders = true
+    /// The session's prebuilt header list, where it can follow `headerLines` as it is.
+    private(set) var defaultList: HeaderList?
     var body: Body = .none
     var sendsExpect = false
     var mayBeResent = true
@@ -43,23 +43,42 @@ struct RequestPlan: Sendable {
     /// The request's clocks, not yet running.
     var clocks: TransferClocks
 
-    // `__shared`: an initializer would get copies of its own, and these are large.
-    init(_ request: __shared TransferRequest, planner: __shared RequestPlanner, bodyLength: Int64?)
-        throws(CurlewError)
+    /// The plan of a request.
+    // Not an initializer, which would return a copy. `__shared`, below: one would get copies of what it is given.
+    static func of(_ request: TransferRequest, planner: RequestPlanner, bodyLength: Int64?) throws(CurlewError)
+        -> RequestPlan
     {
-        wire = try WireURL(request.url)
+        let wire = try WireURL(request.url)
         // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
-        let shape = RequestShape(request, isTLS: wire.isTLS)
-        if let known = shape.flatMap({ planner.known($0) }) {
-            (settings, clocks) = (known.settings, known.clocks)
-            clocks.limit(total: request.options.timeouts.total)
-            mayBeResent = request.options.mayBeResentSilently ?? known.isIdempotent
-        } else {
-            clocks = TransferClocks(request.options.timeouts)
-            try planAnew(request, planner, bodyLength)
-            if let shape { planner.keep(self, for: shape, isIdempotent: request.method.isIdempotent) }
+        guard let known = planner.known(request, isTLS: wire.isTLS) else {
+            return try RequestPlan(request, wire, planner, bodyLength)
         }
-        try planHeaders(request)
+        if request.hasOnlyDefaultHeaders { return RequestPlan(request, wire, known) }
+        var plan = RequestPlan(request, wire, known)
+        try plan.planHeaders(request)
+        return plan
+    }
+
+    private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: RequestPlanner.Known) {
+        self.wire = wire
+        settings = known.settings
+        clocks = known.clocks.limited(total: request.options.timeouts.total)
+        mayBeResent = request.options.mayBeResentSilently ?? known.isIdempotent
+        defaultList = known.defaultList
+    }
+
+    private init(
+        _ request: __shared TransferRequest,
+        _ wire: WireURL,
+        _ planner: __shared RequestPlanner,
+        _ bodyLength: Int64?
+    ) throws(CurlewError) {
+        self.wire = wire
+        clocks = TransferClocks(request.options.timeouts)
+        try planAnew(request, planner, bodyLength)
+        if let headers = request.defaultHeaders { defaultList = try planner.list(of: headers) }
+        planner.keep(self, for: request)
+        if !request.hasOnlyDefaultHeaders || isSigned { try planHeaders(request) }
     }
 
     private mutating func planAnew(
@@ -224,11 +243,11 @@ struct RequestPlan: Sendable {
 
     private mutating func planHeaders(_ request: TransferRequest) throws(CurlewError) {
         let own = isSigned ? SignedRequest.headers(request.headers) : request.headers
-        if body == .none, own.isEmpty, request.method.rawValue == "GET" { return }
         headerLines = try HeaderLines.lines(of: own)
         if let defaults = request.defaultHeaders?.headers {
-            sharesDefaultHeaders = own.isEmpty || !own.contains { defaults.contains(name: $0.name) }
-            if !sharesDefaultHeaders {
+            let isOverlaid = own.contains { defaults.contains(name: $0.name) }
+            if isOverlaid {
+                defaultList = nil
                 headerLines += try HeaderLines.lines(of: defaults) { !own.contains(name: $0) }
             }
         }
@@ -273,10 +292,23 @@ struct RequestPlan: Sendable {
         }
     }
 
+    /// The lines in libcurl's form, the session's behind the request's own.
+    var headerList: HeaderList? {
+        headerLines.isEmpty ? defaultList : HeaderList(lines: headerLines, rest: defaultList)
+    }
+
     /// For the repetition of a request whose expectation was refused.
     mutating func leaveOutExpect() {
         sendsExpect = false
         headerLines.removeAll { $0 == Self.expectLine }
         if case .upload = body { headerLines.append(Self.noExpectLine) }
+    }
+}
+
+extension TransferRequest {
+    /// A GET without body and header fields of its own: nothing of it needs a header line.
+    fileprivate var hasOnlyDefaultHeaders: Bool {
+        guard case .none = body else { return false }
+        return headers.isEmpty && method.rawValue == "GET"
     }
 }

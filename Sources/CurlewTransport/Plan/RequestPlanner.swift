@@ -6,22 +6,27 @@ final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
     private let shapes = Lock(Shapes())
+    private let lists = DefaultHeaderLists()
 
     /// What all requests of one shape have in common.
     final class Known: Sendable {
+        fileprivate let shape: RequestShape
         let settings: [OptionValue]
         let clocks: TransferClocks
         let isIdempotent: Bool
+        let defaultList: HeaderList?
 
-        init(settings: [OptionValue], clocks: TransferClocks, isIdempotent: Bool) {
-            self.settings = settings
-            self.clocks = clocks
+        fileprivate init(_ shape: RequestShape, _ plan: RequestPlan, isIdempotent: Bool) {
+            self.shape = shape
+            settings = plan.settings
+            clocks = plan.clocks
+            defaultList = plan.defaultList
             self.isIdempotent = isIdempotent
         }
     }
 
     private struct Shapes {
-        var entries: [(shape: RequestShape, known: Known)] = []
+        var entries: [Known] = []
         var next = 0
 
         /// A session has few; what differs each time must not make the search long.
@@ -33,27 +38,31 @@ final class RequestPlanner: Sendable {
         self.capabilities = capabilities
     }
 
-    func known(_ shape: RequestShape) -> Known? {
-        shapes.withLock { shapes in
-            for entry in shapes.entries where entry.shape == shape { return entry.known }
-            return nil
-        }
+    func known(_ request: TransferRequest, isTLS: Bool) -> Known? {
+        guard RequestShape.isShared(request) else { return nil }
+        // Searched outside the lock, which would want the request copied.
+        let entries = shapes.withLock { $0.entries }
+        return entries.first { $0.shape.isThat(of: request, isTLS: isTLS) }
     }
 
-    func keep(_ plan: RequestPlan, for shape: RequestShape, isIdempotent: Bool) {
+    func keep(_ plan: RequestPlan, for request: TransferRequest) {
         // Addresses given for a host are settings of that host's requests only.
-        guard configuration.dns.overrides.isEmpty else { return }
-        let known = Known(settings: plan.settings, clocks: plan.clocks, isIdempotent: isIdempotent)
+        guard configuration.dns.overrides.isEmpty, RequestShape.isShared(request) else { return }
+        let shape = RequestShape(request, isTLS: plan.isTLS)
+        let known = Known(shape, plan, isIdempotent: request.method.isIdempotent)
         shapes.withLock { shapes in
-            if shapes.entries.count < Shapes.capacity { return shapes.entries.append((shape, known)) }
-            shapes.entries[shapes.next] = (shape, known)
+            if shapes.entries.count < Shapes.capacity { return shapes.entries.append(known) }
+            shapes.entries[shapes.next] = known
             shapes.next = (shapes.next + 1) % Shapes.capacity
         }
     }
+
+    /// The prebuilt list of a session's fields.
+    func list(of headers: DefaultHeaders) throws(CurlewError) -> HeaderList { try lists.list(for: headers) }
 }
 
 /// What the settings of a request without body depend on, beside its transport.
-struct RequestShape: Equatable, Sendable {
+private struct RequestShape: Sendable {
     private let method: HTTPMethod
     private let isTLS: Bool
     private let multiplexes: Bool
@@ -62,14 +71,20 @@ struct RequestShape: Equatable, Sendable {
     private let trafficClass: TrafficClass
     private let uploadRateLimit: Int?
     private let downloadRateLimit: Int?
-    /// Without the total, which shrinks from try to try.
+    /// The total does not count: it shrinks from try to try.
     private let timeouts: Timeouts
+    /// By identity; kept, so that it is not given to another object.
+    private let defaultHeaders: DefaultHeaders?
 
-    /// nil where the settings are the request's own.
-    init?(_ request: __shared TransferRequest, isTLS: Bool) {
-        guard case .none = request.body, request.options.authentication == nil, request.options.proxy == nil else {
-            return nil
-        }
+    /// Whether there is nothing in the settings that is the request's own.
+    static func isShared(_ request: TransferRequest) -> Bool {
+        // Patterns, where `== nil` would copy.
+        guard case .none = request.body, case .none = request.options.authentication else { return false }
+        guard case Optional<Proxy>.none = request.options.proxy else { return false }
+        return true
+    }
+
+    init(_ request: TransferRequest, isTLS: Bool) {
         method = request.method
         self.isTLS = isTLS
         multiplexes = request.options.multiplexes
@@ -78,8 +93,18 @@ struct RequestShape: Equatable, Sendable {
         trafficClass = request.options.trafficClass
         uploadRateLimit = request.options.uploadRateLimit
         downloadRateLimit = request.options.downloadRateLimit
-        var timeouts = request.options.timeouts
-        timeouts.total = nil
-        self.timeouts = timeouts
+        timeouts = request.options.timeouts
+        defaultHeaders = request.defaultHeaders
+    }
+
+    func isThat(of request: TransferRequest, isTLS: Bool) -> Bool {
+        self.isTLS == isTLS && defaultHeaders === request.defaultHeaders && method == request.method
+            && multiplexes == request.options.multiplexes && decodesContent == request.options.decodesContent
+            && purpose == request.options.purpose && trafficClass == request.options.trafficClass
+            && uploadRateLimit == request.options.uploadRateLimit
+            && downloadRateLimit == request.options.downloadRateLimit
+            && timeouts.connect == request.options.timeouts.connect
+            && timeouts.firstByte == request.options.timeouts.firstByte
+            && timeouts.idle == request.options.timeouts.idle && timeouts.queue == request.options.timeouts.queue
     }
 }

@@ -49,15 +49,25 @@ struct WireURL: Sendable {
         let outline: URLOutline?
 
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
-            guard let base = bytes.baseAddress, Self.isPrintable(bytes) else { return nil }
+            guard let base = bytes.baseAddress, bytes.count >= 8 else { return nil }
+            // Letters fold, `:` and `/` stay as they are, and what would become one of them is refused below.
+            let scheme = UnsafeRawPointer(base).loadUnaligned(as: UInt64.self).littleEndian | 0x2020_2020_2020_2020
             let start: Int
-            if Self.matches(bytes, "https://") {
+            if scheme == 0x2F2F_3A73_7074_7468 {  // https://
                 (isTLS, start) = (true, 8)
-            } else if Self.matches(bytes, "http://") {
+            } else if scheme << 8 == 0x2F2F_3A70_7474_6800 {  // http://
                 (isTLS, start) = (false, 7)
             } else {
                 return nil
             }
+            // Raw spaces, controls and non-ASCII never belong in a request line. Counted instead of looked for, here and
+            // below: without a branch many bytes are compared at a time.
+            var (unprintable, special) = (UInt8(0), UInt8(0))
+            for byte in bytes {
+                unprintable |= byte &- 0x21 < 0x5E ? 0 : 1
+                special |= byte == 0x25 || byte == 0x23 || byte == 0x5B ? 1 : 0
+            }
+            guard unprintable == 0 else { return nil }
             var (end, host, colon) = (start, start, -1)
             authority: while end < bytes.count {
                 switch base[end] {
@@ -69,7 +79,7 @@ struct WireURL: Sendable {
                 }
                 end += 1
             }
-            outline = host == start ? URLOutline(bytes, origin: end) : nil
+            outline = special == 0 && host == start ? URLOutline(bytes, origin: end) : nil
             var hostEnd = colon < 0 ? end : colon
             if host < end, base[host] == UInt8(ascii: "[") {
                 guard let close = memchr(base + host, 0x5D, end - host) else { return nil }
@@ -87,21 +97,6 @@ struct WireURL: Sendable {
             let digits = UnsafeBufferPointer(rebasing: bytes[(colon + 1)..<end])
             guard let number = Self.decimal(digits), number <= 65535 else { return nil }
             port = number
-        }
-
-        /// Raw spaces, controls and non-ASCII never belong in a request line.
-        private static func isPrintable(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-            var isPrintable = true
-            for byte in bytes { isPrintable = isPrintable && byte &- 0x21 < 0x5E }
-            return isPrintable
-        }
-
-        private static func matches(_ bytes: UnsafeBufferPointer<UInt8>, _ prefix: StaticString) -> Bool {
-            let count = prefix.utf8CodeUnitCount
-            guard bytes.count > count else { return false }
-            // Letters fold, `:` and `/` stay as they are, and what would become one of them was refused before.
-            for index in 0..<count where bytes[index] | 0x20 != prefix.utf8Start[index] { return false }
-            return true
         }
 
         private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
@@ -130,17 +125,16 @@ struct URLOutline: Equatable, Sendable {
 
     var hasQuery: Bool { path < count }
 
-    init?(_ bytes: UnsafeBufferPointer<UInt8>, origin: Int) {
+    /// `bytes` have no `%`, `#` or `[`.
+    fileprivate init?(_ bytes: UnsafeBufferPointer<UInt8>, origin: Int) {
         guard let base = bytes.baseAddress, origin < bytes.count, base[origin] == UInt8(ascii: "/") else { return nil }
         let rest = bytes.count - origin
         let question = memchr(base + origin, 0x3F, rest)
         let path = question.map { base.distance(to: $0.assumingMemoryBound(to: UInt8.self)) } ?? bytes.count
         guard path + 1 != bytes.count || question == nil else { return nil }
-        // Counted instead of looked for: branchless, many bytes at a time.
-        var refused = 0
-        for byte in bytes where byte == 0x25 || byte == 0x23 || byte == 0x5B { refused += 1 }
-        for index in origin..<(path - 1) where base[index] == 0x2F && base[index + 1] == 0x2E { refused += 1 }
-        guard refused == 0 else { return nil }
+        var dots: UInt8 = 0
+        for index in origin..<(path - 1) { dots |= base[index] == 0x2F && base[index + 1] == 0x2E ? 1 : 0 }
+        guard dots == 0 else { return nil }
         (self.origin, self.path, count) = (origin, path, bytes.count)
     }
 }

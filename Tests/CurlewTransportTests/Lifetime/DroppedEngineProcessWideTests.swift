@@ -33,13 +33,13 @@ struct DroppedEngineProcessWideTests {
 
         func failure(_ request: TransferRequest, _ sink: CollectingSink) async -> CurlewError? {
             guard
-                let plan = try? RequestPlan(
+                let plan = try? RequestPlan.of(
                     request, planner: RequestPlanner(TransportConfiguration(), .ofLibcurl), bodyLength: nil)
             else { return nil }
             let transfer = ActiveTransfer(
-                request: request, plan: plan, sink: sink, headers: nil, upload: nil, loop: loop)
+                request: request, plan: plan, sink: sink, upload: nil, loop: loop)
             await withUnsafeContinuation { transfer.start(resuming: $0) }
-            guard case .failure(let error) = transfer.result else { return nil }
+            guard let error = transfer.finalError else { return nil }
             return error
         }
     }

@@ -14,7 +14,7 @@ struct PlanSafetyTests {
         var request = TransferRequest(
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: "https://host/")))
         change(&request.options)
-        return try RequestPlan(
+        return try RequestPlan.of(
             request, planner: RequestPlanner(configuration, RequestPlanTests.capabilities), bodyLength: nil
         ).settings.map(\.description)
     }

@@ -24,7 +24,7 @@ struct RequestPlanTests {
             identifier: TaskIdentifier(rawValue: 1), url: try #require(URL(string: url)), method: method,
             headers: headers, body: body)
         change(&request)
-        return try RequestPlan(
+        return try RequestPlan.of(
             request, planner: RequestPlanner(configuration, Self.capabilities), bodyLength: length)
     }
 
@@ -101,10 +101,10 @@ struct RequestPlanTests {
 
     @Test func defaultHeadersAreSharedUnlessOneIsReplaced() throws {
         let defaults = DefaultHeaders(["User-Agent": "x", "Accept": "y"])
-        #expect(try plan { $0.defaultHeaders = defaults }.sharesDefaultHeaders)
-        #expect(try plan(headers: ["Z": "1"]) { $0.defaultHeaders = defaults }.sharesDefaultHeaders)
+        #expect(try plan { $0.defaultHeaders = defaults }.defaultList != nil)
+        #expect(try plan(headers: ["Z": "1"]) { $0.defaultHeaders = defaults }.defaultList != nil)
         let own = try plan(headers: ["accept": "z"]) { $0.defaultHeaders = defaults }
-        #expect(!own.sharesDefaultHeaders)
+        #expect(own.defaultList == nil)
         #expect(own.headerLines == ["accept: z", "User-Agent: x"])
     }
 
