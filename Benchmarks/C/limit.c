@@ -3,11 +3,13 @@
 // curl_multi_socket_action over epoll on one thread. The poller is lazy: libcurl asks to stop watching a
 // socket at the end of every transfer and to watch it again at the start of the next; the registration
 // for reading stays until an unwanted event arrives or libcurl closes the socket. Handles are re-used with
-// their options, each request has a URL of its own, and the same fields are read as in the engine.
+// their options, each request has a URL of its own, and the same fields are read as in the engine. libcurl would parse
+// each URL and write it anew: the parts of one that we hold (CURLOPT_CURLU) it only copies.
 //
 // cc -O2 -o limit limit.c -lcurl      ./limit MODE URL in-flight=64 seconds=2 …   prints one line of JSON
 #define _GNU_SOURCE
 #include <curl/curl.h>
+#include <err.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -38,7 +40,7 @@ struct loop {
 struct transfer {
     CURL *easy;
     struct loop *loop;
-    char url[512];
+    CURLU *parts;
     char head[4096];
     size_t head_length;
     long long started;
@@ -138,10 +140,7 @@ static int timer_callback(CURLM *multi, long milliseconds, void *data) {
 static curl_socket_t open_socket(void *data, curlsocktype purpose, struct curl_sockaddr *a) {
     (void)data, (void)purpose;
     int fd = socket(a->family, a->socktype | SOCK_CLOEXEC, a->protocol);
-    if (fd >= MOST_SOCKETS) {
-        close(fd);
-        return CURL_SOCKET_BAD;
-    }
+    if (fd >= MOST_SOCKETS) return close(fd), CURL_SOCKET_BAD;
     if (fd >= 0) sockets[fd] = (struct watched){.ours = 1};
     return fd;
 }
@@ -195,8 +194,10 @@ static int on_prerequest(void *data, char *remote, char *local, int remote_port,
 
 // Everything that does not change from request to request is set once: equal requests can follow each
 // other on a handle without a reset, which saves a good part of libcurl's own time.
-static void prepare(struct transfer *t) {
+static void prepare(struct transfer *t, const char *url) {
     CURL *easy = t->easy = curl_easy_init();
+    if (curl_url_set(t->parts = curl_url(), CURLUPART_URL, url, 0)) errx(2, "not a URL");
+    curl_easy_setopt(easy, CURLOPT_CURLU, t->parts);
     curl_easy_setopt(easy, CURLOPT_PRIVATE, t);
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, t->error);
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -204,6 +205,7 @@ static void prepare(struct transfer *t) {
     curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
     curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_NOPROXY, ""); // or else it asks the environment each time
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
     if (options.http2) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
@@ -230,12 +232,12 @@ static void prepare(struct transfer *t) {
     }
 }
 
-static void add(struct transfer *t) {
+// Another URL each time, as in real use. What libcurl sends again by itself it takes from the text.
+static void add(struct transfer *t, const char *url) {
+    curl_url_set(t->parts, CURLUPART_QUERY, strchr(url, '?') + 1, 0);
+    curl_easy_setopt(t->easy, CURLOPT_URL, url);
     CURLMcode code = curl_multi_add_handle(t->loop->multi, t->easy);
-    if (code) {
-        fprintf(stderr, "limit: %s\n", curl_multi_strerror(code));
-        exit(1);
-    }
+    if (code) errx(1, "%s", curl_multi_strerror(code));
 }
 
 static void start(struct transfer *t) {
@@ -244,17 +246,15 @@ static void start(struct transfer *t) {
     // A new file each time, as for somebody who downloads it.
     if (download_file >= 0 && ftruncate(download_file, 0)) perror("limit: file");
     t->started = now();
-    // Another URL each time, as in real use: libcurl takes it apart each time.
-    curl_easy_setopt(t->easy, CURLOPT_URL, urls[started_total++ % distinct_urls]);
-    add(t);
+    add(t, urls[started_total++ % distinct_urls]);
 }
 
 static void read_metrics(CURL *easy) {
     static const CURLINFO offsets[] = {
         CURLINFO_NAMELOOKUP_TIME_T,    CURLINFO_CONNECT_TIME_T, CURLINFO_APPCONNECT_TIME_T, CURLINFO_PRETRANSFER_TIME_T,
         CURLINFO_STARTTRANSFER_TIME_T, CURLINFO_TOTAL_TIME_T,   CURLINFO_SIZE_UPLOAD_T,     CURLINFO_SIZE_DOWNLOAD_T};
-    static const CURLINFO longs[] = {CURLINFO_REQUEST_SIZE, CURLINFO_HEADER_SIZE,  CURLINFO_NUM_CONNECTS,
-                                     CURLINFO_HTTP_VERSION, CURLINFO_PRIMARY_PORT, CURLINFO_LOCAL_PORT};
+    static const CURLINFO longs[] = {CURLINFO_REQUEST_SIZE, CURLINFO_HEADER_SIZE, CURLINFO_NUM_CONNECTS,
+                                     CURLINFO_PRIMARY_PORT, CURLINFO_LOCAL_PORT};
     static const CURLINFO strings[] = {CURLINFO_PRIMARY_IP, CURLINFO_LOCAL_IP};
     for (size_t i = 0; i < sizeof offsets / sizeof *offsets; i++) {
         curl_off_t value = 0;
@@ -274,9 +274,7 @@ static void read_metrics(CURL *easy) {
 }
 
 static int wants_more(void) {
-    if (stopping) return 0;
-    if (options.count) return started_total < options.count;
-    return 1;
+    return !stopping && (!options.count || started_total < options.count);
 }
 
 static void finish(struct transfer *t, CURLcode result) {
@@ -360,10 +358,10 @@ static void hold(void) {
     held = calloc((size_t)options.held, sizeof *held);
     for (long i = 0; i < options.held; i++) {
         held[i].loop = loop_of(i);
-        prepare(&held[i]);
-        snprintf(held[i].url, sizeof held[i].url, "%s?%ld", options.kept, i);
-        curl_easy_setopt(held[i].easy, CURLOPT_URL, held[i].url);
-        add(&held[i]);
+        char url[512];
+        prepare(&held[i], options.kept);
+        snprintf(url, sizeof url, "%s?%ld", options.kept, i);
+        add(&held[i], url);
     }
     run_timers();
     while (held_sent < options.held) turn();
@@ -373,6 +371,7 @@ static void cancel_held(void) {
     for (long i = 0; i < options.held; i++) {
         curl_multi_remove_handle(held[i].loop->multi, held[i].easy);
         curl_easy_cleanup(held[i].easy);
+        curl_url_cleanup(held[i].parts);
     }
 }
 
@@ -408,18 +407,12 @@ static void parse(int argc, char **argv) {
     if (!strcmp(options.mode, "upload")) {
         struct stat facts;
         upload_file = open(options.file ? options.file : "", O_RDONLY | O_CLOEXEC);
-        if (upload_file < 0 || fstat(upload_file, &facts)) {
-            perror("limit: file");
-            exit(2);
-        }
+        if (upload_file < 0 || fstat(upload_file, &facts)) err(2, "file");
         upload_length = facts.st_size;
     }
     if (!strcmp(options.mode, "download") && options.file) {
         download_file = open(options.file, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-        if (download_file < 0) {
-            perror("limit: file");
-            exit(2);
-        }
+        if (download_file < 0) err(2, "file");
     }
     if (!strcmp(options.mode, "hold")) options.count = options.in_flight;
 }
@@ -466,7 +459,7 @@ int main(int argc, char **argv) {
     struct transfer *transfers = calloc((size_t)options.in_flight, sizeof *transfers);
     for (long i = 0; i < options.in_flight && wants_more(); i++) {
         transfers[i].loop = options.held ? loop_of(options.held + i) : &loops[i % loop_count];
-        prepare(&transfers[i]);
+        prepare(&transfers[i], options.url);
         start(&transfers[i]);
     }
     run_timers();
