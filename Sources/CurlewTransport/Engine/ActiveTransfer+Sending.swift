@@ -21,7 +21,7 @@ extension ActiveTransfer {
         }
         // libcurl would repeat an expectation that it did not add itself; `finish` sees to it.
         if sends > 0, isRefusedExpectation { return false }
-        if head != nil, sends > 0 {
+        if sends > 0, hasHead {
             // The sink has its response already: a repetition (417 with a caller's own Expect) comes too late.
             keepsDeliveredResponse = true
             return false

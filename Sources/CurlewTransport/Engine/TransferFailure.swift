@@ -67,8 +67,9 @@ extension ActiveTransfer {
     /// could not be sent, or a repetition that was stopped.
     func hasWholeResponse(despite result: CURLcode) -> Bool {
         // A body that cannot be sent again: the response that asked for it is the answer.
-        if result == CURLE_SEND_FAIL_REWIND, deferredHead != nil, failure == nil { return true }
-        guard head != nil, failure == nil else { return false }
+        guard result != CURLE_OK, !hasFailed else { return false }
+        if result == CURLE_SEND_FAIL_REWIND, deferredHead != nil { return true }
+        guard hasHead else { return false }
         if keepsDeliveredResponse { return true }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
         return hasWholeBody

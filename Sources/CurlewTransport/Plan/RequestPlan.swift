@@ -44,41 +44,21 @@ struct RequestPlan: Sendable {
     var clocks: TransferClocks
 
     /// The plan of a request.
-    // Not an initializer, which would return a copy. `__shared`, below: one would get copies of what it is given.
+    // Put together in one piece where it can be: what is changed after that is copied when it is returned.
     static func of(_ request: TransferRequest, planner: RequestPlanner, bodyLength: Int64?) throws(CurlewError)
         -> RequestPlan
     {
         let wire = try WireURL(request.url)
         // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
         guard let known = planner.known(request, isTLS: wire.isTLS) else {
-            return try RequestPlan(request, wire, planner, bodyLength)
+            var plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
+            try plan.planAnew(request, planner, bodyLength)
+            return plan
         }
         if request.hasOnlyDefaultHeaders { return RequestPlan(request, wire, known) }
         var plan = RequestPlan(request, wire, known)
         try plan.planHeaders(request)
         return plan
-    }
-
-    private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: RequestPlanner.Known) {
-        self.wire = wire
-        settings = known.settings
-        clocks = known.clocks.limited(total: request.options.timeouts.total)
-        mayBeResent = request.options.mayBeResentSilently ?? known.isIdempotent
-        defaultList = known.defaultList
-    }
-
-    private init(
-        _ request: __shared TransferRequest,
-        _ wire: WireURL,
-        _ planner: __shared RequestPlanner,
-        _ bodyLength: Int64?
-    ) throws(CurlewError) {
-        self.wire = wire
-        clocks = TransferClocks(request.options.timeouts)
-        try planAnew(request, planner, bodyLength)
-        if let headers = request.defaultHeaders { defaultList = try planner.list(of: headers) }
-        planner.keep(self, for: request)
-        if !request.hasOnlyDefaultHeaders || isSigned { try planHeaders(request) }
     }
 
     private mutating func planAnew(
@@ -118,6 +98,9 @@ struct RequestPlan: Sendable {
             needsOwnHandle = true
         }
         settings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
+        if let headers = request.defaultHeaders { defaultList = try planner.list(of: headers) }
+        planner.keep(self, for: request)
+        if !request.hasOnlyDefaultHeaders || isSigned { try planHeaders(request) }
     }
 
     // MARK: Parts
@@ -302,6 +285,20 @@ struct RequestPlan: Sendable {
         sendsExpect = false
         headerLines.removeAll { $0 == Self.expectLine }
         if case .upload = body { headerLines.append(Self.noExpectLine) }
+    }
+}
+
+extension RequestPlan {
+    /// What is known of all requests of its shape, for one that has no header lines of its own yet.
+    // `__shared`: an initializer would get a copy of its own.
+    private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: RequestPlanner.Known) {
+        self.init(
+            settings: known.settings,
+            wire: wire,
+            defaultList: known.defaultList,
+            mayBeResent: request.options.mayBeResentSilently ?? known.isIdempotent,
+            clocks: known.clocks.limited(total: request.options.timeouts.total)
+        )
     }
 }
 

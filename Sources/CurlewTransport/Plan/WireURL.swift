@@ -60,14 +60,8 @@ struct WireURL: Sendable {
             } else {
                 return nil
             }
-            // Raw spaces, controls and non-ASCII never belong in a request line. Counted instead of looked for, here and
-            // below: without a branch many bytes are compared at a time.
-            var (unprintable, special) = (UInt8(0), UInt8(0))
-            for byte in bytes {
-                unprintable |= byte &- 0x21 < 0x5E ? 0 : 1
-                special |= byte == 0x25 || byte == 0x23 || byte == 0x5B ? 1 : 0
-            }
-            guard unprintable == 0 else { return nil }
+            let (isPrintable, isPlain) = Self.judge(UnsafeRawBufferPointer(bytes))
+            guard isPrintable else { return nil }
             var (end, host, colon) = (start, start, -1)
             authority: while end < bytes.count {
                 switch base[end] {
@@ -79,7 +73,7 @@ struct WireURL: Sendable {
                 }
                 end += 1
             }
-            outline = special == 0 && host == start ? URLOutline(bytes, origin: end) : nil
+            outline = isPlain && host == start ? URLOutline(bytes, origin: end) : nil
             var hostEnd = colon < 0 ? end : colon
             if host < end, base[host] == UInt8(ascii: "[") {
                 guard let close = memchr(base + host, 0x5D, end - host) else { return nil }
@@ -97,6 +91,25 @@ struct WireURL: Sendable {
             let digits = UnsafeBufferPointer(rebasing: bytes[(colon + 1)..<end])
             guard let number = Self.decimal(digits), number <= 65535 else { return nil }
             port = number
+        }
+
+        /// Whether there is nothing that never belongs in a request line (raw spaces, controls, non-ASCII), and nothing that
+        /// keeps libcurl from taking the parts (`%`, `#`, `[`). `bytes` are at least eight, looked at eight at a time.
+        private static func judge(_ bytes: UnsafeRawBufferPointer) -> (isPrintable: Bool, isPlain: Bool) {
+            let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
+            // Not zero where one of the word's bytes is zero.
+            func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
+            var (unprintable, special): (UInt64, UInt64) = (0, 0)
+            var index = 0
+            while true {
+                let word = bytes.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+                unprintable |= (word | ((word &- 0x21 &* ones) & ~word)) & tops | zeros(word ^ 0x7F &* ones)
+                special |= zeros(word ^ 0x25 &* ones) | zeros(word ^ 0x23 &* ones) | zeros(word ^ 0x5B &* ones)
+                if index == bytes.count - 8 { break }
+                // The last word may overlap the one before it.
+                index = min(index + 8, bytes.count - 8)
+            }
+            return (unprintable == 0, special == 0)
         }
 
         private static func decimal(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {

@@ -170,6 +170,21 @@ struct RequestPlanTests {
         if let query { #expect(String(decoding: bytes[(outline.path + 1)...], as: UTF8.self) == query) }
     }
 
+    @Test func whatMakesLibcurlLookAtAURLIsSeenAnywhereInIt() throws {
+        for count in 0..<20 {
+            let path = String(repeating: "a", count: count)
+            #expect(try WireURL(try url("http://h/\(path)")).outline != nil)
+            for cut in 0...count {
+                for special in ["%41", "#", "[", "]%5B", "?%"] {
+                    let text = "http://h/\(path.prefix(cut))\(special)\(path.dropFirst(cut))"
+                    #expect(try WireURL(try url(text)).outline == nil, "\(text)")
+                }
+            }
+        }
+    }
+
+    private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
+
     @Test(arguments: [
         "http://h", "http://h?q", "http://h/?", "http://h/a?", "http://h/a#f", "http://h/a?b#f", "http://h/%41",
         "http://h/a?%20", "http://u@h/", "http://u:p@h/a", "http://@h/", "http://[::1]/", "http://h/.",
