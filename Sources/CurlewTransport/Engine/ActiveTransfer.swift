@@ -35,9 +35,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     // SAFETY: as `plan`.
     var continuation: UnsafeContinuation<Void, Never>?
-    /// One of these two is the result, beside the head: put together where it is asked for.
+    /// One of these two is the result, beside the head: put together where it is asked for. What the loop allocates and
+    /// others free would have them wait for each other in malloc.
     @exclusivity(unchecked) var finalError: CurlewError?
-    @exclusivity(unchecked) var finalMetrics: TransferMetrics?
+    @exclusivity(unchecked) var finalMetrics: TransferMetrics.Values?
     @exclusivity(unchecked) var stage = Stage.created
     /// Where in the book's list of live transfers.
     @exclusivity(unchecked) var liveIndex = -1
@@ -169,14 +170,21 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// What became of it, once it has ended.
     func outcome() throws(CurlewError) -> TransferOutcome {
         if let finalError { throw finalError }
-        guard let head, let finalMetrics else {
+        guard let head, let metrics = takeMetrics() else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
         let trailers = HTTPHeaders(received: collector.trailers)
-        if answeredChallenges.isEmpty { return TransferOutcome(head: head, trailers: trailers, metrics: finalMetrics) }
-        var outcome = TransferOutcome(head: head, trailers: trailers, metrics: finalMetrics)
+        if answeredChallenges.isEmpty { return TransferOutcome(head: head, trailers: trailers, metrics: metrics) }
+        var outcome = TransferOutcome(head: head, trailers: trailers, metrics: metrics)
         outcome.answeredChallenges = answeredChallenges
         return outcome
+    }
+
+    /// Moved, not copied.
+    private func takeMetrics() -> TransferMetrics? {
+        var values: TransferMetrics.Values?
+        swap(&values, &finalMetrics)
+        return values.map { TransferMetrics($0) }
     }
 
     /// A sink may keep its control, which is this object: without letting go here both would stay for ever.

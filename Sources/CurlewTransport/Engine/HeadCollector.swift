@@ -22,6 +22,11 @@ struct HeadCollector {
     private var reason = ""
     private var version = HTTPVersion.http1_1
     private var fields: [HTTPHeader] = []
+
+    /// The fields' memory is made by whoever makes the transfer, and will be freed there: see `ActiveTransfer`.
+    init() { fields.reserveCapacity(Self.usualFields) }
+
+    private static let usualFields = 12
     /// Bytes of all lines of the response so far.
     private(set) var size = 0
     private(set) var trailers: [HTTPHeader] = []
@@ -123,7 +128,7 @@ struct HeadCollector {
         status = number
         if index < text.count, text[index] == UInt8(ascii: " ") { index += 1 }
         reason = texts.string(UnsafeRawBufferPointer(rebasing: text[index...]))
-        fields.reserveCapacity(12)
+        fields.reserveCapacity(Self.usualFields)
         state = .fields
         return .none
     }

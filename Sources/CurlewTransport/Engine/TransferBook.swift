@@ -428,7 +428,7 @@ extension TransferBook: LoopClient {
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
         if transfer.hasEnded { return }
-        transfer.finalMetrics = transfer.metrics(of: easy)
+        transfer.finalMetrics = transfer.values(of: easy)
         putAway(transfer)
     }
 

@@ -7,7 +7,7 @@ extension ActiveTransfer {
     /// What libcurl measured, as dates.
     func metrics(of easy: CurlEasy) -> TransferMetrics { TransferMetrics(values(of: easy)) }
 
-    private func values(of easy: CurlEasy) -> TransferMetrics.Values {
+    func values(of easy: CurlEasy) -> TransferMetrics.Values {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
         var metrics = TransferMetrics.Values(queued: queued, ended: date(raw.total) ?? queued)
