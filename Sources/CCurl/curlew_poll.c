@@ -77,3 +77,19 @@ int curlew_memory_file(const void *bytes, uint64_t length) {
     }
     return fd;
 }
+
+#ifdef __has_feature
+#if __has_feature(thread_sanitizer)
+#define CURLEW_TELLS_ORDER
+#endif
+#endif
+
+#ifdef CURLEW_TELLS_ORDER
+void __tsan_release(void *address);
+void __tsan_acquire(void *address);
+void curlew_before(void *object) { __tsan_release(object); }
+void curlew_after(void *object) { __tsan_acquire(object); }
+#else
+void curlew_before(void *object) { (void)object; }
+void curlew_after(void *object) { (void)object; }
+#endif

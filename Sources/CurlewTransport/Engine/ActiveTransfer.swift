@@ -1,3 +1,4 @@
+internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
@@ -34,7 +35,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     private let loop: LoopExecutor
 
     // SAFETY: as `plan`.
-    var continuation: UnsafeContinuation<Void, Never>?
+    private var continuation: UnsafeContinuation<Void, Never>?
     /// One of these two is the result, beside the head: put together where it is asked for. What the loop allocates and
     /// others free would have them wait for each other in malloc.
     @exclusivity(unchecked) var finalError: CurlewError?
@@ -164,11 +165,20 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.continuation = continuation
         if loop.send(.start(self)) { return }
         finalError = makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
-        continuation.resume()
+        handBack()
     }
 
-    /// What became of it, once it has ended.
+    /// From here on the transfer is its caller's.
+    func handBack() {
+        // SAFETY: only the address is of interest.
+        curlew_before(Unmanaged.passUnretained(self).toOpaque())
+        continuation?.resume()
+    }
+
+    /// What became of it, once it was resumed.
     func outcome() throws(CurlewError) -> TransferOutcome {
+        // SAFETY: as above.
+        curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if let finalError { throw finalError }
         guard let head, let metrics = takeMetrics() else {
             throw makeError(.`internal`, "the exchange ended without a result")

@@ -375,7 +375,7 @@ extension TransferBook: LoopClient {
         publish()
         // Only now: a caller that goes on at once would compete with the work of this turn.
         guard !ended.isEmpty else { return }
-        for index in ended.indices { ended[index].continuation?.resume() }
+        for index in ended.indices { ended[index].handBack() }
         ended.removeAll(keepingCapacity: true)
     }
 

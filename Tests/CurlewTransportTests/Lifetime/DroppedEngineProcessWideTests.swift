@@ -39,8 +39,12 @@ struct DroppedEngineProcessWideTests {
             let transfer = ActiveTransfer(
                 request: request, plan: plan, sink: sink, upload: nil, loop: loop)
             await withUnsafeContinuation { transfer.start(resuming: $0) }
-            guard let error = transfer.finalError else { return nil }
-            return error
+            do throws(CurlewError) {
+                _ = try transfer.outcome()
+                return nil
+            } catch {
+                return error
+            }
         }
     }
 
