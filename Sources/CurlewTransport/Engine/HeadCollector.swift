@@ -22,10 +22,6 @@ struct HeadCollector {
     private var reason = ""
     private var version = HTTPVersion.http1_1
     private var fields: [HTTPHeader] = []
-
-    /// The fields' memory is made by whoever makes the transfer, and will be freed there: see `ActiveTransfer`.
-    init() { fields.reserveCapacity(Self.usualFields) }
-
     private static let usualFields = 12
     /// Bytes of all lines of the response so far.
     private(set) var size = 0
