@@ -15,8 +15,8 @@ final class ForeignWork: Sendable {
 
     /// Cancels the work that runs, or is about to. Cancellation handlers of foreign code run in here.
     func cancel() {
-        // SAFETY: `UnsafeCurrentTask` allows `cancel` from elsewhere while its task lives, and `run` cannot
-        // leave that task before it has taken this lock.
+        // SAFETY: `UnsafeCurrentTask` allows `cancel` from elsewhere while its task lives, and that task
+        // cannot end before it has taken this lock.
         state.withLock { state in
             if case .running(let task) = state { task.cancel() }
             state = .cancelled
@@ -26,18 +26,24 @@ final class ForeignWork: Sendable {
     /// Runs `work` in a child task that `cancel` reaches.
     func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
         try await withThrowingTaskGroup(of: T.self) { group in
+            let child: @Sendable () async throws -> T = {
+                self.begins()
+                defer { self.ends() }
+                return try await work()
+            }
             #if compiler(>=6.2)
             // On this thread until it waits for something, which most adapters never do.
-            group.addImmediateTask { try await self.inChild(work) }
+            group.addImmediateTask(operation: child)
             #else
-            group.addTask { try await self.inChild(work) }
+            group.addTask(operation: child)
             #endif
             guard let result = try await group.next() else { throw CancellationError() }
             return result
         }
     }
 
-    private func inChild<T: Sendable>(_ work: @Sendable () async throws -> T) async throws -> T {
+    /// In the child, which `cancel` reaches from now on.
+    private func begins() {
         withUnsafeCurrentTask { task in
             guard let task else { return }
             state.withLock { state in
@@ -48,11 +54,11 @@ final class ForeignWork: Sendable {
                 }
             }
         }
-        defer {
-            state.withLock { state in
-                if case .running = state { state = .idle }
-            }
+    }
+
+    private func ends() {
+        state.withLock { state in
+            if case .running = state { state = .idle }
         }
-        return try await work()
     }
 }
