@@ -82,7 +82,8 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         }
     }
 
-    /// Asks the retriers' own forms with completion, for callers of that style.
+    /// Asks the retriers' own forms with completion, for callers of that style. One that has only the `async` form is not
+    /// asked: whether it has another shows in no answer. Curlew itself calls the `async` form, which asks all.
     open func retry(
         _ request: Request,
         for session: Session,
