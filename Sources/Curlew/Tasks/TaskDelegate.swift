@@ -202,23 +202,12 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         if request.isCancelled { throw request.cancellation }
     }
 
-    private static let contentLength = "Content-Length"
-    private static let contentEncoding = "Content-Encoding"
-
     /// The decoded length, where the head tells it.
     private static func expectedLength(of head: ResponseHead) -> Int64 {
-        var length: Int64?
-        for field in head.headers {
-            // Names that are longer or shorter need no comparison.
-            switch field.name.utf8.count {
-            case Self.contentLength.utf8.count where length == nil:
-                if ASCII.equalsIgnoringCase(field.name, Self.contentLength) { length = Int64(field.value) ?? -1 }
-            case Self.contentEncoding.utf8.count:
-                if ASCII.equalsIgnoringCase(field.name, Self.contentEncoding) { return -1 }
-            default: break
-            }
-        }
-        return max(length ?? -1, -1)
+        guard let length = head.headers.value(for: "Content-Length").flatMap(Int64.init), length >= 0,
+            !head.headers.contains(name: "Content-Encoding")
+        else { return -1 }
+        return length
     }
 
     /// The body belongs behind what is there already.

@@ -176,6 +176,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     /// What became of it, once it was resumed.
+    // Never inlined: see `CurlTransport.makeTransfer`.
+    @inline(never)
     func outcome() throws(CurlewError) -> TransferOutcome {
         // SAFETY: as above.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())

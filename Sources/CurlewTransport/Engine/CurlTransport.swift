@@ -60,7 +60,7 @@ public final class CurlTransport: Transport, ControlledTransport {
             transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
         }
         own = nil
-        return try Self.outcome(of: transfer)
+        return try transfer.outcome()
     }
 
     package consuming func performControlled(
@@ -72,15 +72,10 @@ public final class CurlTransport: Transport, ControlledTransport {
         if !isKnownUniquelyReferenced(&own) { own = nil }
         await withUnsafeContinuation { transfer.start(resuming: $0) }
         own = nil
-        return try Self.outcome(of: transfer)
+        return try transfer.outcome()
     }
 
-    // Never inlined, nor what follows: temporaries would be part of `perform`'s frame, which each request in flight has.
-    @inline(never)
-    private static func outcome(of transfer: ActiveTransfer) throws(CurlewError) -> TransferOutcome {
-        try transfer.outcome()
-    }
-
+    // Never inlined: temporaries would be part of `perform`'s frame, which each request in flight has.
     @inline(never)
     private func makeTransfer(_ request: TransferRequest, _ sink: any TransferSink) throws(CurlewError)
         -> ActiveTransfer
