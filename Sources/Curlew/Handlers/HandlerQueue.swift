@@ -21,7 +21,8 @@ struct HandlerQueue {
 
     mutating func add(_ serializer: @escaping Serializer) { serializers.append(serializer) }
 
-    /// True for the first who asks: there is one worker.
+    /// True for the first who asks: there is one worker. Whoever starts a request's run is that one.
+    @discardableResult
     mutating func begin() -> Bool {
         defer { isRunning = true }
         return !isRunning

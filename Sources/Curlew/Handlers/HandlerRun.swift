@@ -4,10 +4,9 @@ internal import CurlewLocks
 /// The task of a request that has response handlers, or was resumed: one of the four places where
 /// unstructured tasks start. It ends with the run and the handlers; cancelling the request cancels it.
 enum HandlerRun {
-    /// `drives`: nobody else carries the request out.
+    /// `drives`: nobody else carries the request out. Either way the caller has begun the request's queue of handlers,
+    /// under the lock under which it found that there is something to do: nobody else may come in between.
     static func start(_ request: Request, drives: Bool) {
-        let mayStart = request.record.withLock { $0.handlers.begin() }
-        guard mayStart else { return }
         // At once: whoever drains or cancels next means this request too.
         if drives { request.record.withLock { $0.session.session }?.starting.put(request) }
         let task = Task { await run(request, drives: drives) }
@@ -102,23 +101,12 @@ enum HandlerRun {
 extension Request {
     /// Adds a handler, and starts the request if it is to start by itself.
     func add(_ serializer: @escaping HandlerQueue.Serializer) {
-        enum Next { case resume, shelve, work, nothing }
-        let next = record.withLock { record -> Next in
-            record.handlers.add(serializer)
-            if record.machine.state == .initialized, startsImmediately { return .resume }
-            switch record.machine.run {
-            case .none: return .shelve
-            case .driven, .ended:
-                guard !record.handlers.isRunning else { return .nothing }
-                record.machine.reopened()
-                return .work
-            }
-        }
-        switch next {
-        case .resume: resume()
+        let left = record.withLock { $0.attach(serializer, startsImmediately: startsImmediately) }
+        switch left {
+        case .none: break
+        case .resume(let resumption): carryOut(resumption)
         case .shelve: shelve()
         case .work: HandlerRun.start(self, drives: false)
-        case .nothing: break
         }
     }
 }

@@ -39,7 +39,7 @@ extension Request {
         let mayRun = record.withLock { record in
             record.preparation?.result = result
             guard case .failure = result else { return false }
-            return record.machine.setUpFailed()
+            return record.setUpFailed()
         }
         guard mayRun else { return }
         unshelve()

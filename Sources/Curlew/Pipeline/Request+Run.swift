@@ -87,8 +87,9 @@ extension Request {
     ///
     /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
     func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
-        let (action, isShelved) = record.withLock { ($0.machine.awaited(), $0.session.isShelved) }
-        switch action {
+        let (awaited, isShelved) = record.withLock { ($0.await(), $0.session.isShelved) }
+        if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
+        switch awaited.action {
         case .drive(let becameResumed):
             if becameResumed { eventSink?.emitLeading { [self] in $0.requestDidResume(self) } }
             if isShelved { unshelve() }

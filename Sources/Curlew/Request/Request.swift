@@ -109,32 +109,21 @@ public class Request: @unchecked Sendable {
     /// Runs the request, or lets it go on after `suspend()`.
     @discardableResult
     public func resume() -> Self {
-        let (action, task, driver, didResume) = record.withLock { record in
-            let before = record.machine.state
-            let action = record.machine.resumed()
-            guard action == .proceed else {
-                return (action, nil as TaskIdentifier?, nil as Driver?, before != record.machine.state)
-            }
-            // Under the lock, so that the transport gets what several threads ask for in the order decided here.
-            record.control?.resume()
-            let task = record.taskState == .running ? record.task : nil
-            return (action, task, exchange(&record.heldDriver, with: nil), true)
-        }
-        guard didResume else { return self }
-        eventSink?.emitLeading { [self] in $0.requestDidResume(self) }
-        switch action {
-        case .nothing: break
-        case .start:
-            unshelve()
-            HandlerRun.start(self, drives: true)
-        case .proceed:
-            driver?.resume()
-            if let task { eventSink?.emitLeading { [self] in $0.request(self, didResumeTask: task) } }
-        }
+        if let resumption = record.withLock({ $0.resume() }) { carryOut(resumption) }
         return self
     }
 
-    private typealias Driver = UnsafeContinuation<Void, Never>
+    func carryOut(_ resumption: RequestRecord.Resumption) {
+        eventSink?.emitLeading { [self] in $0.requestDidResume(self) }
+        switch resumption {
+        case .start:
+            unshelve()
+            HandlerRun.start(self, drives: true)
+        case .proceed(let task, let driver):
+            driver?.resume()
+            if let task { eventSink?.emitLeading { [self] in $0.request(self, didResumeTask: task) } }
+        }
+    }
 
     /// Holds the request: no byte moves until `resume()`. Timeouts go on.
     @discardableResult
@@ -162,6 +151,7 @@ public class Request: @unchecked Sendable {
         let stop = record.withLock { record -> Stop in
             let action = record.machine.cancelled(isSetUp: record.taskState != .none)
             guard action != .nothing else { return Stop(action: action) }
+            if action == .endByRun { record.handlers.begin() }
             record.cancellationError = error
             if record.error == nil { record.error = error }
             return Stop(
@@ -197,7 +187,7 @@ public class Request: @unchecked Sendable {
         var task: TaskIdentifier?
         var control: (any TransferControl)?
         var foreignWork: ForeignWork?
-        var driver: Driver?
+        var driver: RequestRecord.Driver?
         var tasks: [Task<Void, Never>?] = []
     }
 
@@ -215,7 +205,7 @@ public class Request: @unchecked Sendable {
         unshelve()
         record.withLock { $0.error = $0.error ?? error }
         settle(RunResult(error: error))
-        HandlerRun.start(self, drives: false)
+        if record.withLock({ $0.handlers.begin() }) { HandlerRun.start(self, drives: false) }
     }
 
     // MARK: The session's shelf

@@ -41,7 +41,7 @@ struct RequestRecord {
     /// Foreign code at work for the driver, where the driver's task is a user's own.
     var foreignWork: ForeignWork?
     /// The driver, while it waits for the end of a suspension.
-    var heldDriver: UnsafeContinuation<Void, Never>?
+    var heldDriver: Driver?
     var joiners = Joiners()
     var result: RunResult?
     /// The task that hands a streamed body to handlers.
@@ -61,6 +61,8 @@ struct RequestRecord {
         case .created, .running: task
         }
     }
+
+    typealias Driver = UnsafeContinuation<Void, Never>
 
     init(session: SessionLink, interceptor: (any RequestInterceptor)?) {
         self.session = session

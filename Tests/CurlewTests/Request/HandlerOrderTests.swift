@@ -62,6 +62,17 @@ struct HandlerOrderTests {
         #expect(transport.requests.count == 1)
     }
 
+    @Test func anAwaiterStartsTheHandlersToo() async throws {
+        let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
+        let request = session.request("https://example.org/")
+        let (texts, called) = AsyncStream.makeStream(of: String?.self)
+        request.responseString(queue: queue) { called.yield($0.value) }
+        #expect(try await request.data() == Data("x".utf8))
+        var iterator = texts.makeAsyncIterator()
+        #expect(await iterator.next() == "x")
+        #expect(request.isFinished)
+    }
+
     @Test func aDroppedSessionEndsRequestsThatWereNeverStarted() async {
         let code = await withCheckedContinuation { continuation in
             let session = Session(transport: MockTransport { _ in .text("x") }, startRequestsImmediately: false)
