@@ -18,33 +18,61 @@ public struct UnexpectedAnswer: Error, CustomStringConvertible {
 
 /// Measures `client` as the command line says and prints one line of JSON.
 ///
-/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive.
+/// Synchronous: an asynchronous `main` ends the process's first thread, which valgrind does not survive. Inlinable, as
+/// the worker is, so that a request goes straight to the client, as a user's does.
+@inlinable
 public func measure<C: Client>(_ client: C.Type) {
-    guard let options = Options(CommandLine.arguments) else {
-        FileHandle.standardError.write(Data("\(C.name) \(Options.usage)\n".utf8))
-        exit(2)
+    Harness.measure(C.name) { options, tally in
+        let client = try C(options: options, tally: tally)
+        return { urls in await worker(client, urls: urls, tally: tally) }
     }
-    ProcessFigures.raiseDescriptorLimit()
-    let tally = Tally(count: options.count)
-    let isDone = DispatchSemaphore(value: 0)
-    // Detached: the main actor would be hopped to after each request otherwise.
-    Task.detached {
-        do {
-            let client = try C(options: options, tally: tally)
-            await measured(client, options: options, tally: tally)
-        } catch {
-            FileHandle.standardError.write(Data("\(C.name): \(error)\n".utf8))
-            exit(1)
-        }
-        isDone.signal()
-    }
-    isDone.wait()
 }
 
-private func measured<C: Client>(_ client: C, options: Options, tally: Tally) async {
+/// Makes one request after the other until enough have been started.
+@inlinable
+func worker<C: Client>(_ client: C, urls: [URL], tally: Tally) async {
+    let lane = tally.lane()
+    while let number = tally.next(), !urls.isEmpty {
+        let began = Tally.now()
+        do {
+            try await client.run(urls[number % urls.count], number: number)
+            lane.succeeded(since: began)
+        } catch {
+            tally.failed(error)
+        }
+    }
+}
+
+@usableFromInline
+enum Harness {
+    @usableFromInline typealias Worker = @Sendable ([URL]) async -> Void
+
+    @usableFromInline
+    static func measure(_ name: String, _ prepare: @escaping @Sendable (Options, Tally) throws -> Worker) {
+        guard let options = Options(CommandLine.arguments) else {
+            FileHandle.standardError.write(Data("\(name) \(Options.usage)\n".utf8))
+            exit(2)
+        }
+        ProcessFigures.raiseDescriptorLimit()
+        let tally = Tally(count: options.count)
+        let isDone = DispatchSemaphore(value: 0)
+        // Detached: the main actor would be hopped to after each request otherwise.
+        Task.detached {
+            do {
+                await measured(name, try prepare(options, tally), options: options, tally: tally)
+            } catch {
+                FileHandle.standardError.write(Data("\(name): \(error)\n".utf8))
+                exit(1)
+            }
+            isDone.signal()
+        }
+        isDone.wait()
+    }
+}
+
+private func measured(_ name: String, _ worker: @escaping Harness.Worker, options: Options, tally: Tally) async {
     let rssBefore = ProcessFigures.status("VmRSS")
-    let clock = ContinuousClock()
-    var began = clock.now
+    var began = Tally.now()
     var cpuBefore = ProcessFigures.cpuSeconds
     let isTimed = options.count == nil
     if !isTimed { tally.begin() }
@@ -53,41 +81,26 @@ private func measured<C: Client>(_ client: C, options: Options, tally: Tally) as
     let urls = (0..<distinctURLs).compactMap { URL(string: "\(options.url)?\($0)") }
     let work = Task.detached {
         await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<options.inFlight {
-                group.addTask { await worker(client, urls: urls, tally: tally) }
-            }
+            for _ in 0..<options.inFlight { group.addTask { await worker(urls) } }
         }
     }
     if isTimed {
-        try? await clock.sleep(for: .seconds(options.warmUp))
+        try? await Task.sleep(for: .seconds(options.warmUp))
         tally.begin()
-        began = clock.now
+        began = Tally.now()
         cpuBefore = ProcessFigures.cpuSeconds
-        try? await clock.sleep(for: .seconds(options.seconds))
+        try? await Task.sleep(for: .seconds(options.seconds))
     } else {
         await work.value
     }
     let cpu = ProcessFigures.cpuSeconds - cpuBefore
-    let elapsed = clock.now - began
-    report(client: C.name, values: tally.end(), elapsed: elapsed.inSeconds, cpu: cpu, rssBefore: rssBefore)
+    let elapsed = Double(Tally.now() - began) / 1e9
+    report(client: name, values: tally.end(), elapsed: elapsed, cpu: cpu, rssBefore: rssBefore)
     // What still runs is of no interest.
     exit(0)
 }
 
 private let distinctURLs = 1024
-
-private func worker<C: Client>(_ client: C, urls: [URL], tally: Tally) async {
-    let clock = ContinuousClock()
-    while let number = tally.next(), !urls.isEmpty {
-        let began = clock.now
-        do {
-            try await client.run(urls[number % urls.count], number: number)
-            tally.succeeded(after: (clock.now - began).inSeconds)
-        } catch {
-            tally.failed(error)
-        }
-    }
-}
 
 private func report(client: String, values: Tally.Values, elapsed: Double, cpu: Double, rssBefore: Int) {
     let error = (values.firstError ?? "").filter { $0 != "\"" && $0 != "\\" && !$0.isNewline }
@@ -96,15 +109,9 @@ private func report(client: String, values: Tally.Values, elapsed: Double, cpu: 
         ("seconds", "\(elapsed)"), ("cpu", "\(cpu)"), ("bytes", "\(values.bytes)"),
         ("rss_before_kb", "\(rssBefore)"), ("rss_peak_kb", "\(ProcessFigures.status("VmHWM"))"),
         ("threads", "\(ProcessFigures.status("Threads"))"),
-        ("latency_us", "\(values.latency / Double(max(1, values.succeeded)) * 1_000_000)"),
+        ("latency_us", "\(Double(values.nanoseconds) / Double(max(1, values.succeeded)) / 1000)"),
         ("error", "\"\(error.prefix(300))\""),
     ]
     print("{" + fields.map { "\"\($0.0)\": \($0.1)" }.joined(separator: ", ") + "}")
     fflush(nil)
-}
-
-extension Duration {
-    fileprivate var inSeconds: Double {
-        Double(components.seconds) + Double(components.attoseconds) / 1e18
-    }
 }

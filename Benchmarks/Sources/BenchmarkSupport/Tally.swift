@@ -1,81 +1,104 @@
 internal import Glibc
+internal import Synchronization
 
-/// Counts what the workers did. One short lock per request; bytes of a body are added as they come.
-public final class Tally: @unchecked Sendable {  // SAFETY: everything stored is touched only under `lock`.
+/// Counts what the workers did. It costs a request a few additions, as C's counters do: what is measured is the client.
+public final class Tally: Sendable {
     struct Values {
-        var started = 0
         var succeeded = 0
         var failed = 0
         var bytes = 0
-        var latency = 0.0
+        /// Of all that succeeded, together.
+        var nanoseconds = 0
         var firstError: String?
-        var isCounting = false
-        var isOver = false
     }
 
-    private let lock: UnsafeMutablePointer<pthread_mutex_t>
-    private var values = Values()
+    /// One worker's counters, which nobody else writes.
+    public final class Lane: Sendable {
+        let succeeded = Atomic<Int>(0)
+        let nanoseconds = Atomic<Int>(0)
+
+        /// A request has succeeded that began at `began`.
+        public func succeeded(since began: Int) {
+            succeeded.wrappingAdd(1, ordering: .relaxed)
+            nanoseconds.wrappingAdd(Tally.now() - began, ordering: .relaxed)
+        }
+    }
+
     private let count: Int?
+    private let started = Atomic<Int>(0)
+    private let isOver = Atomic<Bool>(false)
+    private let bytes = Atomic<Int>(0)
+    private let rest = Mutex(Rest())
 
-    init(count: Int?) {
-        self.count = count
-        lock = .allocate(capacity: 1)
-        pthread_mutex_init(lock, nil)
+    private struct Rest {
+        var lanes: [Lane] = []
+        var failed = 0
+        var firstError: String?
+        /// What was there when counting began.
+        var before = Values()
     }
 
-    deinit {
-        pthread_mutex_destroy(lock)
-        lock.deallocate()
-    }
+    init(count: Int?) { self.count = count }
 
-    public func add(bytes: Int) { withValues { $0.bytes += bytes } }
+    public func add(bytes new: Int) { bytes.wrappingAdd(new, ordering: .relaxed) }
+
+    /// Counters for one more worker.
+    public func lane() -> Lane {
+        let lane = Lane()
+        rest.withLock { $0.lanes.append(lane) }
+        return lane
+    }
 
     /// The number of the next request, or nil when enough have been started.
-    func next() -> Int? {
-        withValues { values in
-            if values.isOver { return nil }
-            if let count, values.started >= count { return nil }
-            values.started += 1
-            return values.started
+    public func next() -> Int? {
+        if isOver.load(ordering: .relaxed) { return nil }
+        let number = started.wrappingAdd(1, ordering: .relaxed).newValue
+        if let count, number > count { return nil }
+        return number
+    }
+
+    public func failed(_ error: any Error) {
+        rest.withLock { rest in
+            rest.failed += 1
+            if rest.firstError == nil { rest.firstError = "\(error)" }
         }
     }
 
-    func succeeded(after seconds: Double) {
-        withValues { values in
-            guard values.isCounting, !values.isOver else { return }
-            values.succeeded += 1
-            values.latency += seconds
-        }
-    }
-
-    func failed(_ error: any Error) {
-        withValues { values in
-            guard !values.isOver else { return }
-            values.failed += 1
-            if values.firstError == nil { values.firstError = "\(error)" }
-        }
+    /// The monotonic clock, in nanoseconds.
+    public static func now() -> Int {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return time.tv_sec * 1_000_000_000 + time.tv_nsec
     }
 
     /// The warm-up is over: what counts begins.
     func begin() {
-        withValues { values in
-            values.isCounting = true
-            values.succeeded = 0
-            values.bytes = 0
-            values.latency = 0
+        rest.withLock { rest in
+            rest.before = sum(rest)
+            // What fails at all is told.
+            rest.before.failed = 0
         }
     }
 
     func end() -> Values {
-        withValues { values in
-            values.isOver = true
+        let values = rest.withLock { rest in
+            var values = sum(rest)
+            values.succeeded -= rest.before.succeeded
+            values.bytes -= rest.before.bytes
+            values.nanoseconds -= rest.before.nanoseconds
             return values
         }
+        isOver.store(true, ordering: .relaxed)
+        return values
     }
 
-    private func withValues<R>(_ body: (inout Values) -> R) -> R {
-        pthread_mutex_lock(lock)
-        defer { pthread_mutex_unlock(lock) }
-        return body(&values)
+    private func sum(_ rest: Rest) -> Values {
+        Values(
+            succeeded: rest.lanes.reduce(0) { $0 + $1.succeeded.load(ordering: .relaxed) },
+            failed: rest.failed,
+            bytes: bytes.load(ordering: .relaxed),
+            nanoseconds: rest.lanes.reduce(0) { $0 + $1.nanoseconds.load(ordering: .relaxed) },
+            firstError: rest.firstError
+        )
     }
 }

@@ -1,13 +1,17 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The part of a request's first try that happens ahead of its start, where the session wants that.
-struct Preparation {
+/// The part of a request's first try that happens ahead of its start, where the session wants that. A class, because
+/// few do, and every request's record would have the room for it.
+final class Preparation {
     /// Ends when the rest is there.
     let work: Task<Void, Never>
-    var result: Result<Attempt.Prepared, CurlewError>?
+    // SAFETY of both: it is touched under the record's lock alone.
+    @exclusivity(unchecked) var result: Result<Attempt.Prepared, CurlewError>?
     /// The name of the exchange.
-    var task: TaskIdentifier?
+    @exclusivity(unchecked) var task: TaskIdentifier?
+
+    init(work: Task<Void, Never>) { self.work = work }
 }
 
 extension Request {
@@ -49,14 +53,16 @@ extension Request {
     private func prepareInSession() async throws(CurlewError) -> (Attempt.Prepared, TaskIdentifier) {
         guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
         let task = try await session.reserveTask()
+        let start = tryBegins()
         let attempt = Attempt(
             request: self,
             session: session,
             rules: RunRules(checksStatus: false, ownsTask: true),
-            budget: TimeoutBudget(total: nil, started: .now),
-            number: 0
+            budget: .unlimited,
+            number: 0,
+            events: start.events
         )
-        return (try await attempt.prepare(), task)
+        return (try await attempt.prepare(start), task)
     }
 
     // MARK: What a run takes over

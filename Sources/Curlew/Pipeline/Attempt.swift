@@ -14,25 +14,13 @@ struct Attempt {
     /// The identifier of the exchange in flight; a redirect's hop has its own.
     var task = TaskIdentifier(rawValue: 0)
 
-    init(request: Request, session: Session, rules: RunRules, budget: TimeoutBudget, number: Int) {
-        self.request = request
-        self.session = session
-        self.rules = rules
-        self.budget = budget
-        self.number = number
-        events = request.eventSink
-    }
-
-    mutating func run(task: TaskIdentifier) async -> RunResult {
+    // Inlined, as are the steps around it and within it that every request takes: each asynchronous function on the way
+    // has a frame to make and an executor to look at.
+    @inline(__always)
+    mutating func run(_ start: TryStart, task: TaskIdentifier) async -> RunResult {
         self.task = task
         do throws(CurlewError) {
-            if let early = preparedAhead() { return try await exchange(try early.get()) }
-            let adapters = request.adapters
-            let initial = try begin(isSeen: !adapters.isEmpty)
-            // Called only where there is something to wait for.
-            let adapted = adapters.isEmpty ? initial : try await adapt(initial.urlRequest, with: adapters)
-            let ready = try ready(adapted)
-            return try await exchange(number > 0 && request.replacesBodies ? try await replacingBody(ready) : ready)
+            return try await exchange(try await prepared(start))
         } catch {
             var error = error
             if request.isCancelled { error = request.cancellation }
@@ -43,101 +31,8 @@ struct Attempt {
         }
     }
 
-    // MARK: Before the wire
-
-    struct Prepared {
-        var sent: SentRequest
-        var upload: UploadRequest.Uploadable?
-        /// Whether monitors know of the exchange.
-        var isBegun = false
-    }
-
-    private func preparedAhead() -> Result<Prepared, CurlewError>? {
-        number == 0 && request.isSetUpAhead ? request.takePreparation() : nil
-    }
-
-    /// Everything before the wire, ahead of the request's start.
-    func prepare() async throws(CurlewError) -> Prepared {
-        let adapters = request.adapters
-        let initial = try begin(isSeen: !adapters.isEmpty)
-        return try ready(adapters.isEmpty ? initial : try await adapt(initial.urlRequest, with: adapters))
-    }
-
-    /// `isSeen`: somebody is going to look at the request.
-    private func begin(isSeen: Bool) throws(CurlewError) -> SentRequest {
-        try checkCancellation()
-        return try initialRequest(isSeen: isSeen || events != nil)
-    }
-
-    private func ready(_ adapted: SentRequest) throws(CurlewError) -> Prepared {
-        let upload = try request.makeUpload(events: events)
-        try checkCancellation()
-        if let events {
-            let made = adapted.urlRequest
-            events.emitLeading { [request] in $0.request(request, didCreateURLRequest: made) }
-        }
-        request.created(adapted)
-        return Prepared(sent: adapted, upload: upload)
-    }
-
-    /// An earlier try has read what can be read only once.
-    private func replacingBody(_ prepared: Prepared) async throws(CurlewError) -> Prepared {
-        guard let spent = prepared.upload?.source else { return prepared }
-        var prepared = prepared
-        prepared.upload = UploadRequest.Uploadable(try await request.bodyToSendAgain(spent))
-        return prepared
-    }
-
-    private func initialRequest(isSeen: Bool) throws(CurlewError) -> SentRequest {
-        do {
-            if !isSeen, let plain = try request.makePlainRequest() {
-                request.record.withLock { $0.requests.append(plain) }
-                return plain
-            }
-            let made = try request.makeURLRequest()
-            try made.validate()
-            request.record.withLock { $0.requests.append(.made(made)) }
-            events?.emitLeading { [request] in $0.request(request, didCreateInitialURLRequest: made) }
-            return .made(made)
-        } catch {
-            let failure = ErrorWrapping.creation(error)
-            events?.emitLeading { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
-            request.creationFailed()
-            throw failure
-        }
-    }
-
-    private func adapt(
-        _ initial: URLRequest,
-        with adapters: [any RequestAdapter]
-    ) async throws(CurlewError) -> SentRequest {
-        let state = RequestAdapterState(request: request, session: session)
-        do {
-            let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: .adaptation) {
-                var adapted = initial
-                for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
-                return adapted
-            }
-            try adapted.validate()
-            request.record.withLock { $0.requests.append(.made(adapted)) }
-            events?.emitLeading { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
-            return .made(adapted)
-        } catch {
-            let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
-            let failure = timeout ?? ErrorWrapping.adaptation(error)
-            events?.emitLeading { [request] in
-                $0.request(request, didFailToAdaptURLRequest: initial, withError: failure)
-            }
-            throw failure
-        }
-    }
-
-    private func checkCancellation() throws(CurlewError) {
-        if request.isCancelled { throw request.cancellation }
-    }
-
-    // MARK: On the wire
-
+    /// On the wire, until there is an answer.
+    @inline(__always)
     private mutating func exchange(_ prepared: Prepared) async throws(CurlewError) -> RunResult {
         var sent = prepared.sent
         var hops: [RedirectHop] = []
@@ -146,7 +41,6 @@ struct Attempt {
         var isBegun = prepared.isBegun
         // A challenge of this origin was answered with what the session remembers.
         var isRepeated = false
-        let transport = session.transport
         while true {
             // Before cookies are chosen: https has others than http.
             if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
@@ -164,43 +58,42 @@ struct Attempt {
                 defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
                 if isBegun { try startsEarlier() }
                 if !isRepeated { emitStart(lowered) }
-                delegate.willPerform(lowered, over: transport, within: budget)
-                outcome =
-                    if let controlled = session.controlledTransport {
-                        .success(try await controlled.performControlled(lowered, sink: delegate))
-                    } else {
-                        .success(try await transport.perform(lowered, sink: delegate))
-                    }
+                delegate.willPerform(lowered, over: session.transport, within: budget)
+                if let controlled = session.controlledTransport {
+                    let exchange = try controlled.makeExchange(lowered, sink: delegate)
+                    await withUnsafeContinuation { exchange.start(resuming: $0) }
+                    outcome = .success(try exchange.outcome())
+                } else {
+                    outcome = .success(try await session.transport.perform(lowered, sink: delegate))
+                }
             } catch {
                 outcome = .failure(error)
             }
             isBegun = false
-            if case .success(let response) = outcome { remember(response.head, from: lowered.url, sent) }
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
-            if case .success(let response) = outcome {
-                let wantsAgain = stored.learn(from: response, delegate, &lowered) { keepsAuthentication($0) }
-                if wantsAgain {
-                    // The same exchange, as if the transport had answered the challenge.
-                    (isRepeated, isBegun) = (true, true)
+            remember(outcome, from: lowered.url, sent)
+            if stored.learn(from: outcome, delegate, &lowered, keeps: { keepsAuthentication($0) }) {
+                // The same exchange, as if the transport had answered the challenge.
+                (isRepeated, isBegun) = (true, true)
+                continue
+            }
+            // Nearly every response is an answer: it is not taken out of its result to be looked at.
+            let status = outcome.status
+            if status == 401, case .success(let response) = outcome {
+                switch await challengeAnswer(to: response.head, lowered, answeredChallenges) {
+                case .deliver: outcome = await delivered(delegate, outcome)
+                case .refuse(let error): outcome = .failure(error)
+                case .again(let next):
+                    answeredChallenges += 1
+                    emitStep(metrics)
+                    isRepeated = false
+                    task = await session.nextTask(of: request, after: task)
+                    lowered = next
+                    lowered.identifier = task
                     continue
                 }
-                if response.head.status == 401 {
-                    switch await challengeAnswer(to: response.head, lowered, answeredChallenges) {
-                    case .deliver: outcome = await delivered(delegate, outcome)
-                    case .refuse(let error): outcome = .failure(error)
-                    case .again(let next):
-                        answeredChallenges += 1
-                        emitStep(metrics)
-                        isRepeated = false
-                        task = await session.nextTask(of: request, after: task)
-                        lowered = next
-                        lowered.identifier = task
-                        continue
-                    }
-                }
             }
-            // Nearly every response is an answer.
-            if case .success(let response) = outcome, (300..<400).contains(response.head.status) {
+            if let status, (300..<400).contains(status), case .success(let response) = outcome {
                 switch await redirection(after: response.head, lowered, sent, hops) {
                 case .deliver: outcome = await delivered(delegate, outcome)
                 case .refuse(let error): outcome = .failure(error)
@@ -215,8 +108,7 @@ struct Attempt {
                     continue
                 }
             }
-            let end = Conclusion(attempt: self, delegate: delegate, sent: sent, metrics: metrics)
-            return await end.result(of: outcome)
+            return await concluded(outcome.failure, delegate, sent, metrics)
         }
     }
 
@@ -289,16 +181,17 @@ struct Attempt {
     // Never inlined, nor what follows: temporaries would be part of the frame of `exchange`, which each request in flight
     // has.
     @inline(never)
-    private func remember(_ head: ResponseHead, from url: URL, _ sent: SentRequest) {
+    private func remember(_ outcome: Result<TransferOutcome, CurlewError>, from url: URL, _ sent: SentRequest) {
         let context = request.context
-        context.configuration.hsts?.receive(head.headers, from: url)
-        guard let cookies = context.configuration.cookies, sent.handlesCookies else { return }
-        cookies.receive(head.headers, from: url)
+        let (hsts, cookies) = (context.configuration.hsts, context.configuration.cookies)
+        guard hsts != nil || cookies != nil, let fields = outcome.fields else { return }
+        hsts?.receive(fields, from: url)
+        if sent.handlesCookies { cookies?.receive(fields, from: url) }
     }
 
     @inline(never)
     private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {
-        let wishes = request.record.withLock { Lowering.Wishes($0.options) }
+        let wishes = request.record.withLock { Lowering.Wishes.any(in: $0.options) }
         let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
         return try lowering.lower(
             prepared.sent,

@@ -4,42 +4,43 @@ internal import Foundation
 internal import FoundationNetworking
 
 /// The end of a try: its body is closed, its response validated, its monitors told.
-struct Conclusion {
-    let attempt: Attempt
-    let delegate: TaskDelegate
-    let sent: SentRequest
-    let metrics: TransferMetrics
-
-    private var request: Request { attempt.request }
-
-    func result(of outcome: Result<TransferOutcome, CurlewError>) async -> RunResult {
-        var error: CurlewError?
-        if case .failure(let failure) = outcome { error = failure }
+extension Attempt {
+    // Inlined: see `run`.
+    @inline(__always)
+    func concluded(
+        _ failure: CurlewError?,
+        _ delegate: TaskDelegate,
+        _ sent: SentRequest,
+        _ metrics: TransferMetrics
+    ) async -> RunResult {
+        var error = failure
         if error == nil, delegate.isUnanswered {
-            do throws(CurlewError) { try await delegate.untilAnswered(within: attempt.budget) } catch let failure {
+            do throws(CurlewError) { try await delegate.untilAnswered(within: budget) } catch let failure {
                 error = failure
             }
         }
         if request.isCancelled { error = request.cancellation }
-        if let error, failedEarly(error) { emitEarlyFailure(error) }
+        if let error, failedEarly(error, delegate) { emitEarlyFailure(error) }
         let finished: Result<ReceivedBody, CurlewError>
         // Called only where there is something to wait for.
         if let now = delegate.finishAtOnce(error) { finished = now } else { finished = await delegate.finish(error) }
         // Validations may ask the request for it.
-        var (body, response) = (ReceivedBody.none, nil as LazyResponse?)
+        let kept: KeptResponse
         switch finished {
-        case .success(let received): (body, response) = request.keep(received)
+        case .success(let received): kept = request.keep(received)
         case .failure(let failure):
             error = failure
-            (body, response) = request.record.withLock { ($0.body, $0.response) }
+            kept = request.record.withLock { KeptResponse($0) }
         }
-        emitMetrics(error)
+        var body = kept.body
+        let response = kept.response
+        emitMetrics(metrics, error)
         var isErrorOfTerminal = false
         if let verdict = delegate.verdict, !request.isCancelled {
             // A rejected body is not read to its end: that is no error beside the rejection.
             if let rejection = verdict.0 { (error, isErrorOfTerminal) = (rejection, verdict.1) }
         } else if error == nil, let response {
-            (error, isErrorOfTerminal) = validate(response, body)
+            (error, isErrorOfTerminal) = validate(response, kept, sent)
         }
         if delegate.hasToSettle {
             do throws(CurlewError) {
@@ -49,7 +50,7 @@ struct Conclusion {
             }
             request.keep(body)
         }
-        let final = error.map { complete($0, response, body) }
+        let final = error.map { complete($0, sent, metrics, response, body) }
         emitEnd(final)
         return RunResult(
             request: sent,
@@ -63,23 +64,31 @@ struct Conclusion {
     }
 
     /// The request's own validation in its order, the first failure wins; otherwise what the terminal wants.
-    private func validate(_ response: LazyResponse, _ body: ReceivedBody) -> (CurlewError?, Bool) {
-        let (validations, acceptsAny) = request.record.withLock {
-            ($0.options.validations, $0.options.acceptsAnyStatus)
-        }
+    private func validate(
+        _ response: LazyResponse,
+        _ kept: KeptResponse,
+        _ sent: SentRequest
+    ) -> (CurlewError?, Bool) {
+        let validations = kept.validations
         let seen = validations.isEmpty ? nil : sent.urlRequest
         for validation in validations {
-            if let error = validation(request, seen, response, body) { return (error, false) }
+            if let error = validation(request, seen, response, kept.body) { return (error, false) }
         }
-        guard validations.isEmpty, !acceptsAny, attempt.rules.checksStatus else { return (nil, false) }
-        return (StatusCheck.error(for: response, body: body), true)
+        guard validations.isEmpty, !kept.acceptsAnyStatus, rules.checksStatus else { return (nil, false) }
+        return (StatusCheck.error(for: response, body: kept.body), true)
     }
 
     /// Says where and when it happened.
-    private func complete(_ error: CurlewError, _ response: LazyResponse?, _ body: ReceivedBody) -> CurlewError {
+    private func complete(
+        _ error: CurlewError,
+        _ sent: SentRequest,
+        _ metrics: TransferMetrics,
+        _ response: LazyResponse?,
+        _ body: ReceivedBody
+    ) -> CurlewError {
         var error = error
         if error.url == nil { error.url = sent.url }
-        if error.attempt == 0 { error.attempt = attempt.number }
+        if error.attempt == 0 { error.attempt = number }
         error.metrics = metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }
         if error.phase == .validation, error.responseBody == nil { error.responseBody = StatusCheck.excerpt(of: body) }
@@ -87,7 +96,7 @@ struct Conclusion {
     }
 
     /// Whether Curlew ended the exchange, not its peer: what came was not wanted, or the peer was not trusted.
-    private func failedEarly(_ error: CurlewError) -> Bool {
+    private func failedEarly(_ error: CurlewError, _ delegate: TaskDelegate) -> Bool {
         if request.isCancelled { return false }
         switch error.code {
         case .certificateUntrusted, .certificateExpired, .certificateHostMismatch, .certificateRevoked,
@@ -98,14 +107,14 @@ struct Conclusion {
     }
 
     private func emitEarlyFailure(_ error: CurlewError) {
-        guard let events = attempt.events else { return }
-        let (request, task) = (request, attempt.task)
+        guard let events else { return }
+        let (request, task) = (request, task)
         events.emitLeading { $0.request(request, didFailTask: task, earlyWithError: error) }
     }
 
-    private func emitMetrics(_ error: CurlewError?) {
-        guard let events = attempt.events else { return }
-        let (request, task, metrics) = (request, attempt.task, metrics)
+    private func emitMetrics(_ metrics: TransferMetrics, _ error: CurlewError?) {
+        guard let events else { return }
+        let (request, task) = (request, task)
         let reference = request.sessionReference
         events.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
         events.emitLeading { $0.request(request, didGatherMetrics: metrics) }
@@ -113,8 +122,8 @@ struct Conclusion {
     }
 
     private func emitEnd(_ error: CurlewError?) {
-        guard let events = attempt.events else { return }
-        let (request, task) = (request, attempt.task)
+        guard let events else { return }
+        let (request, task) = (request, task)
         events.emitLeading { $0.request(request, didCompleteTask: task, with: error) }
     }
 }

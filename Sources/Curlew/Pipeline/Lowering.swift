@@ -6,7 +6,8 @@ internal import FoundationNetworking
 /// could not go onto the wire is refused.
 struct Lowering {
     let context: SessionContext
-    let wishes: Wishes
+    /// nil where there are none.
+    let wishes: Wishes?
     let purpose: TransferPurpose
 
     /// What of a request's options the transport has to know.
@@ -17,6 +18,16 @@ struct Lowering {
         var expectContinue: ExpectContinue
         var multiplexes: Bool
         var asksAboutHead: Bool
+
+        /// nil where nothing was asked for that the session's options have not got, as nearly always.
+        static func any(in options: __shared RequestOptions) -> Wishes? {
+            if case .none = options.timeouts, case .none = options.authentication, options.maximumBodySize == nil,
+                options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead
+            {
+                return nil
+            }
+            return Wishes(options)
+        }
 
         init(_ options: __shared RequestOptions) {
             timeouts = options.timeouts
@@ -38,12 +49,13 @@ struct Lowering {
         guard let url = sent.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
         }
-        let (target, authority) = try Self.separateCredentials(of: url)
-        // Foundation takes `http://ho%0Ast/`.
-        if Hostname.mayBeUnusable(in: target.absoluteString), let host = target.host(percentEncoded: false),
-            !Hostname.isUsable(host)
-        {
-            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
+        var (target, authority) = (url, nil as TransferAuthentication?)
+        if Hostname.mayBeUnusable(in: url.absoluteString) {
+            (target, authority) = try Self.separateCredentials(of: url)
+            // Foundation takes `http://ho%0Ast/`.
+            if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
+                throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
+            }
         }
         let method = sent.method ?? .get
         guard method.isValid else {
@@ -51,8 +63,10 @@ struct Lowering {
         }
         var headers = try Self.headers(of: sent)
         var options = transferOptions(timeoutInterval: sent.timeoutInterval, remaining: remaining)
-        options.authentication = wishes.authentication ?? authority
-        if options.authentication == nil, !context.configuration.credentials.isEmpty {
+        // Set only where there is something: nearly all requests share the session's options.
+        if let authentication = wishes?.authentication ?? authority {
+            options.authentication = authentication
+        } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
@@ -71,23 +85,27 @@ struct Lowering {
     }
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
-        var timeouts = wishes.timeouts ?? context.configuration.timeouts
-        if timeoutInterval != SentRequest.defaultTimeoutInterval, timeoutInterval > 0, wishes.timeouts == nil {
+        let isDefault = timeoutInterval == SentRequest.defaultTimeoutInterval
+        if case .none = wishes, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
+        var timeouts = wishes?.timeouts ?? context.configuration.timeouts
+        if !isDefault, timeoutInterval > 0, wishes?.timeouts == nil {
             timeouts.firstByte = .bounded(seconds: timeoutInterval)
             timeouts.idle = .bounded(seconds: timeoutInterval)
         }
         timeouts.total = remaining
         var lowered = TransferOptions(timeouts: timeouts)
         lowered.purpose = purpose
-        lowered.expectContinue = wishes.expectContinue
-        lowered.multiplexes = wishes.multiplexes
+        if let wishes {
+            lowered.expectContinue = wishes.expectContinue
+            lowered.multiplexes = wishes.multiplexes
+        }
         switch purpose {
         // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
-        case .memory where wishes.asksAboutHead || context.configuration.hooks?.responseDisposition != nil: break
+        case .memory where wishes?.asksAboutHead == true || context.plainOptions.maximumBodySize == nil: break
         case .memory:
-            lowered.maximumBodySize = wishes.maximumBodySize ?? context.configuration.maximumBodySize
+            lowered.maximumBodySize = wishes?.maximumBodySize ?? context.configuration.maximumBodySize
         // On disk there is no limit but the user's own; in a stream it is that of a line.
-        case .file: lowered.maximumBodySize = wishes.maximumBodySize
+        case .file: lowered.maximumBodySize = wishes?.maximumBodySize
         case .stream: lowered.maximumBodySize = nil
         }
         return lowered

@@ -6,20 +6,35 @@ internal import FoundationNetworking
 // Moments of a try that users can hook into.
 extension Request {
     /// The final `URLRequest` of a try exists.
-    func created(_ sent: SentRequest) {
-        let (hooks, streams) = record.withLock { record in
-            defer { record.hooks.onCURL = nil }
+    func created(_ sent: SentRequest, _ events: EventSink?) throws(CurlewError) {
+        let hooks = record.withLock { record -> CreationHooks? in
+            guard !record.machine.isCancelled else { return nil }
             // In one step with the look at who wants it: who comes later finds it here.
             record.requestsTold = record.requests.count
-            return ((record.hooks.onRequestCreation, record.hooks.onCURL), record.hooks.streams)
+            return CreationHooks(
+                onRequest: record.hooks.onRequestCreation,
+                onCURL: exchange(&record.hooks.onCURL, with: nil),
+                streams: record.hooks.streams
+            )
         }
-        hooks.0?.call(sent.urlRequest)
-        if hooks.1 != nil || streams.contains(where: { $0.wants(CURLCommand.self) }) {
+        guard let hooks else { throw cancellation }
+        if let events {
+            let made = sent.urlRequest
+            events.emitLeading { [self] in $0.request(self, didCreateURLRequest: made) }
+        }
+        hooks.onRequest?.call(sent.urlRequest)
+        if hooks.onCURL != nil || hooks.streams.contains(where: { $0.wants(CURLCommand.self) }) {
             let command = CURLCommand(text: cURLDescription())
-            hooks.1?.call(command.text)
-            for stream in streams { stream.send(command) }
+            hooks.onCURL?.call(command.text)
+            for stream in hooks.streams { stream.send(command) }
         }
-        for stream in streams { stream.send(sent.urlRequest) }
+        for stream in hooks.streams { stream.send(sent.urlRequest) }
+    }
+
+    private struct CreationHooks {
+        let onRequest: Hook<URLRequest>?
+        let onCURL: Hook<String>?
+        let streams: [any RequestStream]
     }
 
     /// There is no `URLRequest` to describe.

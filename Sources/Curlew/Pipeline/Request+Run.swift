@@ -5,11 +5,21 @@ internal import FoundationNetworking
 
 // What a run asks and tells its request.
 extension Request {
-    /// The session's, then the request's own.
-    var adapters: [any RequestAdapter] {
-        let own = record.withLock { $0.options.adapters }
-        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
-        return [interceptor] + own
+    /// What the next try goes by, read in one step.
+    func tryBegins() -> TryStart {
+        let (own, hub, total, cancellation) = record.withLock { record in
+            (
+                record.options.adapters, record.hooks.monitors,
+                (record.options.timeouts ?? context.configuration.timeouts).total,
+                record.machine.isCancelled ? record.cancellationError ?? .explicitlyCancelled : nil
+            )
+        }
+        return TryStart(
+            adapters: context.hasInterceptor ? [context.interceptor].compactMap(\.self) + own : own,
+            events: EventSink(session: context.monitors, own: hub),
+            totalTimeout: total,
+            cancellation: cancellation
+        )
     }
 
     /// The session's, then the request's own.
@@ -19,9 +29,9 @@ extension Request {
         return [interceptor] + own
     }
 
-    var hasRetriers: Bool { context.hasInterceptor || record.withLock { !$0.options.retriers.isEmpty } }
-
     var timeouts: Timeouts { record.withLock { $0.options.timeouts } ?? context.configuration.timeouts }
+
+    var hasRetriers: Bool { context.hasInterceptor || record.withLock { !$0.options.retriers.isEmpty } }
 
     /// What the cancelled request ends with.
     var cancellation: CurlewError { record.withLock { $0.cancellationError } ?? .explicitlyCancelled }
@@ -87,15 +97,17 @@ extension Request {
     ///
     /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
     func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
-        let (awaited, isShelved) = record.withLock { ($0.await(), $0.session.isShelved) }
+        let (awaited, isShelved, session, hub) = record.withLock {
+            ($0.await(), $0.session.isShelved, $0.session.session, $0.hooks.monitors)
+        }
         if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
         switch awaited.action {
         case .drive(let becameResumed):
-            if becameResumed { eventSink?.emitLeading { [self] in $0.requestDidResume(self) } }
-            if isShelved { unshelve() }
-            guard let session = record.withLock({ $0.session.session }) else {
-                return await ended(with: RunResult(error: .sessionDeinitialized))
+            if becameResumed, let events = EventSink(session: context.monitors, own: hub) {
+                events.emitLeading { [self] in $0.requestDidResume(self) }
             }
+            if isShelved { unshelve() }
+            guard let session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
             return await withTaskCancellationHandler {
                 let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
                 var runner = RequestRunner(self, in: session, rules: rules)
@@ -164,4 +176,14 @@ extension Request {
         record.withLock { $0.joiners.forget(ticket) }
         return result ?? RunResult(error: .explicitlyCancelled)
     }
+}
+
+/// What a try goes by.
+struct TryStart {
+    /// The session's, then the request's own.
+    let adapters: [any RequestAdapter]
+    let events: EventSink?
+    let totalTimeout: Duration?
+    /// What it ends with if it was cancelled before.
+    let cancellation: CurlewError?
 }

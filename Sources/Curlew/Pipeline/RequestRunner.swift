@@ -11,7 +11,7 @@ struct RequestRunner: Sendable {
     let session: Session
     let rules: RunRules
     private(set) var task = TaskIdentifier(rawValue: 0)
-    private var budget: TimeoutBudget
+    private var budget = TimeoutBudget.unlimited
     private(set) var attempt = 0
     private var hasJoined = false
     /// Why there was another try, when that one finds that the body is spent.
@@ -21,13 +21,12 @@ struct RequestRunner: Sendable {
         self.request = request
         self.session = session
         self.rules = rules
-        budget = TimeoutBudget(total: nil, started: Self.anyTime)
     }
-
-    private static let anyTime = ContinuousClock.now
 
     /// Tries until there is a result that nobody wants to try again. First the request joins the session's registry;
     /// a session that takes no more is the result.
+    // Inlined: see `Attempt.run`.
+    @inline(__always)
     mutating func run() async -> RunResult {
         while true {
             if hasJoined {
@@ -39,12 +38,22 @@ struct RequestRunner: Sendable {
                 } catch {
                     return RunResult(error: error)
                 }
+            }
+            let start = request.tryBegins()
+            if !hasJoined {
                 hasJoined = true
                 // A clock is only read for those who set it.
-                if let total = request.timeouts.total { budget = TimeoutBudget(total: total, started: .now) }
+                if let total = start.totalTimeout { budget = TimeoutBudget(total: total, started: .now) }
             }
-            var tried = Attempt(request: request, session: session, rules: rules, budget: budget, number: attempt)
-            let result = explained(await tried.run(task: task))
+            var tried = Attempt(
+                request: request,
+                session: session,
+                rules: rules,
+                budget: budget,
+                number: attempt,
+                events: start.events
+            )
+            let result = explained(await tried.run(start, task: task))
             task = tried.task
             guard let error = result.error else { return result }
             if !request.isCancelled, request.triesAgainAtOnce() { continue }

@@ -22,7 +22,7 @@ struct StoredCredentials {
     @inline(never)
     init(for lowered: inout TransferRequest, context: SessionContext, isRepeated: Bool) {
         self.context = context
-        guard lowered.options.authentication == nil else {
+        guard !lowered.options.hasAuthentication else {
             part = isRepeated ? .offered : .none
             return
         }
@@ -50,11 +50,11 @@ struct StoredCredentials {
         }
     }
 
-    /// The response is there: credentials that were accepted are kept, refused ones forgotten. Whether the request
+    /// The exchange is over: credentials that were accepted are kept, refused ones forgotten. Whether the request
     /// has to go out again, with what it has got now; `keeps` says whether the user's own are to be kept.
     @inline(never)
     func learn(
-        from outcome: TransferOutcome,
+        from outcome: Result<TransferOutcome, CurlewError>,
         _ delegate: TaskDelegate,
         _ lowered: inout TransferRequest,
         keeps: (TransferAuthentication) -> Bool
@@ -62,20 +62,22 @@ struct StoredCredentials {
         let url = lowered.url
         switch part {
         case .waiting:
-            guard delegate.isHoldingBack, outcome.head.status == 401 else { return false }
-            lowered.options.authentication = context.credentials.withLock { $0.answer(to: outcome.head, for: url) }
+            guard delegate.isHoldingBack, case .success(let response) = outcome, response.head.status == 401 else {
+                return false
+            }
+            lowered.options.authentication = context.credentials.withLock { $0.answer(to: response.head, for: url) }
             return lowered.options.authentication != nil
         case .offered:
-            guard let used = lowered.options.authentication else { return false }
+            guard let used = lowered.options.authentication, let status = outcome.status else { return false }
             // The next hop may lie in another space.
             lowered.options.authentication = nil
-            if outcome.head.status == 401 {
+            if status == 401 {
                 context.credentials.withLock { $0.refused(used, for: url) }
             } else if let challenge = outcome.answeredChallenges.last {
                 context.credentials.withLock { $0.accepted(used, for: url, after: challenge) }
             }
         case .none:
-            guard let challenge = outcome.answeredChallenges.last, outcome.head.status != 401,
+            guard let challenge = outcome.answeredChallenges.last, outcome.status != 401,
                 let used = lowered.options.authentication, keeps(used)
             else { return false }
             context.credentials.withLock { $0.accepted(used, for: url, after: challenge) }

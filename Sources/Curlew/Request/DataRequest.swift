@@ -26,12 +26,20 @@ public class DataRequest: Request, @unchecked Sendable {
             case .other(let convertible): convertible
             }
         }
+
+        /// A method of its own: the description is looked at where it lies.
+        func makePlainRequest() throws -> SentRequest? {
+            switch self {
+            case .plain(let plain): try plain.asSentRequest()
+            case .other: nil
+            }
+        }
     }
 
     init(
         _ source: consuming Source,
         session: Session,
-        interceptor: (any RequestInterceptor)?,
+        interceptor: __shared (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?
     ) {
         self.source = source
@@ -51,12 +59,7 @@ public class DataRequest: Request, @unchecked Sendable {
         }
     }
 
-    override func makePlainRequest() throws -> SentRequest? {
-        switch source {
-        case .plain(let plain): try plain.asSentRequest()
-        case .other: nil
-        }
-    }
+    override func makePlainRequest() throws -> SentRequest? { try source.makePlainRequest() }
 
     override func makeDelegate(
         task: TaskIdentifier,

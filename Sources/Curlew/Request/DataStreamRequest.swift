@@ -24,7 +24,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     init(
         _ convertible: any URLRequestConvertible,
         session: Session,
-        interceptor: (any RequestInterceptor)?,
+        interceptor: __shared (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
         automaticallyCancelOnStreamError: Bool
     ) {

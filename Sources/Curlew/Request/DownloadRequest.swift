@@ -28,7 +28,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     init(
         _ downloadable: Downloadable,
         session: Session,
-        interceptor: (any RequestInterceptor)?,
+        interceptor: __shared (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
         destination: Destination?
     ) {

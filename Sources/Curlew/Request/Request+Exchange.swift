@@ -109,14 +109,29 @@ extension Request {
 
     func keep(_ metrics: TransferMetrics) { record.withLock { $0.metrics.append(metrics) } }
 
-    /// The exchange is over: this is what it brought, or what has come into memory, and the answer that it belongs to.
+    /// The exchange is over: this is what it brought, or what has come into memory.
     @discardableResult
-    func keep(_ body: ReceivedBody) -> (ReceivedBody, LazyResponse?) {
+    func keep(_ body: ReceivedBody) -> KeptResponse {
         record.withLock { record in
             record.control = nil
             record.taskState = .none
             record.body = exchange(&record.incoming, with: nil).map { .data($0) } ?? body
-            return (record.body, record.response)
+            return KeptResponse(record)
         }
+    }
+}
+
+/// What an exchange has brought, and how it is to be judged.
+struct KeptResponse {
+    let body: ReceivedBody
+    let response: LazyResponse?
+    let validations: [RequestOptions.Validation]
+    let acceptsAnyStatus: Bool
+
+    init(_ record: __shared RequestRecord) {
+        body = record.body
+        response = record.response
+        validations = record.options.validations
+        acceptsAnyStatus = record.options.acceptsAnyStatus
     }
 }

@@ -30,7 +30,7 @@ public class Request: @unchecked Sendable {
     let serial: UInt64
     private let shouldAutomaticallyResume: Bool?
 
-    init(session: Session, interceptor: (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
+    init(session: Session, interceptor: __shared (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
         context = session.context
         serial = context.nextSerial()
         self.shouldAutomaticallyResume = shouldAutomaticallyResume

@@ -20,12 +20,6 @@ struct RequestOptions {
     /// Whether a body's fate is decided when its head has come.
     var asksAboutHead = false
 
-    init(interceptor: (any RequestInterceptor)?) {
-        guard let interceptor else { return }
-        adapters = [interceptor]
-        retriers = [interceptor]
-    }
-
     /// One `validate(…)`, its kind of body erased.
     typealias Validation = @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> CurlewError?
 }

@@ -7,7 +7,7 @@ struct RequestRecord {
     var identity = LazyIdentity()
     var machine = RequestStateMachine()
     var session: SessionLink
-    var options: RequestOptions
+    var options = RequestOptions()
     var hooks = RequestHooks()
     var handlers = HandlerQueue()
 
@@ -64,9 +64,11 @@ struct RequestRecord {
 
     typealias Driver = UnsafeContinuation<Void, Never>
 
-    init(session: SessionLink, interceptor: (any RequestInterceptor)?) {
+    init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
         self.session = session
-        options = RequestOptions(interceptor: interceptor)
+        guard let interceptor else { return }
+        options.adapters = [interceptor]
+        options.retriers = [interceptor]
     }
 }
 

@@ -39,7 +39,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     init(
         _ convertible: any URLRequestConvertible,
         session: Session,
-        interceptor: (any RequestInterceptor)?,
+        interceptor: __shared (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
         uploadable: @escaping @Sendable () throws -> Uploadable
     ) {

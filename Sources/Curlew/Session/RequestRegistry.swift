@@ -6,7 +6,7 @@ struct RequestRegistry {
     /// Started before the session began to drain, and not here yet.
     private var expected: Set<ObjectIdentifier> = []
     /// By the name of the attempt in flight: each request that runs has one.
-    private var byTask: [TaskIdentifier: Request] = [:]
+    private var byTask = TaskTable<Request>()
     private var lastIdentifier: UInt64 = 0
     private var waiters: [Int: Waiter] = [:]
     /// Who waits for a request: its end looks at those alone, and not at all that they wait for.
@@ -19,7 +19,7 @@ struct RequestRegistry {
         let continuation: CheckedContinuation<Void, Never>
     }
 
-    var activeRequests: [Request] { Array(byTask.values) }
+    var activeRequests: [Request] { byTask.values }
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
@@ -35,7 +35,7 @@ struct RequestRegistry {
             throw .sessionInvalidated(error: nil)
         }
         guard let early else { return name(request) }
-        byTask[early] = request
+        byTask.insert(request, for: early)
         return early
     }
 
@@ -52,19 +52,19 @@ struct RequestRegistry {
     }
 
     mutating func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
-        byTask[last] = nil
+        byTask.remove(last)
         return name(request)
     }
 
     private mutating func name(_ request: Request) -> TaskIdentifier {
         lastIdentifier += 1
         let identifier = TaskIdentifier(rawValue: lastIdentifier)
-        byTask[identifier] = request
+        byTask.insert(request, for: identifier)
         return identifier
     }
 
     mutating func leave(_ request: Request, last: TaskIdentifier) {
-        byTask[last] = nil
+        byTask.remove(last)
         ended(request)
     }
 

@@ -32,7 +32,8 @@ public actor Session {
     nonisolated let shelf = RequestShelf()
     /// Requests that were started, in a task that is on its way to `join`.
     nonisolated let starting = RequestShelf()
-    private var registry = RequestRegistry()
+    // SAFETY: unchecked, because the actor is one thread at a time, and the registry calls nobody who could come back.
+    @exclusivity(unchecked) private var registry = RequestRegistry()
 
     /// Judges servers in place of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?

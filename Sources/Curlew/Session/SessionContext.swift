@@ -18,6 +18,8 @@ final class SessionContext: Sendable {
     private let serial = Lock<UInt64>(0)
     /// One object for all requests: a transport prepares its own form of it once.
     let defaultHeaders: DefaultHeaders
+    /// What a request into memory that asks for nothing differs in from the transport's session.
+    let plainOptions: TransferOptions
 
     init(
         configuration: SessionConfiguration,
@@ -35,6 +37,15 @@ final class SessionContext: Sendable {
         self.requestSetup = requestSetup
         monitors = MonitorHub(eventMonitors)
         defaultHeaders = DefaultHeaders(configuration.headers)
+        var timeouts = configuration.timeouts
+        // A budget over tries and redirects: each exchange gets what is left.
+        timeouts.total = nil
+        // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
+        let hasLimit = configuration.hooks?.responseDisposition == nil
+        plainOptions = TransferOptions(
+            timeouts: timeouts,
+            maximumBodySize: hasLimit ? configuration.maximumBodySize : nil
+        )
     }
 
     /// The session's fields as they are now.

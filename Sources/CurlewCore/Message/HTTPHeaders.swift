@@ -94,7 +94,12 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 
     private func index(of name: String) -> Int? {
-        fields.firstIndex { ASCII.equalsIgnoringCase($0.name, name) }
+        // Most names differ in their lengths already.
+        let length = name.utf8.count
+        for index in fields.indices where fields[index].name.utf8.count == length {
+            if ASCII.equalsIgnoringCase(fields[index].name, name) { return index }
+        }
+        return nil
     }
 }
 

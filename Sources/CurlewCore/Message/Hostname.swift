@@ -34,10 +34,9 @@ package enum Hostname {
     package static func mayBeUnusable(in url: String) -> Bool {
         var url = url
         return url.withUTF8 { bytes in
-            let suspicious = suspicious
+            let delimiters = delimiters
             var (slashes, colons) = (0, 0)
-            for byte in bytes {
-                if suspicious.contains(byte) { return true }
+            for byte in bytes where delimiters.contains(byte) {
                 switch byte {
                 case UInt8(ascii: ":"): colons += 1
                 // Two before the host; the third ends it, as a query or a fragment would.
@@ -45,7 +44,7 @@ package enum Hostname {
                     slashes += 1
                     if slashes == 3 { return colons > 2 }
                 case UInt8(ascii: "?"), UInt8(ascii: "#"): return colons > 2
-                default: break
+                default: return true
                 }
             }
             // One behind the scheme, one before the port.
@@ -54,8 +53,6 @@ package enum Hostname {
     }
 
     private static let delimiters = ByteSet(controls: true, "#%/:<>?@[\\]^|")
-    /// The delimiters but for those that every URL has.
-    private static let suspicious = ByteSet(controls: true, "%<>@[\\]^|")
 
     /// A set of ASCII characters: every request's host is looked at, byte by byte.
     private struct ByteSet: Sendable {

@@ -7,19 +7,35 @@ extension Duration {
 }
 
 /// The total clock of a request: it runs through retries, redirects and waits.
-package struct TimeoutBudget: Sendable, Equatable {
-    package let started: ContinuousClock.Instant
-    /// nil is no limit.
-    package let total: Duration?
+package struct TimeoutBudget: Sendable {
+    // A reference, and none without a limit: a request carries its budget through all of its steps, and the compiler
+    // does not know the size of an instant, nor then that of anything that has one.
+    private let limit: Limit?
 
-    package init(total: Duration?, started: ContinuousClock.Instant) {
-        self.total = total
-        self.started = started
+    private final class Limit: Sendable {
+        let started: ContinuousClock.Instant
+        let total: Duration
+
+        init(started: ContinuousClock.Instant, total: Duration) {
+            self.started = started
+            self.total = total
+        }
     }
+
+    package static let unlimited = TimeoutBudget(limit: nil)
+
+    private init(limit: Limit?) { self.limit = limit }
+
+    package init(total: Duration, started: ContinuousClock.Instant) {
+        self.init(limit: Limit(started: started, total: total))
+    }
+
+    /// nil is no limit.
+    package var total: Duration? { limit?.total }
 
     /// What is left; never negative. nil without a limit.
     package func remaining(at now: ContinuousClock.Instant) -> Duration? {
-        total.map { max($0 - (now - started), .zero) }
+        limit.map { max($0.total - (now - $0.started), .zero) }
     }
 
     /// Whether a wait of that length would end in time.

@@ -24,7 +24,7 @@ public struct TransferMetrics: Sendable {
         package var redirects: [RedirectHop] = []
         package var attempt: Int = 0
 
-        package init(queued: Date, ended: Date) {
+        fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
             self.ended = ended
         }
@@ -40,9 +40,10 @@ public struct TransferMetrics: Sendable {
     private var storage: Storage
 
     /// Makes metrics of two dates, for tests and fakes.
-    public init(queued: Date, ended: Date) { self.init(Values(queued: queued, ended: ended)) }
+    public init(queued: Date, ended: Date) { storage = Storage(Values(queued: queued, ended: ended)) }
 
-    package init(_ values: Values) { storage = Storage(values) }
+    /// Changes several at once, where they lie.
+    package mutating func update(_ change: (inout Values) -> Void) { change(&values) }
 
     private var values: Values {
         _read { yield storage.values }

@@ -1,35 +1,112 @@
 /// What one exchange may differ in from its session.
+// One reference: nearly all requests of a session have the same, which is then copied and compared at the cost of one.
 public struct TransferOptions: Sendable {
-    /// The five clocks.
-    public var timeouts: Timeouts
-    /// Most bytes of body after content decoding; nil where they do not stay in memory (file, stream).
-    public var maximumBodySize: Int?
-    /// What the bytes are for; it sizes the receive buffer.
-    public var purpose: TransferPurpose = .memory
-    /// Whether Content-Encoding is undone. Off for resumed downloads and for `Accept-Encoding: identity`.
-    public var decodesContent = true
-    /// The credentials with which to answer a challenge.
-    public var authentication: TransferAuthentication?
-    /// Instead of the session's proxy.
-    public var proxy: Proxy?
-    /// Whether the server is asked before a body is sent.
-    public var expectContinue: ExpectContinue = .automatic
-    /// Bytes per second; nil is the session's.
-    public var uploadRateLimit: Int?
-    /// At most so many bytes a second; nil is no limit.
-    public var downloadRateLimit: Int?
-    /// Whether the exchange may share a multiplexed connection, and wait for one that is being set up.
-    public var multiplexes = true
-    /// How the network should treat it. Anything but `normal` has a connection of its own.
-    public var trafficClass: TrafficClass = .normal
-    /// Whether libcurl may send it again on a new connection when a re-used one turns out dead:
-    /// nil decides by method and body.
-    public var mayBeResentSilently: Bool?
+    private struct Values {
+        var timeouts: Timeouts
+        var maximumBodySize: Int?
+        var purpose: TransferPurpose = .memory
+        var decodesContent: Bool = true
+        var authentication: TransferAuthentication?
+        var proxy: Proxy?
+        var expectContinue: ExpectContinue = .automatic
+        var uploadRateLimit: Int?
+        var downloadRateLimit: Int?
+        var multiplexes: Bool = true
+        var trafficClass: TrafficClass = .normal
+        var mayBeResentSilently: Bool?
+    }
+
+    // SAFETY: changed only by the one value that holds it, before which it is copied.
+    private final class Storage: @unchecked Sendable {
+        @exclusivity(unchecked) var values: Values
+
+        init(_ values: Values) { self.values = values }
+    }
+
+    private var storage: Storage
 
     /// Makes options.
     public init(timeouts: Timeouts = Timeouts(), maximumBodySize: Int? = nil) {
-        self.timeouts = timeouts
-        self.maximumBodySize = maximumBodySize
+        storage = Storage(Values(timeouts: timeouts, maximumBodySize: maximumBodySize))
+    }
+
+    @usableFromInline
+    static let unchanged = TransferOptions()
+
+    /// Whether both are one value's copies, neither of which was changed.
+    package func isCopy(of other: TransferOptions) -> Bool { storage === other.storage }
+
+    /// The question alone, without a copy.
+    package var hasAuthentication: Bool { if case .some = storage.values.authentication { true } else { false } }
+
+    private var values: Values {
+        _read { yield storage.values }
+        _modify {
+            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
+            yield &storage.values
+        }
+    }
+
+    /// The five clocks.
+    public var timeouts: Timeouts {
+        get { values.timeouts }
+        _modify { yield &values.timeouts }
+    }
+    /// Most bytes of body after content decoding; nil where they do not stay in memory (file, stream).
+    public var maximumBodySize: Int? {
+        get { values.maximumBodySize }
+        _modify { yield &values.maximumBodySize }
+    }
+    /// What the bytes are for; it sizes the receive buffer.
+    public var purpose: TransferPurpose {
+        get { values.purpose }
+        _modify { yield &values.purpose }
+    }
+    /// Whether Content-Encoding is undone. Off for resumed downloads and for `Accept-Encoding: identity`.
+    public var decodesContent: Bool {
+        get { values.decodesContent }
+        _modify { yield &values.decodesContent }
+    }
+    /// The credentials with which to answer a challenge.
+    public var authentication: TransferAuthentication? {
+        get { values.authentication }
+        _modify { yield &values.authentication }
+    }
+    /// Instead of the session's proxy.
+    public var proxy: Proxy? {
+        get { values.proxy }
+        _modify { yield &values.proxy }
+    }
+    /// Whether the server is asked before a body is sent.
+    public var expectContinue: ExpectContinue {
+        get { values.expectContinue }
+        _modify { yield &values.expectContinue }
+    }
+    /// Bytes per second; nil is the session's.
+    public var uploadRateLimit: Int? {
+        get { values.uploadRateLimit }
+        _modify { yield &values.uploadRateLimit }
+    }
+    /// At most so many bytes a second; nil is no limit.
+    public var downloadRateLimit: Int? {
+        get { values.downloadRateLimit }
+        _modify { yield &values.downloadRateLimit }
+    }
+    /// Whether the exchange may share a multiplexed connection, and wait for one that is being set up.
+    public var multiplexes: Bool {
+        get { values.multiplexes }
+        _modify { yield &values.multiplexes }
+    }
+    /// How the network should treat it. Anything but `normal` has a connection of its own.
+    public var trafficClass: TrafficClass {
+        get { values.trafficClass }
+        _modify { yield &values.trafficClass }
+    }
+    /// Whether libcurl may send it again on a new connection when a re-used one turns out dead:
+    /// nil decides by method and body.
+    public var mayBeResentSilently: Bool? {
+        get { values.mayBeResentSilently }
+        _modify { yield &values.mayBeResentSilently }
     }
 }
 

@@ -30,7 +30,7 @@ public struct TransferRequest: Sendable {
         headers: HTTPHeaders = [:],
         defaultHeaders: DefaultHeaders? = nil,
         body: BodySource = .none,
-        options: TransferOptions = TransferOptions()
+        options: TransferOptions = .unchanged
     ) {
         self.identifier = identifier
         self.attempt = attempt

@@ -34,12 +34,19 @@ public struct TransferOutcome: Sendable {
     }
 }
 
-/// A transport that can leave cancellation to its caller.
+/// A transport that can leave waiting and cancellation to its caller. It saves a caller who has a cancellation handler
+/// already another, and two asynchronous functions for each exchange.
 package protocol ControlledTransport: AnyObject, Transport {
-    /// As `perform`, but a cancelled task ends nothing: the caller uses the control that the sink was given. It saves a
-    /// cancellation handler where there is one around it already.
-    func performControlled(
-        _ request: TransferRequest,
-        sink: any TransferSink
-    ) async throws(CurlewError) -> TransferOutcome
+    /// What `perform` would carry out, to be started by the caller, who keeps the transport until it has ended. A
+    /// cancelled task ends nothing: the caller uses the control that the sink was given.
+    func makeExchange(_ request: TransferRequest, sink: any TransferSink) throws(CurlewError) -> any ControlledExchange
+}
+
+/// One exchange of a `ControlledTransport`.
+package protocol ControlledExchange: AnyObject, Sendable {
+    /// Called once. The continuation is resumed when the exchange has ended.
+    func start(resuming continuation: UnsafeContinuation<Void, Never>)
+
+    /// What became of it, after its end.
+    func outcome() throws(CurlewError) -> TransferOutcome
 }

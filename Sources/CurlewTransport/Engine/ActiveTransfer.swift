@@ -36,10 +36,12 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     // SAFETY: as `plan`.
     private var continuation: UnsafeContinuation<Void, Never>?
-    /// One of these two is the result, beside the head: put together where it is asked for. What the loop allocates and
-    /// others free would have them wait for each other in malloc.
+    /// Why there is no result.
     @exclusivity(unchecked) var finalError: CurlewError?
-    @exclusivity(unchecked) var finalMetrics: TransferMetrics.Values?
+    /// Made by `perform` and filled by the loop: what the loop allocates and others free would have them wait for each
+    /// other in malloc.
+    @exclusivity(unchecked) var metrics: TransferMetrics
+    @exclusivity(unchecked) var isMeasured = false
     @exclusivity(unchecked) var stage = Stage.created
     /// Where in the book's list of live transfers.
     @exclusivity(unchecked) var liveIndex = -1
@@ -103,6 +105,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.loop = loop
         clocks = plan.clocks
         queued = Date()
+        metrics = TransferMetrics(queued: queued, ended: queued)
         fieldBytes = if case .fields(let data) = plan.body { NSData(data: data) } else { nil }
         // Last: moved, not copied.
         self.plan = plan
@@ -182,7 +185,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         // SAFETY: as above.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if let finalError { throw finalError }
-        guard let head, let metrics = takeMetrics() else {
+        guard let head, isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
         let trailers = HTTPHeaders(received: collector.trailers)
@@ -190,13 +193,6 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         var outcome = TransferOutcome(head: head, trailers: trailers, metrics: metrics)
         outcome.answeredChallenges = answeredChallenges
         return outcome
-    }
-
-    /// Moved, not copied.
-    private func takeMetrics() -> TransferMetrics? {
-        var values: TransferMetrics.Values?
-        swap(&values, &finalMetrics)
-        return values.map { TransferMetrics($0) }
     }
 
     /// A sink may keep its control, which is this object: without letting go here both would stay for ever.
@@ -221,6 +217,8 @@ extension ActiveTransfer: TransferControl {
 
     func cancel(with error: CurlewError) { send(.cancel(error)) }
 }
+
+extension ActiveTransfer: ControlledExchange {}
 
 extension ActiveTransfer: BodyWaker {
     func wake() { send(.wakeBody) }

@@ -63,16 +63,11 @@ public final class CurlTransport: Transport, ControlledTransport {
         return try transfer.outcome()
     }
 
-    package consuming func performControlled(
+    package func makeExchange(
         _ request: TransferRequest,
         sink: any TransferSink
-    ) async throws(CurlewError) -> TransferOutcome {
-        let transfer = try makeTransfer(request, sink)
-        var own: CurlTransport? = consume self
-        if !isKnownUniquelyReferenced(&own) { own = nil }
-        await withUnsafeContinuation { transfer.start(resuming: $0) }
-        own = nil
-        return try transfer.outcome()
+    ) throws(CurlewError) -> any ControlledExchange {
+        try makeTransfer(request, sink)
     }
 
     // Never inlined: temporaries would be part of `perform`'s frame, which each request in flight has.
@@ -94,7 +89,7 @@ public final class CurlTransport: Transport, ControlledTransport {
         -> ActiveTransfer
     {
         let engine = try engine.get()
-        let isSigned = request.options.authentication?.isSignature == true
+        let isSigned = request.options.hasAuthentication && request.options.authentication?.isSignature == true
         let upload = try UploadSource.make(request.body, isSigned: isSigned)
         let plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
         return ActiveTransfer(request: request, plan: consume plan, sink: sink, upload: upload, loop: engine.loop)

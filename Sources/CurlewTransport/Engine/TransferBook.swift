@@ -205,7 +205,10 @@ final class TransferBook: @unchecked Sendable {
 
     private func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
         var error = error
-        if let easy = transfer.easy, error.metrics == nil { error.metrics = transfer.metrics(of: easy) }
+        if let easy = transfer.easy, error.metrics == nil {
+            transfer.measure(easy)
+            error.metrics = transfer.metrics
+        }
         end(transfer, error)
     }
 
@@ -428,7 +431,7 @@ extension TransferBook: LoopClient {
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: CurlEasy) {
         if transfer.hasEnded { return }
-        transfer.finalMetrics = transfer.values(of: easy)
+        transfer.measure(easy)
         putAway(transfer)
     }
 

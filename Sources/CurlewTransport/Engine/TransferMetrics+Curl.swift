@@ -4,13 +4,16 @@ internal import Foundation
 internal import Glibc
 
 extension ActiveTransfer {
-    /// What libcurl measured, as dates.
-    func metrics(of easy: CurlEasy) -> TransferMetrics { TransferMetrics(values(of: easy)) }
-
-    func values(of easy: CurlEasy) -> TransferMetrics.Values {
+    /// Notes what libcurl measured, as dates.
+    func measure(_ easy: CurlEasy) {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
-        var metrics = TransferMetrics.Values(queued: queued, ended: date(raw.total) ?? queued)
+        isMeasured = true
+        metrics.update { note(raw, easy, &$0) }
+    }
+
+    private func note(_ raw: curlew_metrics, _ easy: CurlEasy, _ metrics: inout TransferMetrics.Values) {
+        if let ended = date(raw.total) { metrics.ended = ended }
         metrics.nameLookupEnded = date(raw.name_lookup)
         metrics.connected = date(raw.connected)
         metrics.tlsEstablished = date(raw.tls)
@@ -25,7 +28,6 @@ extension ActiveTransfer {
         metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
         metrics.decodedBytesReceived = deliveredBody
         metrics.attempt = request.attempt
-        return metrics
     }
 
     private func date(_ microseconds: Int64) -> Date? {

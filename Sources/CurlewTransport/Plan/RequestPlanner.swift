@@ -39,7 +39,7 @@ final class RequestPlanner: Sendable {
     }
 
     func known(_ request: TransferRequest, isTLS: Bool) -> Known? {
-        guard RequestShape.isShared(request) else { return nil }
+        guard case .none = request.body else { return nil }
         // Searched outside the lock, which would want the request copied.
         let entries = shapes.withLock { $0.entries }
         return entries.first { $0.shape.isThat(of: request, isTLS: isTLS) }
@@ -65,46 +65,44 @@ final class RequestPlanner: Sendable {
 private struct RequestShape: Sendable {
     private let method: HTTPMethod
     private let isTLS: Bool
-    private let multiplexes: Bool
-    private let decodesContent: Bool
-    private let purpose: TransferPurpose
-    private let trafficClass: TrafficClass
-    private let uploadRateLimit: Int?
-    private let downloadRateLimit: Int?
-    /// The total does not count: it shrinks from try to try.
-    private let timeouts: Timeouts
+    private let options: TransferOptions
     /// By identity; kept, so that it is not given to another object.
     private let defaultHeaders: DefaultHeaders?
 
     /// Whether there is nothing in the settings that is the request's own.
     static func isShared(_ request: TransferRequest) -> Bool {
-        // Patterns, where `== nil` would copy.
-        guard case .none = request.body, case .none = request.options.authentication else { return false }
-        guard case Optional<Proxy>.none = request.options.proxy else { return false }
-        return true
+        guard case .none = request.body else { return false }
+        return isShared(request.options)
+    }
+
+    private static func isShared(_ options: TransferOptions) -> Bool {
+        options.authentication == nil && options.proxy == nil
     }
 
     init(_ request: TransferRequest, isTLS: Bool) {
         method = request.method
         self.isTLS = isTLS
-        multiplexes = request.options.multiplexes
-        decodesContent = request.options.decodesContent
-        purpose = request.options.purpose
-        trafficClass = request.options.trafficClass
-        uploadRateLimit = request.options.uploadRateLimit
-        downloadRateLimit = request.options.downloadRateLimit
-        timeouts = request.options.timeouts
+        options = request.options
         defaultHeaders = request.defaultHeaders
     }
 
     func isThat(of request: TransferRequest, isTLS: Bool) -> Bool {
         self.isTLS == isTLS && defaultHeaders === request.defaultHeaders && method == request.method
-            && multiplexes == request.options.multiplexes && decodesContent == request.options.decodesContent
-            && purpose == request.options.purpose && trafficClass == request.options.trafficClass
-            && uploadRateLimit == request.options.uploadRateLimit
-            && downloadRateLimit == request.options.downloadRateLimit
-            && timeouts.connect == request.options.timeouts.connect
-            && timeouts.firstByte == request.options.timeouts.firstByte
-            && timeouts.idle == request.options.timeouts.idle && timeouts.queue == request.options.timeouts.queue
+            && (options.isCopy(of: request.options) || hasSettings(of: request.options))
+    }
+
+    private func hasSettings(of other: TransferOptions) -> Bool {
+        Self.isShared(other) && options.multiplexes == other.multiplexes
+            && options.decodesContent == other.decodesContent && options.purpose == other.purpose
+            && options.trafficClass == other.trafficClass && options.uploadRateLimit == other.uploadRateLimit
+            && options.downloadRateLimit == other.downloadRateLimit
+            && hasClocks(of: other.timeouts)
+    }
+
+    /// The total does not count: it shrinks from try to try.
+    private func hasClocks(of other: Timeouts) -> Bool {
+        let own = options.timeouts
+        return own.connect == other.connect && own.firstByte == other.firstByte && own.idle == other.idle
+            && own.queue == other.queue
     }
 }

@@ -68,7 +68,7 @@ struct RetryTimingTests {
         #expect(budget.allows(.seconds(5), at: start + .seconds(4)))
         #expect(!budget.allows(.seconds(6), at: start + .seconds(4)))
 
-        let endless = TimeoutBudget(total: nil, started: start)
+        let endless = TimeoutBudget.unlimited
         #expect(endless.remaining(at: start) == nil)
         #expect(endless.remaining(at: start + .seconds(1_000_000)) == nil)
         #expect(endless.allows(.seconds(1_000_000), at: start))

@@ -61,7 +61,9 @@ struct HandlerRaceTests {
     }
 
     /// A request, and how it gets another handler that is told of its end.
-    private func cold(_ kind: Kind, in session: Session) -> (Request, @Sendable (@escaping @Sendable () -> Void) -> Void) {
+    private func cold(_ kind: Kind, in session: Session) -> (
+        Request, @Sendable (@escaping @Sendable () -> Void) -> Void
+    ) {
         let url = "https://example.org/"
         switch kind {
         case .data:
