@@ -6,7 +6,8 @@ internal import CurlewLocks
 final class Preparation {
     /// Ends when the rest is there.
     let work: Task<Void, Never>
-    // SAFETY of both: it is touched under the record's lock alone.
+
+    // SAFETY: unchecked, because both are touched under the record's lock alone.
     @exclusivity(unchecked) var result: Result<Attempt.Prepared, CurlewError>?
     /// The name of the exchange.
     @exclusivity(unchecked) var task: TaskIdentifier?
