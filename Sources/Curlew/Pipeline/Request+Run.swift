@@ -15,7 +15,7 @@ extension Request {
             )
         }
         return TryStart(
-            adapters: context.hasInterceptor ? [context.interceptor].compactMap(\.self) + own : own,
+            adapters: context.interceptor.map { [$0] + own } ?? own,
             events: EventSink(session: context.monitors, own: hub),
             totalTimeout: total,
             cancellation: cancellation

@@ -1,0 +1,104 @@
+import Curlew
+import CurlewLocks
+import CurlewTesting
+import CurlewTransport
+import Dispatch
+import Foundation
+import Testing
+
+/// Requests over the wire that several threads use at once, each doing what it likes.
+@Suite(.timeLimit(.minutes(1)))
+struct ConcurrentUseTests {
+    /// What a thread does with a request, among others that do the same.
+    private enum Step: CaseIterable {
+        case attach, resume, suspend, cancel, await, awaitAndGiveUp, read, cancelAll
+    }
+
+    /// Handlers that were attached and handlers that were called.
+    private final class Handlers: Sendable {
+        private let counts = Lock((attached: 0, called: 0))
+
+        func attach(to request: DataRequest) {
+            counts.withLock { $0.attached += 1 }
+            request.response(queue: .global()) { [counts] _ in counts.withLock { $0.called += 1 } }
+        }
+
+        var attached: Int { counts.withLock { $0.attached } }
+        var missing: Int { counts.withLock { $0.attached - $0.called } }
+    }
+
+    private static let rounds = 60
+
+    @Test(arguments: 0..<8)
+    func everythingEndsWhateverIsAskedOfIt(_ seed: Int) async throws {
+        let server = try TestServer()
+        let transport = CurlTransport()
+        let setup: Session.RequestSetup = seed % 2 == 0 ? .lazy : .eager
+        let session = Session(transport: transport, startRequestsImmediately: seed % 4 < 2, requestSetup: setup)
+        let handlers = Handlers()
+        for round in 0..<Self.rounds {
+            let requests = ["/get", "/bytes/100000", "/status/503", "/redirect/2"].map {
+                session.request(server.url($0))
+            }
+            await withTaskGroup(of: Void.self) { group in
+                for worker in 0..<4 {
+                    let steps = Self.steps(seed: UInt64(seed * 100_000 + round * 10 + worker))
+                    group.addTask {
+                        for (step, index) in steps { await Self.take(step, requests[index], session, handlers) }
+                    }
+                }
+            }
+            // What somebody holds would wait for ever, and so would what nobody has started.
+            for request in requests {
+                handlers.attach(to: request)
+                request.resume()
+                _ = await request.response()
+            }
+        }
+        await session.drain()
+        try await until("every handler is called") { handlers.missing == 0 }
+        #expect(handlers.attached >= 4 * Self.rounds)
+        #expect(await session.activeRequests.isEmpty)
+        try await until("nothing is left in the engine") { transport.statistics.liveTransfers == 0 }
+    }
+
+    private static func steps(seed: UInt64) -> [(Step, Int)] {
+        var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
+        func next(_ bound: Int) -> Int {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            return Int((state >> 33) % UInt64(bound))
+        }
+        // Cancelling everything ends the round for all: once in a while is enough.
+        return (0..<12).map { _ in
+            let step = Step.allCases[next(Step.allCases.count)]
+            return (step == .cancelAll && next(4) > 0 ? .attach : step, next(4))
+        }
+    }
+
+    private static func take(_ step: Step, _ request: DataRequest, _ session: Session, _ handlers: Handlers) async {
+        switch step {
+        case .attach: handlers.attach(to: request)
+        case .resume: request.resume()
+        case .suspend: request.suspend()
+        case .cancel: request.cancel()
+        case .await: Task { _ = await request.response() }
+        case .awaitAndGiveUp:
+            let task = Task { try? await request.data() }
+            await Task.yield()
+            task.cancel()
+        case .read: _ = (request.state, request.data, request.downloadProgress, request.metrics, "\(request)")
+        case .cancelAll: await session.cancelAllRequests()
+        }
+    }
+
+    private func until(_ what: Comment, _ isSo: () -> Bool) async throws {
+        let deadline = ContinuousClock.now + .seconds(20)
+        while !isSo() {
+            guard ContinuousClock.now < deadline else {
+                Issue.record(what)
+                return
+            }
+            try await Task.sleep(for: .milliseconds(1))
+        }
+    }
+}
