@@ -26,9 +26,9 @@ extension EventMonitor {
     ) {}
     public func urlSession(
         _ session: SessionReference, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics
-    ) {}
+    ) { EventTrial.pass(Self.self) }
     public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
-    {}
+    { EventTrial.pass(Self.self) }
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     {
         session.ear?.passed(Self.self)
@@ -55,23 +55,27 @@ extension EventMonitor {
 
     // MARK: Requests
 
-    public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}
+    public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
+        EventTrial.pass(Self.self)
+    }
     public func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) {}
     public func request(
         _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
-    ) {}
+    ) { EventTrial.pass(Self.self) }
     public func request(
         _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError
     ) {}
-    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {}
-    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {}
-    public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {}
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { EventTrial.pass(Self.self) }
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) { EventTrial.pass(Self.self) }
+    public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) { EventTrial.pass(Self.self) }
     public func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError) {}
-    public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {}
+    public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
+        EventTrial.pass(Self.self)
+    }
     public func requestIsRetrying(_ request: Request) {}
-    public func requestDidFinish(_ request: Request) {}
-    public func requestDidResume(_ request: Request) {}
-    public func request(_ request: Request, didResumeTask task: TaskIdentifier) {}
+    public func requestDidFinish(_ request: Request) { EventTrial.pass(Self.self) }
+    public func requestDidResume(_ request: Request) { EventTrial.pass(Self.self) }
+    public func request(_ request: Request, didResumeTask task: TaskIdentifier) { EventTrial.pass(Self.self) }
     public func requestDidSuspend(_ request: Request) {}
     public func request(_ request: Request, didSuspendTask task: TaskIdentifier) {}
     public func requestDidCancel(_ request: Request) {}

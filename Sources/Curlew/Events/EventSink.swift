@@ -4,13 +4,48 @@ internal import Foundation
 struct EventSink: Sendable {
     private let session: MonitorHub?
     private let own: MonitorHub?
+    // Asked once: what has turned out since then is built a few times more.
+    private let sessionUnheard: UsualEvents
+    private let ownUnheard: UsualEvents
 
     /// nil where nobody listens: then no value is built.
     init?(session: MonitorHub?, own: MonitorHub?) {
         guard session != nil || own != nil else { return nil }
         self.session = session
         self.own = own
+        sessionUnheard = session?.unheard ?? .everything
+        ownUnheard = own?.unheard ?? .everything
     }
+
+    // MARK: Events that every request has, built for those who hear them
+
+    /// Whether there may be somebody who does something with one of these.
+    func hears(_ usual: UsualEvents) -> Bool { !sessionUnheard.intersection(ownUnheard).isSuperset(of: usual) }
+
+    /// The same of events of an exchange, which only the session's monitors see.
+    func exchangeHears(_ usual: UsualEvents) -> Bool { !sessionUnheard.isSuperset(of: usual) }
+
+    /// An event of the request that others follow, at the latest that of its end.
+    func emitLeading(_ usual: UsualEvents, _ makeEvent: () -> MonitorHub.Event) {
+        guard hears(usual) else { return }
+        let event = makeEvent()
+        session?.emitLeading(usual, event)
+        own?.emitLeading(usual, event)
+    }
+
+    /// The last event of the request.
+    func emitLast(_ usual: UsualEvents, _ makeEvent: () -> MonitorHub.Event) {
+        let event = hears(usual) ? makeEvent() : nil
+        session?.emitLast(usual, event)
+        own?.emitLast(usual, event)
+    }
+
+    /// An event of an exchange, which only the session's monitors see. The request's own follow.
+    func emitExchange(_ usual: UsualEvents, _ makeEvent: () -> MonitorHub.Event) {
+        if exchangeHears(usual) { session?.emitLeading(usual, makeEvent()) }
+    }
+
+    // MARK: Others
 
     /// An event of the request.
     func emit(_ event: @escaping MonitorHub.Event) {
@@ -24,7 +59,7 @@ struct EventSink: Sendable {
         own?.emitLeading(event)
     }
 
-    /// The last event of the request, or of one of its handlers.
+    /// The last event of one of the request's handlers.
     func emitLast(_ event: @escaping MonitorHub.Event) {
         session?.emitLast(event)
         own?.emitLast(event)

@@ -10,6 +10,8 @@ struct MonitorBacklog {
         /// 0 for events of which a try has only so many.
         var cost = 0
         var dear: MonitorHub.Dear?
+        /// Which of the events it is that every request has; empty for others.
+        var usual: UsualEvents = []
     }
 
     // SAFETY: changed under the hub's lock only, and only until a lane takes it.
@@ -31,6 +33,8 @@ struct MonitorBacklog {
 
     /// How many requests of the session run.
     var inFlight = 0
+    /// The usual events that no lane does anything with, as far as is known.
+    var unheard: UsualEvents = []
     private var open: [Entry] = []
     private var lanes: [Lane]
 
@@ -45,10 +49,11 @@ struct MonitorBacklog {
     /// An event for every lane; the hops that it needs.
     mutating func add(
         _ event: @escaping MonitorHub.Event,
+        _ usual: UsualEvents = [],
         isLeading: Bool,
         at now: @autoclosure () -> DispatchTime = .now()
     ) -> [(lane: Int, hop: Hop)] {
-        open.append(Entry(event: event))
+        open.append(Entry(event: event, usual: usual))
         var hops: [(lane: Int, hop: Hop)] = []
         for lane in lanes.indices {
             if let hop = lanes[lane].nextHop(isLeading: isLeading, at: now()) { hops.append((lane: lane, hop: hop)) }
@@ -60,12 +65,24 @@ struct MonitorBacklog {
     /// follows when no request runs.
     mutating func requestLeft() -> [(lane: Int, hop: Hop)] {
         inFlight -= 1
-        guard inFlight == 0 else { return [] }
+        return inFlight == 0 ? bringWhatWaits(isLeading: false) : []
+    }
+
+    /// The hops for what is there already.
+    mutating func bringWhatWaits(isLeading: Bool) -> [(lane: Int, hop: Hop)] {
         var hops: [(lane: Int, hop: Hop)] = []
         for lane in lanes.indices where !open.isEmpty || !lanes[lane].waiting.isEmpty {
-            if let hop = lanes[lane].nextHop(isLeading: false, at: .now()) { hops.append((lane: lane, hop: hop)) }
+            if let hop = lanes[lane].nextHop(isLeading: isLeading, at: .now()) { hops.append((lane: lane, hop: hop)) }
         }
         return hops
+    }
+
+    /// A lane's monitors have had the first event of this kind.
+    mutating func learned(_ usual: UsualEvents, isDeaf: Bool, by lane: Int) {
+        lanes[lane].known.insert(usual)
+        guard isDeaf else { return }
+        lanes[lane].unheard.insert(usual)
+        if lanes.allSatisfy({ $0.unheard.isSuperset(of: usual) }) { unheard.insert(usual) }
     }
 
     /// An event for one lane, if that has room for it.
@@ -95,6 +112,10 @@ struct MonitorBacklog {
         var isHopping = false
         /// A hop comes in a moment.
         var isHopSet = false
+        /// Of which usual events it has had one.
+        fileprivate(set) var known: UsualEvents = []
+        /// Those of them that none of its monitors did anything with.
+        fileprivate var unheard: UsualEvents = []
         private var delivered: DispatchTime?
         private var heads: Listeners
         private var bodies: Listeners

@@ -35,6 +35,28 @@ final class MonitorHub: Sendable {
         backlog = Lock(MonitorBacklog(monitors: byQueue.map { $0.monitors.count }))
     }
 
+    // MARK: Events that every request has
+
+    /// Those that nobody does anything with, as far as is known.
+    var unheard: UsualEvents { backlog.withLock { $0.unheard } }
+
+    /// One that others of the same request follow.
+    func emitLeading(_ usual: UsualEvents, _ event: @escaping Event) {
+        start(backlog.withLock { $0.add(event, usual, isLeading: true) })
+    }
+
+    /// The last one of a request; nil where nobody would do anything with it.
+    func emitLast(_ usual: UsualEvents, _ event: Event?) {
+        start(
+            backlog.withLock { backlog in
+                // In one step: whoever leaves next brings what waits. The request itself may or may not have left.
+                let isLeading = backlog.inFlight > 1
+                guard let event else { return backlog.bringWhatWaits(isLeading: isLeading) }
+                return backlog.add(event, usual, isLeading: isLeading)
+            }
+        )
+    }
+
     // MARK: Events for everybody
 
     /// An event that nothing may follow for a while.
@@ -43,11 +65,8 @@ final class MonitorHub: Sendable {
     /// An event that others of the same request follow.
     func emitLeading(_ event: @escaping Event) { emit(event, isLeading: true) }
 
-    /// The last event of a request.
-    func emitLast(_ event: @escaping Event) {
-        // In one step: whoever leaves next brings what waits. The request itself may or may not have left.
-        start(backlog.withLock { $0.add(event, isLeading: $0.inFlight > 1) })
-    }
+    /// The last event of a request's handler.
+    func emitLast(_ event: @escaping Event) { emitLast([], event) }
 
     private func emit(_ event: @escaping Event, isLeading: Bool) {
         start(backlog.withLock { $0.add(event, isLeading: isLeading) })
@@ -127,12 +146,17 @@ final class MonitorHub: Sendable {
         // Most lanes have one monitor, and a copy of it costs as much as an event.
         let (first, isAlone) = (lane.monitors[0], lane.monitors.count == 1)
         // One batch a hop: other work on the queue gets its turn between batches.
-        let batches = backlog.withLock { backlog in
+        var (batches, known) = backlog.withLock { backlog in
             arrived(&backlog[index])
-            return backlog.takeAll(for: index)
+            return (backlog.takeAll(for: index), backlog[index].known)
         }
         for batch in batches {
             for entry in batch.entries {
+                guard known.isSuperset(of: entry.usual) else {
+                    tell(entry, on: index)
+                    known.insert(entry.usual)
+                    continue
+                }
                 guard let dear = entry.dear else {
                     if isAlone { entry.event(first) } else { for monitor in lane.monitors { entry.event(monitor) } }
                     if entry.cost > 0 { backlog.withLock { $0[index].cost -= entry.cost } }
@@ -141,11 +165,29 @@ final class MonitorHub: Sendable {
                 let listeners = backlog.withLock { $0[index][dear].each }
                 for (number, monitor) in lane.monitors.enumerated() where listeners[number] {
                     entry.event(monitor)
-                    if lane.ear.isDeaf(monitor) { backlog.withLock { $0[index][dear].lost(number) } }
+                    if lane.ear.isDeaf(monitor) { lost(dear, number, on: index) }
                 }
                 backlog.withLock { $0[index].cost -= entry.cost }
             }
         }
+    }
+
+    /// A monitor does nothing with what is dear.
+    private func lost(_ dear: Dear, _ monitor: Int, on index: Int) {
+        backlog.withLock { backlog in
+            backlog[index][dear].lost(monitor)
+            if lanes.indices.contains(where: { backlog[$0].wants(dear) }) { return }
+            backlog.unheard.insert(dear == .head ? .heads : .bodies)
+        }
+    }
+
+    /// The first event of its kind, for monitors of which it is not known whether they do anything with it.
+    private func tell(_ entry: MonitorBacklog.Entry, on index: Int) {
+        var isDeaf = true
+        for monitor in lanes[index].monitors {
+            if !EventTrial.passes(type(of: monitor), { entry.event(monitor) }) { isDeaf = false }
+        }
+        backlog.withLock { $0.learned(entry.usual, isDeaf: isDeaf, by: index) }
     }
 
     /// Bytes of bodies, and events about their pieces, that wait for a lane's queue.

@@ -94,7 +94,7 @@ enum HandlerRun {
     }
 
     private static func finish(_ request: Request) {
-        request.eventSink?.emitLast { $0.requestDidFinish(request) }
+        request.eventSink?.emitLast(.finished) { { $0.requestDidFinish(request) } }
     }
 }
 

@@ -37,7 +37,7 @@ extension Attempt {
 
     private func begin(_ start: TryStart) throws(CurlewError) -> SentRequest {
         if let cancellation = start.cancellation { throw cancellation }
-        return try initialRequest(isSeen: !start.adapters.isEmpty || events != nil)
+        return try initialRequest(isSeen: !start.adapters.isEmpty || events?.hears(.requests) == true)
     }
 
     private func ready(_ adapted: SentRequest) throws(CurlewError) -> Prepared {
@@ -64,7 +64,9 @@ extension Attempt {
             let made = try request.makeURLRequest()
             try made.validate()
             request.record.withLock { $0.requests.append(.made(made)) }
-            events?.emitLeading { [request] in $0.request(request, didCreateInitialURLRequest: made) }
+            events?.emitLeading(.madeInitialRequest) { [request] in
+                { $0.request(request, didCreateInitialURLRequest: made) }
+            }
             return .made(made)
         } catch {
             let failure = ErrorWrapping.creation(error)
@@ -87,7 +89,9 @@ extension Attempt {
             }
             try adapted.validate()
             request.record.withLock { $0.requests.append(.made(adapted)) }
-            events?.emitLeading { [request] in $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
+            events?.emitLeading(.adaptedRequest) { [request] in
+                { $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
+            }
             return .made(adapted)
         } catch {
             let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }

@@ -148,7 +148,9 @@ struct Attempt {
     /// An exchange has ended, and another follows.
     private func emitStep(_ metrics: TransferMetrics) {
         let (task, reference) = (task, request.sessionReference)
-        events?.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+        events?.emitExchange(.collectedMetrics) {
+            { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+        }
     }
 
     /// A redirect is about to be followed.
@@ -212,7 +214,7 @@ struct Attempt {
     private func emitStart(_ lowered: TransferRequest) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emitLeading { $0.request(request, didResumeTask: task) }
+        events.emitLeading(.resumedTask) { { $0.request(request, didResumeTask: task) } }
         guard case .stream = lowered.body else { return }
         let reference = request.sessionReference
         events.emitExchange { $0.urlSession(reference, taskNeedsNewBodyStream: task) }

@@ -115,16 +115,21 @@ extension Attempt {
     private func emitMetrics(_ metrics: TransferMetrics, _ error: CurlewError?) {
         guard let events else { return }
         let (request, task) = (request, task)
-        let reference = request.sessionReference
-        events.emitExchange { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
-        events.emitLeading { $0.request(request, didGatherMetrics: metrics) }
-        events.emitExchange { $0.urlSession(reference, task: task, didCompleteWithError: error) }
+        events.emitExchange(.collectedMetrics) {
+            let reference = request.sessionReference
+            return { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+        }
+        events.emitLeading(.gatheredMetrics) { { $0.request(request, didGatherMetrics: metrics) } }
+        events.emitExchange(.endedExchange) {
+            let reference = request.sessionReference
+            return { $0.urlSession(reference, task: task, didCompleteWithError: error) }
+        }
     }
 
     private func emitEnd(_ error: CurlewError?) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emitLeading { $0.request(request, didCompleteTask: task, with: error) }
+        events.emitLeading(.completedTask) { { $0.request(request, didCompleteTask: task, with: error) } }
     }
 }
 

@@ -18,9 +18,9 @@ extension Request {
             )
         }
         guard let hooks else { throw cancellation }
-        if let events {
+        events?.emitLeading(.madeRequest) { [self] in
             let made = sent.urlRequest
-            events.emitLeading { [self] in $0.request(self, didCreateURLRequest: made) }
+            return { $0.request(self, didCreateURLRequest: made) }
         }
         hooks.onRequest?.call(sent.urlRequest)
         if hooks.onCURL != nil || hooks.streams.contains(where: { $0.wants(CURLCommand.self) }) {
@@ -59,7 +59,7 @@ extension Request {
             return (record.hooks.onTaskCreation, record.hooks.streams, record.machine.state == .suspended)
         }
         guard let streams else { return false }
-        events?.emitLeading { [self] in $0.request(self, didCreateTask: task) }
+        events?.emitLeading(.madeTask) { [self] in { $0.request(self, didCreateTask: task) } }
         if isSuspended { events?.emit { [self] in $0.request(self, didSuspendTask: task) } }
         hook?.call(task)
         for stream in streams { stream.send(task) }

@@ -104,7 +104,7 @@ extension Request {
         switch awaited.action {
         case .drive(let becameResumed):
             if becameResumed, let events = EventSink(session: context.monitors, own: hub) {
-                events.emitLeading { [self] in $0.requestDidResume(self) }
+                events.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
             }
             if isShelved { unshelve() }
             guard let session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
@@ -138,7 +138,7 @@ extension Request {
     private func tellEnd(of result: RunResult) {
         // Monitors look at it.
         if let error = result.error { failed(with: error) }
-        eventSink?.emitLast { [self] in $0.requestDidFinish(self) }
+        eventSink?.emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
         conclude(result)
     }
 

@@ -96,7 +96,7 @@ extension Request {
     @discardableResult
     public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
         record.withLock { record in
-            record.options.adapters.append(interceptor)
+            record.options.add(adapter: interceptor)
             record.options.retriers.append(interceptor)
         }
         return self
@@ -105,7 +105,7 @@ extension Request {
     /// Adds an adapter behind those that there are.
     @discardableResult
     public func adapt(using adapter: any RequestAdapter) -> Self {
-        record.withLock { $0.options.adapters.append(adapter) }
+        record.withLock { $0.options.add(adapter: adapter) }
         return self
     }
 

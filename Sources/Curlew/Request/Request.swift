@@ -114,14 +114,14 @@ public class Request: @unchecked Sendable {
     }
 
     func carryOut(_ resumption: RequestRecord.Resumption) {
-        eventSink?.emitLeading { [self] in $0.requestDidResume(self) }
+        eventSink?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
         switch resumption {
         case .start:
             unshelve()
             HandlerRun.start(self, drives: true)
         case .proceed(let task, let driver):
             driver?.resume()
-            if let task { eventSink?.emitLeading { [self] in $0.request(self, didResumeTask: task) } }
+            if let task { eventSink?.emitLeading(.resumedTask) { [self] in { $0.request(self, didResumeTask: task) } } }
         }
     }
 

@@ -20,6 +20,12 @@ struct RequestOptions {
     /// Whether a body's fate is decided when its head has come.
     var asksAboutHead = false
 
+    /// Chains are made link by link: few of them then grow more than once.
+    mutating func add(adapter: any RequestAdapter) {
+        if adapters.isEmpty { adapters.reserveCapacity(8) }
+        adapters.append(adapter)
+    }
+
     /// One `validate(…)`, its kind of body erased.
     typealias Validation = @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> CurlewError?
 }

@@ -171,7 +171,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     private func answer(_ head: ResponseHead) -> Disposition {
         expected = Self.expectedLength(of: head)
         let lazy = LazyResponse(url: url, head: head)
-        if let events {
+        if let events, events.exchangeHears(.heads) {
             let (task, session) = (task, request.sessionReference)
             events.emitHead { ear in
                 let session = session.heard(by: ear)
@@ -233,6 +233,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
 
     /// Tells session monitors about body bytes.
     func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
+        guard events.exchangeHears(.bodies) else { return }
         let (task, session) = (task, request.sessionReference)
         events.emitBody(bytes) { data, ear in
             let session = session.heard(by: ear)

@@ -1,0 +1,63 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The events that every request has. A monitor that does nothing with one of them shows that when it gets the first;
+/// what no monitor does anything with is not built any more.
+struct UsualEvents: OptionSet, Sendable {
+    let rawValue: UInt16
+
+    static let madeInitialRequest = UsualEvents(rawValue: 1 << 0)
+    static let adaptedRequest = UsualEvents(rawValue: 1 << 1)
+    static let madeRequest = UsualEvents(rawValue: 1 << 2)
+    static let madeTask = UsualEvents(rawValue: 1 << 3)
+    static let resumed = UsualEvents(rawValue: 1 << 4)
+    static let resumedTask = UsualEvents(rawValue: 1 << 5)
+    static let collectedMetrics = UsualEvents(rawValue: 1 << 6)
+    static let gatheredMetrics = UsualEvents(rawValue: 1 << 7)
+    static let endedExchange = UsualEvents(rawValue: 1 << 8)
+    static let completedTask = UsualEvents(rawValue: 1 << 9)
+    static let finished = UsualEvents(rawValue: 1 << 10)
+
+    /// The two that are dear to tell (`MonitorHub.Dear`), whose listeners are known in another way.
+    static let heads = UsualEvents(rawValue: 1 << 11)
+    static let bodies = UsualEvents(rawValue: 1 << 12)
+
+    static let everything = UsualEvents(rawValue: .max)
+    /// Those that show a `URLRequest`, also where no adapter does.
+    static let requests: UsualEvents = [.madeInitialRequest, .madeRequest]
+}
+
+/// Finds out whether a monitor does something with an event: where it does not, the event's default implementation
+/// is called, and says so to the trial of its thread. One that another monitor passes its events on to says so
+/// with a type of its own, which does not count.
+enum EventTrial {
+    /// Whether `event` reached nothing but the default of this type.
+    static func passes(_ type: any EventMonitor.Type, _ event: () -> Void) -> Bool {
+        let outer = pthread_getspecific(key)
+        defer { pthread_setspecific(key, outer) }
+        var passed: ObjectIdentifier?
+        withUnsafeMutablePointer(to: &passed) { place in
+            // SAFETY: the place outlives `event`, which is over when this closure ends; only this thread finds it.
+            _ = pthread_setspecific(key, place)
+            event()
+        }
+        return passed == ObjectIdentifier(type)
+    }
+
+    /// A default implementation was called.
+    static func pass(_ type: any EventMonitor.Type) {
+        guard let place = pthread_getspecific(key) else { return }
+        // SAFETY: see `passes`, which alone writes the key.
+        place.assumingMemoryBound(to: ObjectIdentifier?.self).pointee = ObjectIdentifier(type)
+    }
+
+    private static let key: pthread_key_t = {
+        var key = pthread_key_t()
+        let code = pthread_key_create(&key, nil)
+        precondition(code == 0, "pthread_key_create failed: \(code)")
+        return key
+    }()
+}
