@@ -26,9 +26,9 @@ extension EventMonitor {
     ) {}
     public func urlSession(
         _ session: SessionReference, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics
-    ) { EventTrial.pass(Self.self) }
+    ) { EventTrial.pass(Self.self, .collectedMetrics) }
     public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
-    { EventTrial.pass(Self.self) }
+    { EventTrial.pass(Self.self, .endedExchange) }
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     {
         session.ear?.passed(Self.self)
@@ -56,26 +56,34 @@ extension EventMonitor {
     // MARK: Requests
 
     public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
-        EventTrial.pass(Self.self)
+        EventTrial.pass(Self.self, .madeInitialRequest)
     }
     public func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) {}
     public func request(
         _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
-    ) { EventTrial.pass(Self.self) }
+    ) { EventTrial.pass(Self.self, .adaptedRequest) }
     public func request(
         _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError
     ) {}
-    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { EventTrial.pass(Self.self) }
-    public func request(_ request: Request, didCreateTask task: TaskIdentifier) { EventTrial.pass(Self.self) }
-    public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) { EventTrial.pass(Self.self) }
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+        EventTrial.pass(Self.self, .madeRequest)
+    }
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        EventTrial.pass(Self.self, .madeTask)
+    }
+    public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
+        EventTrial.pass(Self.self, .gatheredMetrics)
+    }
     public func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError) {}
     public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
-        EventTrial.pass(Self.self)
+        EventTrial.pass(Self.self, .completedTask)
     }
     public func requestIsRetrying(_ request: Request) {}
-    public func requestDidFinish(_ request: Request) { EventTrial.pass(Self.self) }
-    public func requestDidResume(_ request: Request) { EventTrial.pass(Self.self) }
-    public func request(_ request: Request, didResumeTask task: TaskIdentifier) { EventTrial.pass(Self.self) }
+    public func requestDidFinish(_ request: Request) { EventTrial.pass(Self.self, .finished) }
+    public func requestDidResume(_ request: Request) { EventTrial.pass(Self.self, .resumed) }
+    public func request(_ request: Request, didResumeTask task: TaskIdentifier) {
+        EventTrial.pass(Self.self, .resumedTask)
+    }
     public func requestDidSuspend(_ request: Request) {}
     public func request(_ request: Request, didSuspendTask task: TaskIdentifier) {}
     public func requestDidCancel(_ request: Request) {}

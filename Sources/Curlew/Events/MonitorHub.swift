@@ -185,7 +185,7 @@ final class MonitorHub: Sendable {
     private func tell(_ entry: MonitorBacklog.Entry, on index: Int) {
         var isDeaf = true
         for monitor in lanes[index].monitors {
-            if !EventTrial.passes(type(of: monitor), { entry.event(monitor) }) { isDeaf = false }
+            if !EventTrial.passes(type(of: monitor), entry.usual, { entry.event(monitor) }) { isDeaf = false }
         }
         backlog.withLock { $0.learned(entry.usual, isDeaf: isDeaf, by: index) }
     }

@@ -31,27 +31,31 @@ struct UsualEvents: OptionSet, Sendable {
 }
 
 /// Finds out whether a monitor does something with an event: where it does not, the event's default implementation
-/// is called, and says so to the trial of its thread. One that another monitor passes its events on to says so
-/// with a type of its own, which does not count.
-enum EventTrial {
-    /// Whether `event` reached nothing but the default of this type.
-    static func passes(_ type: any EventMonitor.Type, _ event: () -> Void) -> Bool {
+/// is called, and says so to the trial of its thread. Another event's default does not count, nor does that of another
+/// type, which a monitor calls to pass its events on.
+struct EventTrial {
+    private let usual: UsualEvents
+    private var passed: ObjectIdentifier?
+
+    /// Whether `event` reached nothing but its default for this type.
+    static func passes(_ type: any EventMonitor.Type, _ usual: UsualEvents, _ event: () -> Void) -> Bool {
         let outer = pthread_getspecific(key)
         defer { pthread_setspecific(key, outer) }
-        var passed: ObjectIdentifier?
-        withUnsafeMutablePointer(to: &passed) { place in
+        var trial = EventTrial(usual: usual)
+        withUnsafeMutablePointer(to: &trial) { place in
             // SAFETY: the place outlives `event`, which is over when this closure ends; only this thread finds it.
             _ = pthread_setspecific(key, place)
             event()
         }
-        return passed == ObjectIdentifier(type)
+        return trial.passed == ObjectIdentifier(type)
     }
 
-    /// A default implementation was called.
-    static func pass(_ type: any EventMonitor.Type) {
+    /// This event's default implementation was called.
+    static func pass(_ type: any EventMonitor.Type, _ usual: UsualEvents) {
         guard let place = pthread_getspecific(key) else { return }
         // SAFETY: see `passes`, which alone writes the key.
-        place.assumingMemoryBound(to: ObjectIdentifier?.self).pointee = ObjectIdentifier(type)
+        let trial = place.assumingMemoryBound(to: EventTrial.self)
+        if trial.pointee.usual == usual { trial.pointee.passed = ObjectIdentifier(type) }
     }
 
     private static let key: pthread_key_t = {

@@ -125,16 +125,35 @@ struct UsualEventsTests {
         #expect(own.seen.all == ["finished"])
     }
 
-    @Test func aTrialConcernsItsOwnThreadAndType() {
+    /// A method that calls another of its own, which is a default.
+    @Test func aMonitorThatCallsItselfIsHeard() async throws {
+        struct Chatty: EventMonitor {
+            let queue: DispatchQueue
+            let seen = Recorded<String>()
+
+            func requestDidFinish(_ request: Request) {
+                seen.note("finished")
+                requestDidResume(request)
+            }
+        }
+        let chatty = Chatty(queue: queue)
+        let session = try await run(3, [chatty])
+        #expect(chatty.seen.all.count == 3)
+        #expect(session.context.monitors?.unheard.contains(.finished) == false)
+        #expect(session.context.monitors?.unheard.contains(.resumed) == true)
+    }
+
+    @Test func aTrialConcernsItsOwnEventAndType() {
         let (deaf, finishes) = (Deaf(queue: queue), Finishes(queue))
         let request = Session(transport: MockTransport()).request("https://example.org/")
-        #expect(EventTrial.passes(Deaf.self) { deaf.requestDidFinish(request) })
-        #expect(!EventTrial.passes(Finishes.self) { finishes.requestDidFinish(request) })
-        #expect(!EventTrial.passes(Finishes.self) { deaf.requestDidFinish(request) })
+        #expect(EventTrial.passes(Deaf.self, .finished) { deaf.requestDidFinish(request) })
+        #expect(!EventTrial.passes(Deaf.self, .resumed) { deaf.requestDidFinish(request) })
+        #expect(!EventTrial.passes(Finishes.self, .finished) { finishes.requestDidFinish(request) })
+        #expect(!EventTrial.passes(Finishes.self, .finished) { deaf.requestDidFinish(request) })
         // One within another.
         var inner = false
-        let outer = EventTrial.passes(Finishes.self) {
-            inner = EventTrial.passes(Deaf.self) { deaf.requestDidFinish(request) }
+        let outer = EventTrial.passes(Finishes.self, .finished) {
+            inner = EventTrial.passes(Deaf.self, .finished) { deaf.requestDidFinish(request) }
         }
         #expect(inner)
         #expect(!outer)
