@@ -6,7 +6,8 @@ struct Download: Sendable {
     enum Result: Sendable {
         case saved(path: String, size: Int64, checksum: String?)
         /// `kept`: there is something to go on from.
-        case interrupted(path: String, kept: Bool)
+        /// `received` tells apart why nothing was kept.
+        case interrupted(path: String, kept: Bool, received: Int64)
         case failed(CurlewError, path: String, kept: Bool)
         case notBegun(UsageError)
     }
@@ -25,7 +26,7 @@ struct Download: Sendable {
         } catch {
             return await notBegun(error)
         }
-        guard await job.begin(request) else { return .interrupted(path: await job.path, kept: false) }
+        guard await job.begin(request) else { return .interrupted(path: await job.path, kept: false, received: 0) }
         do {
             let file = try await request.file()
             if let head = request.head { show(head) }
@@ -160,7 +161,9 @@ struct Download: Sendable {
         let kept = kept || (settings.continues && InputFile.exists(DownloadName.resumeFile(for: path)))
         if error.isCancellation {
             await job.end(.failed("interrupted"))
-            return .interrupted(path: path, kept: kept || (settings.continues && InputFile.exists(path)))
+            let received = await job.snapshot(at: Date()).completed
+            let isThere = kept || (settings.continues && InputFile.exists(path))
+            return .interrupted(path: path, kept: isThere, received: received)
         }
         let code = error.responseCode.flatMap { 200..<300 ~= $0 ? nil : $0 }
         await job.end(.failed(code.map { "the server answered \($0)" } ?? ErrorReport(error).what))

@@ -62,8 +62,12 @@ struct DownloadRun: Sendable {
             case .saved(let path, let size, let checksum):
                 context.note("saved \(path) (\(Amount.bytes(size))\(checksum.map { ", \($0) matches" } ?? ""))")
                 one = .success
-            case .interrupted(let path, let kept):
-                context.note(resumeText(path, kept: kept, reason: "interrupted"))
+            case .interrupted(let path, let kept, let received):
+                let isEmpty = !kept && received == 0
+                context.note(
+                    isEmpty
+                        ? "\(path): interrupted before anything had come"
+                        : resumeText(path, kept: kept, reason: "interrupted"))
                 one = .interrupted
             case .failed(let error, let path, let kept):
                 if let code = error.responseCode, !(200..<300 ~= code) {

@@ -132,6 +132,7 @@ struct ContinueTests {
         let both: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
         #expect(caught & both == both)
         #expect(outcome.status == 130)
+        #expect(outcome.errors.contains("curlew: file: interrupted before anything had come\n"), "\(outcome.errors)")
     }
 
     @Test("A download of one's own goes on with the command line's fields")
