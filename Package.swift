@@ -108,7 +108,7 @@ let package = Package(
         // What libFuzzer runs (scripts/fuzz), replayed with fixed inputs.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["Curlew", "CurlewCore", "CurlewTransport", "CurlewTool"],
+            dependencies: ["Curlew", "CurlewCore", "CurlewTransport", "CurlewTool", "CurlewTesting"],
             exclude: ["Corpus"],
             swiftSettings: strict
         ),

@@ -123,17 +123,17 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse) {
         if let dataTaskDidReceiveResponse { return dataTaskDidReceiveResponse(session, dataTask, response) }
-        notListening(session)
+        notListening(.heads)
     }
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
         if let dataTaskDidReceiveData { return dataTaskDidReceiveData(session, dataTask, data) }
-        notListening(session)
+        notListening(.bodies)
     }
 
     // A subclass that calls this may listen.
-    private func notListening(_ session: SessionReference) {
-        if type(of: self) == ClosureEventMonitor.self { session.ear?.passed(ClosureEventMonitor.self) }
+    private func notListening(_ usual: UsualEvents) {
+        if type(of: self) == ClosureEventMonitor.self { EventTrial.pass(ClosureEventMonitor.self, usual) }
     }
 
     open func urlSession(

@@ -58,24 +58,18 @@ public final class CompositeEventMonitor: EventMonitor {
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     {
         guard let hub, hub.wants(.head) else {
-            session.ear?.passed(Self.self)
+            EventTrial.pass(Self.self, .heads)
             return
         }
-        hub.emitHead { ear in
-            let session = session.heard(by: ear)
-            return { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
-        }
+        hub.emitHead { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
     }
 
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
         guard let hub, hub.wants(.body) else {
-            session.ear?.passed(Self.self)
+            EventTrial.pass(Self.self, .bodies)
             return
         }
-        hub.emitBody(data) { ear in
-            let session = session.heard(by: ear)
-            return { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
-        }
+        hub.emitBody(data) { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
     }
 
     public func urlSession(

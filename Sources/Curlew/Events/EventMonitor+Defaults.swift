@@ -31,10 +31,10 @@ extension EventMonitor {
     { EventTrial.pass(Self.self, .endedExchange) }
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     {
-        session.ear?.passed(Self.self)
+        EventTrial.pass(Self.self, .heads)
     }
     public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
-        session.ear?.passed(Self.self)
+        EventTrial.pass(Self.self, .bodies)
     }
     public func urlSession(
         _ session: SessionReference,

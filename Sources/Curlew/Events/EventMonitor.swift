@@ -180,17 +180,8 @@ public struct SessionReference: Sendable {
     /// The session, while it exists.
     public private(set) weak var session: Session?
 
-    /// Who wants to know if nobody listens.
-    private(set) var ear: MonitorHub.Ear?
-
     init(identifier: String?, session: Session?) {
         self.identifier = identifier
         self.session = session
-    }
-
-    func heard(by ear: MonitorHub.Ear) -> SessionReference {
-        var reference = self
-        reference.ear = ear
-        return reference
     }
 }

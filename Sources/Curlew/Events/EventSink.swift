@@ -35,7 +35,8 @@ struct EventSink: Sendable {
 
     /// The last event of the request.
     func emitLast(_ usual: UsualEvents, _ makeEvent: () -> MonitorHub.Event) {
-        let event = hears(usual) ? makeEvent() : nil
+        guard hears(usual) else { return }
+        let event = makeEvent()
         session?.emitLast(usual, event)
         own?.emitLast(usual, event)
     }
@@ -55,30 +56,27 @@ struct EventSink: Sendable {
 
     /// An event of the request that others follow, at the latest that of its end.
     func emitLeading(_ event: @escaping MonitorHub.Event) {
-        session?.emitLeading(event)
-        own?.emitLeading(event)
+        session?.emitLeading([], event)
+        own?.emitLeading([], event)
     }
 
     /// The last event of one of the request's handlers.
     func emitLast(_ event: @escaping MonitorHub.Event) {
-        session?.emitLast(event)
-        own?.emitLast(event)
+        session?.emitLast([], event)
+        own?.emitLast([], event)
     }
 
     /// An event of an exchange, which only the session's monitors see. The request's own follow.
-    func emitExchange(_ event: @escaping MonitorHub.Event) { session?.emitLeading(event) }
+    func emitExchange(_ event: @escaping MonitorHub.Event) { session?.emitLeading([], event) }
 
     /// An event of an exchange that comes as often as there are pieces of a body.
     func emitProgress(_ event: @escaping MonitorHub.Event) { session?.emitProgress(event) }
 
     /// The head of a response, made into Foundation's only for monitors that want it.
-    func emitHead(_ makeEvent: (MonitorHub.Ear) -> MonitorHub.Event) { session?.emitHead(makeEvent) }
+    func emitHead(_ event: @escaping MonitorHub.Event) { session?.emitHead(event) }
 
     /// Bytes of a body, copied only for monitors that want them.
-    func emitBody(
-        _ bytes: UnsafeRawBufferPointer,
-        _ makeEvent: (Data, MonitorHub.Ear) -> MonitorHub.Event
-    ) {
+    func emitBody(_ bytes: UnsafeRawBufferPointer, _ makeEvent: (Data) -> MonitorHub.Event) {
         session?.emitBody(bytes, makeEvent)
     }
 }

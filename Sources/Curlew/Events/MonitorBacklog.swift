@@ -65,14 +65,10 @@ struct MonitorBacklog {
     /// follows when no request runs.
     mutating func requestLeft() -> [(lane: Int, hop: Hop)] {
         inFlight -= 1
-        return inFlight == 0 ? bringWhatWaits(isLeading: false) : []
-    }
-
-    /// The hops for what is there already.
-    mutating func bringWhatWaits(isLeading: Bool) -> [(lane: Int, hop: Hop)] {
+        guard inFlight == 0 else { return [] }
         var hops: [(lane: Int, hop: Hop)] = []
         for lane in lanes.indices where !open.isEmpty || !lanes[lane].waiting.isEmpty {
-            if let hop = lanes[lane].nextHop(isLeading: isLeading, at: .now()) { hops.append((lane: lane, hop: hop)) }
+            if let hop = lanes[lane].nextHop(isLeading: false, at: .now()) { hops.append((lane: lane, hop: hop)) }
         }
         return hops
     }

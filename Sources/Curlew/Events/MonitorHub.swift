@@ -35,41 +35,23 @@ final class MonitorHub: Sendable {
         backlog = Lock(MonitorBacklog(monitors: byQueue.map { $0.monitors.count }))
     }
 
-    // MARK: Events that every request has
+    // MARK: Events for everybody
 
-    /// Those that nobody does anything with, as far as is known.
+    /// Those of the events that every request has that nobody does anything with, as far as is known.
     var unheard: UsualEvents { backlog.withLock { $0.unheard } }
 
-    /// One that others of the same request follow.
+    /// An event that nothing may follow for a while.
+    func emit(_ event: @escaping Event) { start(backlog.withLock { $0.add(event, isLeading: false) }) }
+
+    /// An event that others of the same request follow. `usual`: which of those that every request has, if one of them.
     func emitLeading(_ usual: UsualEvents, _ event: @escaping Event) {
         start(backlog.withLock { $0.add(event, usual, isLeading: true) })
     }
 
-    /// The last one of a request; nil where nobody would do anything with it.
-    func emitLast(_ usual: UsualEvents, _ event: Event?) {
-        start(
-            backlog.withLock { backlog in
-                // In one step: whoever leaves next brings what waits. The request itself may or may not have left.
-                let isLeading = backlog.inFlight > 1
-                guard let event else { return backlog.bringWhatWaits(isLeading: isLeading) }
-                return backlog.add(event, usual, isLeading: isLeading)
-            }
-        )
-    }
-
-    // MARK: Events for everybody
-
-    /// An event that nothing may follow for a while.
-    func emit(_ event: @escaping Event) { emit(event, isLeading: false) }
-
-    /// An event that others of the same request follow.
-    func emitLeading(_ event: @escaping Event) { emit(event, isLeading: true) }
-
-    /// The last event of a request's handler.
-    func emitLast(_ event: @escaping Event) { emitLast([], event) }
-
-    private func emit(_ event: @escaping Event, isLeading: Bool) {
-        start(backlog.withLock { $0.add(event, isLeading: isLeading) })
+    /// The last event of a request or of its handler.
+    func emitLast(_ usual: UsualEvents, _ event: @escaping Event) {
+        // In one step: whoever leaves next brings what waits. The request itself may or may not have left.
+        start(backlog.withLock { $0.add(event, usual, isLeading: $0.inFlight > 1) })
     }
 
     func requestJoined() { backlog.withLock { $0.inFlight += 1 } }
@@ -86,27 +68,25 @@ final class MonitorHub: Sendable {
     }
 
     /// The head of a response, for monitors that want it.
-    func emitHead(_ makeEvent: (Ear) -> Event) {
+    func emitHead(_ event: @escaping Event) {
         for lane in lanes.indices where takes(.head, 0, lane) {
-            add(MonitorBacklog.Entry(event: makeEvent(lanes[lane].ear), dear: .head), to: lane, isLeading: true)
+            add(MonitorBacklog.Entry(event: event, dear: .head), to: lane, isLeading: true)
         }
     }
 
     /// Bytes of a body, copied once, and only if a monitor wants them.
-    func emitBody(_ bytes: UnsafeRawBufferPointer, _ makeEvent: (Data, Ear) -> Event) {
-        var copy: Data?
+    func emitBody(_ bytes: UnsafeRawBufferPointer, _ makeEvent: (Data) -> Event) {
+        var made: Event?
         for lane in lanes.indices where takes(.body, bytes.count, lane) {
-            let data = copy ?? Data(bytes)
-            copy = data
-            addBody(of: bytes.count, makeEvent(data, lanes[lane].ear), to: lane)
+            let event = made ?? makeEvent(Data(bytes))
+            made = event
+            addBody(of: bytes.count, event, to: lane)
         }
     }
 
     /// Bytes of a body that were copied before.
-    func emitBody(_ data: Data, _ makeEvent: (Ear) -> Event) {
-        for lane in lanes.indices where takes(.body, data.count, lane) {
-            addBody(of: data.count, makeEvent(lanes[lane].ear), to: lane)
-        }
+    func emitBody(_ data: Data, _ event: @escaping Event) {
+        for lane in lanes.indices where takes(.body, data.count, lane) { addBody(of: data.count, event, to: lane) }
     }
 
     /// Whether there is a monitor that may want this.
@@ -164,8 +144,9 @@ final class MonitorHub: Sendable {
                 }
                 let listeners = backlog.withLock { $0[index][dear].each }
                 for (number, monitor) in lane.monitors.enumerated() where listeners[number] {
-                    entry.event(monitor)
-                    if lane.ear.isDeaf(monitor) { lost(dear, number, on: index) }
+                    if EventTrial.passes(type(of: monitor), dear.usual, { entry.event(monitor) }) {
+                        lost(dear, number, on: index)
+                    }
                 }
                 backlog.withLock { $0[index].cost -= entry.cost }
             }
@@ -177,7 +158,7 @@ final class MonitorHub: Sendable {
         backlog.withLock { backlog in
             backlog[index][dear].lost(monitor)
             if lanes.indices.contains(where: { backlog[$0].wants(dear) }) { return }
-            backlog.unheard.insert(dear == .head ? .heads : .bodies)
+            backlog.unheard.insert(dear.usual)
         }
     }
 
@@ -198,19 +179,14 @@ final class MonitorHub: Sendable {
 
     /// What costs more to tell than all other events of a request together, and is told only to those who listen: a
     /// response of Foundation's type, a copy of a body.
-    enum Dear { case head, body }
+    enum Dear {
+        case head, body
 
-    /// Finds out who does nothing with what is dear: such a monitor says so when it is given some.
-    final class Ear: Sendable {
-        private let deaf = Lock<ObjectIdentifier?>(nil)
-
-        /// A monitor of this type has let it pass.
-        func passed(_ type: any EventMonitor.Type) { deaf.withLock { $0 = ObjectIdentifier(type) } }
-
-        /// Whether this monitor, which was given it a moment ago, was the one. Another one that it passes its
-        /// events on to may be deaf although it is not.
-        fileprivate func isDeaf(_ monitor: any EventMonitor) -> Bool {
-            deaf.withLock { exchange(&$0, with: nil) } == ObjectIdentifier(type(of: monitor))
+        fileprivate var usual: UsualEvents {
+            switch self {
+            case .head: .heads
+            case .body: .bodies
+            }
         }
     }
 }
@@ -220,7 +196,6 @@ struct MonitorLane: Sendable {
     let queue: DispatchQueue
     /// At least one.
     let monitors: [any EventMonitor]
-    let ear = MonitorHub.Ear()
     let handoff = Handoff()
 }
 

@@ -147,9 +147,10 @@ struct Attempt {
 
     /// An exchange has ended, and another follows.
     private func emitStep(_ metrics: TransferMetrics) {
-        let (task, reference) = (task, request.sessionReference)
+        let (request, task) = (request, task)
         events?.emitExchange(.collectedMetrics) {
-            { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
+            let reference = request.sessionReference
+            return { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
         }
     }
 

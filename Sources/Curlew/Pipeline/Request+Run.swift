@@ -98,7 +98,7 @@ extension Request {
     /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
     func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
         let (awaited, isShelved, session, hub) = record.withLock {
-            ($0.await(), $0.session.isShelved, $0.session.session, $0.hooks.monitors)
+            ($0.awaited(), $0.session.isShelved, $0.session.session, $0.hooks.monitors)
         }
         if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
         switch awaited.action {

@@ -46,7 +46,7 @@ extension RequestRecord {
     }
 
     /// An awaiter wants the result. `startsHandlers`: it drives, and somebody has to work on those attached before.
-    mutating func await() -> (action: RequestStateMachine.DriveAction, startsHandlers: Bool) {
+    mutating func awaited() -> (action: RequestStateMachine.DriveAction, startsHandlers: Bool) {
         let action = machine.awaited()
         guard case .drive = action, !handlers.isEmpty else { return (action, false) }
         return (action, handlers.begin())

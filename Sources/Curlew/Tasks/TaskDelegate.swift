@@ -173,12 +173,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         let lazy = LazyResponse(url: url, head: head)
         if let events, events.exchangeHears(.heads) {
             let (task, session) = (task, request.sessionReference)
-            events.emitHead { ear in
-                let session = session.heard(by: ear)
-                return { monitor in
-                    guard let response = lazy.value else { return }
-                    monitor.urlSession(session, dataTask: task, didReceive: response)
-                }
+            events.emitHead { monitor in
+                guard let response = lazy.value else { return }
+                monitor.urlSession(session, dataTask: task, didReceive: response)
             }
         }
         awaitedAnswer = request.headArrived(lazy, total: expected)
@@ -235,9 +232,8 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
         guard events.exchangeHears(.bodies) else { return }
         let (task, session) = (task, request.sessionReference)
-        events.emitBody(bytes) { data, ear in
-            let session = session.heard(by: ear)
-            return { $0.urlSession(session, dataTask: task, didReceive: data) }
+        events.emitBody(bytes) { data in
+            { $0.urlSession(session, dataTask: task, didReceive: data) }
         }
     }
 }

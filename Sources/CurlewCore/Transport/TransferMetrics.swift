@@ -30,27 +30,17 @@ public struct TransferMetrics: Sendable {
         }
     }
 
-    // SAFETY: changed only by the one value that holds it, before which it is copied.
-    private final class Storage: @unchecked Sendable {
-        @exclusivity(unchecked) var values: Values
-
-        init(_ values: Values) { self.values = values }
-    }
-
-    private var storage: Storage
+    private var shared: CopyOnWrite<Values>
 
     /// Makes metrics of two dates, for tests and fakes.
-    public init(queued: Date, ended: Date) { storage = Storage(Values(queued: queued, ended: ended)) }
+    public init(queued: Date, ended: Date) { shared = CopyOnWrite(Values(queued: queued, ended: ended)) }
 
     /// Changes several at once, where they lie.
     package mutating func update(_ change: (inout Values) -> Void) { change(&values) }
 
     private var values: Values {
-        _read { yield storage.values }
-        _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
-            yield &storage.values
-        }
+        _read { yield shared.values }
+        _modify { yield &shared.values }
     }
 
     /// When the transport took the exchange over.
@@ -150,7 +140,7 @@ public struct TransferMetrics: Sendable {
 
 extension TransferMetrics: Equatable {
     public static func == (lhs: TransferMetrics, rhs: TransferMetrics) -> Bool {
-        lhs.storage === rhs.storage || lhs.values == rhs.values
+        lhs.shared.isCopy(of: rhs.shared) || lhs.values == rhs.values
     }
 }
 

@@ -16,35 +16,25 @@ public struct TransferOptions: Sendable {
         var mayBeResentSilently: Bool?
     }
 
-    // SAFETY: changed only by the one value that holds it, before which it is copied.
-    private final class Storage: @unchecked Sendable {
-        @exclusivity(unchecked) var values: Values
-
-        init(_ values: Values) { self.values = values }
-    }
-
-    private var storage: Storage
+    private var shared: CopyOnWrite<Values>
 
     /// Makes options.
     public init(timeouts: Timeouts = Timeouts(), maximumBodySize: Int? = nil) {
-        storage = Storage(Values(timeouts: timeouts, maximumBodySize: maximumBodySize))
+        shared = CopyOnWrite(Values(timeouts: timeouts, maximumBodySize: maximumBodySize))
     }
 
     @usableFromInline
     static let unchanged = TransferOptions()
 
     /// Whether both are one value's copies, neither of which was changed.
-    package func isCopy(of other: TransferOptions) -> Bool { storage === other.storage }
+    package func isCopy(of other: TransferOptions) -> Bool { shared.isCopy(of: other.shared) }
 
     /// The question alone, without a copy.
-    package var hasAuthentication: Bool { if case .some = storage.values.authentication { true } else { false } }
+    package var hasAuthentication: Bool { if case .some = shared.values.authentication { true } else { false } }
 
     private var values: Values {
-        _read { yield storage.values }
-        _modify {
-            if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.values) }
-            yield &storage.values
-        }
+        _read { yield shared.values }
+        _modify { yield &shared.values }
     }
 
     /// The five clocks.

@@ -76,7 +76,7 @@ private struct RequestShape: Sendable {
     }
 
     private static func isShared(_ options: TransferOptions) -> Bool {
-        options.authentication == nil && options.proxy == nil
+        !options.hasAuthentication && options.proxy == nil
     }
 
     init(_ request: TransferRequest, isTLS: Bool) {

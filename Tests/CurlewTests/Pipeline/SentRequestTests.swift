@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewTesting
 import Foundation
 import FoundationNetworking
 import Testing
@@ -58,5 +59,42 @@ struct SentRequestTests {
     func fails() {
         let plain = PlainRequest(url: "http://[broken", method: .get, headers: nil, modifier: nil)
         #expect(throws: (any Error).self) { try plain.asSentRequest() }
+    }
+
+    /// URLs are looked at closely only where a character says that this may be worth it.
+    @Test(
+        "has the credentials out of its URL, whatever that looks like",
+        arguments: [
+            "http://example.org/", "http://u:p@example.org/", "http://u@example.org", "http://:p@example.org/",
+            "http://u:@example.org/", "http://@example.org/", "http://:@example.org/", "http://u:p@[::1]:80/",
+            "http://u:p@127.0.0.1:8080/a:b@c", "http://example.org/u:p@v", "http://example.org?u:p@v",
+            "http://example.org#u:p@v", "http://u%40v:p%3Aq@example.org/", "http://%75:%70@example.org/",
+            "http://u:p@example.org:80?q", "HTTP://U:P@EXAMPLE.ORG/", "http://u:p:q@example.org/", "http:///u:p@v",
+            "http:/u:p@v/", "http:u:p@v/", "//u:p@example.org/", "u:p@example.org", "http://u;x:p@example.org/",
+        ]
+    )
+    func separatesCredentials(_ text: String) async throws {
+        guard let url = URL(string: text) else { return }
+        let seen = Recorded<TransferRequest>()
+        let transport = MockTransport { request in
+            seen.note(request.transfer)
+            return .text("x")
+        }
+        let request = Session(transport: transport).request(url)
+        _ = await request.response()
+        let (user, password) = (url.user(percentEncoded: false), url.password(percentEncoded: false))
+        guard let sent = seen.all.first else {
+            #expect(["http", "https"].contains(url.scheme?.lowercased()) == false || url.host() ?? "" == "")
+            return
+        }
+        let hasCredentials = user?.isEmpty == false || password != nil
+        #expect((sent.options.authentication != nil) == hasCredentials)
+        if hasCredentials {
+            #expect(sent.options.authentication?.username == user ?? "")
+            #expect(sent.options.authentication?.password == password ?? "")
+            #expect(sent.url.user() == nil && sent.url.password() == nil)
+        }
+        #expect(sent.url.host() == url.host())
+        #expect(sent.url.path(percentEncoded: true) == url.path(percentEncoded: true))
     }
 }

@@ -99,9 +99,13 @@ extension DispatchGroup {
     /// Waits without holding a thread.
     fileprivate func isOver(within seconds: Double) async -> Bool {
         await withCheckedContinuation { continuation in
-            let first = Lock<CheckedContinuation<Bool, Never>?>(continuation)
+            let isAnswered = Lock(false)
             let answer: @Sendable (Bool) -> Void = { isOver in
-                first.withLock { exchange(&$0, with: nil) }?.resume(returning: isOver)
+                let isFirst = isAnswered.withLock { isAnswered in
+                    defer { isAnswered = true }
+                    return !isAnswered
+                }
+                if isFirst { continuation.resume(returning: isOver) }
             }
             let deadline = DispatchWorkItem { answer(false) }
             notify(queue: .global()) {

@@ -20,7 +20,11 @@ struct TruncatedFileTests {
         let cut = Lock(false)
         let request = Session().upload(file, to: server.url("/in"))
         request.uploadProgress(queue: DispatchQueue(label: "p")) { _ in
-            guard !cut.withLock({ exchange(&$0, with: true) }) else { return }
+            let isFirst = cut.withLock { cut in
+                defer { cut = true }
+                return !cut
+            }
+            guard isFirst else { return }
             truncate(file.plainPath, 200_000)
             gate.open()
         }

@@ -109,7 +109,7 @@ struct RepeatedHeadTests {
 
     @Test func anyMixtureIsReadRight() {
         var handle = Handle()
-        var random = SplitMix(state: 7)
+        var random = SplitMix(seed: 7)
         for _ in 0..<3_000 {
             var lines: [String] = []
             for _ in 0...Int.random(in: 0...1, using: &random) {
@@ -125,17 +125,5 @@ struct RepeatedHeadTests {
             check(&handle, lines)
         }
         #expect(handle.repeated > 50)
-    }
-
-    private struct SplitMix: RandomNumberGenerator {
-        var state: UInt64
-
-        mutating func next() -> UInt64 {
-            state &+= 0x9E37_79B9_7F4A_7C15
-            var mixed = state
-            mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
-            mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
-            return mixed ^ (mixed >> 31)
-        }
     }
 }

@@ -1,4 +1,6 @@
 #if !FUZZING
+internal import CurlewTesting
+
 /// Makes new inputs of those that are there, the same in every run.
 struct Mutator {
     private let seeds: [[UInt8]]

@@ -1,10 +1,7 @@
-import CurlewTesting
-import Testing
-
-struct NeverHappened: Error {}
+package struct NeverHappened: Error {}
 
 /// Returns when the condition holds; polls, because not everything worth waiting for announces itself.
-func eventually(within timeout: Duration = .seconds(40), _ condition: () -> Bool) async throws {
+package func eventually(within timeout: Duration = .seconds(40), _ condition: () -> Bool) async throws {
     let deadline = ContinuousClock.now + timeout.asTestBound
     while !condition() {
         if ContinuousClock.now > deadline { throw NeverHappened() }
