@@ -24,7 +24,7 @@ extension URLRequest {
 
     /// Throws where the request cannot be sent: a GET request with a body.
     public func validate() throws {
-        if httpMethod == nil || httpMethod == "GET", let body = httpBody {
+        if let body = httpBody, httpMethod == nil || httpMethod == "GET" {
             throw CurlewError.urlRequestValidationFailed(reason: .bodyDataInGETRequest(body))
         }
     }

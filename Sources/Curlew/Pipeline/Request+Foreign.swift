@@ -3,6 +3,8 @@ internal import CurlewLocks
 
 extension Request {
     /// Runs code that is not Curlew's, or a wait, so that `cancel()` and the total clock end it.
+    // Inlined: see `ForeignWork.run`.
+    @inline(__always)
     func foreign<T: Sendable>(
         ownsTask: Bool,
         budget: TimeoutBudget,
@@ -24,6 +26,7 @@ extension Request {
         }
     }
 
+    @inline(__always)
     private func interruptible<T: Sendable>(
         ownsTask: Bool,
         _ work: @escaping @Sendable () async throws -> T

@@ -4,32 +4,42 @@ internal import CurlewLocks
 ///
 /// `Request.cancel()` has to reach that code without cancelling the driver's own task, which belongs to
 /// the user.
-final class ForeignWork: Sendable {
-    private enum State {
-        case idle
-        case running(UnsafeCurrentTask)
-        case cancelled
+struct ForeignWork: Sendable {
+    private struct State {
+        /// While it runs.
+        var task: UnsafeCurrentTask?
+        var isCancelled = false
     }
 
-    private let state = Lock(State.idle)
+    private let state = Lock(State())
 
     /// Cancels the work that runs, or is about to. Cancellation handlers of foreign code run in here.
     func cancel() {
         // SAFETY: `UnsafeCurrentTask` allows `cancel` from elsewhere while its task lives, and that task
         // cannot end before it has taken this lock.
         state.withLock { state in
-            if case .running(let task) = state { task.cancel() }
-            state = .cancelled
+            state.isCancelled = true
+            state.task?.cancel()
         }
     }
 
     /// Runs `work` in a child task that `cancel` reaches.
+    // Inlined, as are those who call it: each asynchronous function on the way has a frame to make and an executor to
+    // look at. A group that hands its children's results over would be two more.
+    @inline(__always)
     func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
-        try await withThrowingTaskGroup(of: T.self) { group in
-            let child: @Sendable () async throws -> T = {
-                self.begins()
-                defer { self.ends() }
-                return try await work()
+        // SAFETY: the child alone writes it, and it is read and given back when the group has ended, and with it the child.
+        nonisolated(unsafe) let slot = UnsafeMutablePointer<Result<T, any Error>?>.allocate(capacity: 1)
+        slot.initialize(to: nil)
+        defer {
+            slot.deinitialize(count: 1)
+            slot.deallocate()
+        }
+        await withDiscardingTaskGroup { group in
+            let child: @Sendable () async -> Void = {
+                begins()
+                do { slot.pointee = .success(try await work()) } catch { slot.pointee = .failure(error) }
+                state.withLock { $0.task = nil }
             }
             #if compiler(>=6.2)
             // On this thread until it waits for something, which most adapters never do.
@@ -37,28 +47,18 @@ final class ForeignWork: Sendable {
             #else
             group.addTask(operation: child)
             #endif
-            guard let result = try await group.next() else { throw CancellationError() }
-            return result
         }
+        guard let result = slot.pointee else { throw CancellationError() }
+        return try result.get()
     }
 
     /// In the child, which `cancel` reaches from now on.
     private func begins() {
         withUnsafeCurrentTask { task in
-            guard let task else { return }
             state.withLock { state in
-                switch state {
-                case .idle: state = .running(task)
-                case .cancelled: task.cancel()
-                case .running: break
-                }
+                state.task = task
+                if state.isCancelled { task?.cancel() }
             }
-        }
-    }
-
-    private func ends() {
-        state.withLock { state in
-            if case .running = state { state = .idle }
         }
     }
 }

@@ -22,7 +22,7 @@ struct RequestOptions {
 
     /// Chains are made link by link: few of them then grow more than once.
     mutating func add(adapter: any RequestAdapter) {
-        if adapters.isEmpty { adapters.reserveCapacity(8) }
+        if adapters.isEmpty { adapters.reserveCapacity(12) }
         adapters.append(adapter)
     }
 

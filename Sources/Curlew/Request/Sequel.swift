@@ -1,16 +1,29 @@
-/// A list that mostly has one element, which needs no allocation then: what happened in each try.
+/// A list that mostly has one element or two, which need no allocation then: what happened in each try.
 struct Sequel<Element: Sendable>: Sendable {
     private(set) var first: Element?
+    private var second: Element?
     private var others: [Element] = []
 
     var isEmpty: Bool { first == nil }
-    var count: Int { first == nil ? 0 : 1 + others.count }
-    var last: Element? { others.last ?? first }
-    var all: [Element] { first.map { [$0] + others } ?? [] }
+    var count: Int { first == nil ? 0 : second == nil ? 1 : 2 + others.count }
+    var last: Element? { others.last ?? second ?? first }
+    var all: [Element] { [first, second].compactMap(\.self) + others }
 
-    subscript(index: Int) -> Element? { index == 0 ? first : others[index - 1] }
+    subscript(index: Int) -> Element? {
+        switch index {
+        case 0: first
+        case 1: second
+        default: others[index - 2]
+        }
+    }
 
     mutating func append(_ element: Element) {
-        if first == nil { first = element } else { others.append(element) }
+        if first == nil {
+            first = element
+        } else if second == nil {
+            second = element
+        } else {
+            others.append(element)
+        }
     }
 }
