@@ -43,7 +43,7 @@ struct SegmentedTransfer: Sendable {
             var exchange = lowered
             for field in fields { exchange.headers.update(field) }
             exchange.options.decodesContent = false
-            if budget.total != nil { exchange.options.timeouts.total = budget.remaining(at: .now) }
+            if let remaining = budget.remaining { exchange.options.timeouts.total = remaining }
             let before = progress.current.segments[index].written
             let sink = SegmentSink(self, index: index, controls)
             do throws(CurlewError) {

@@ -2,18 +2,22 @@ internal import Foundation
 
 /// Where one request's events go: to the session's monitors first, then to the request's own.
 struct EventSink: Sendable {
-    private let session: MonitorHub?
+    // SAFETY: the session's hub lives as long as the request's context, and nobody has a sink longer than its request.
+    // Unretained, because all requests of a session share it: two threads that count its references at the same time
+    // cost each other more than the events that nobody hears.
+    private unowned(unsafe) let session: MonitorHub?
     private let own: MonitorHub?
     // Asked once: what has turned out since then is built a few times more.
     private let sessionUnheard: UsualEvents
     private let ownUnheard: UsualEvents
 
-    /// nil where nobody listens: then no value is built.
-    init?(session: MonitorHub?, own: MonitorHub?) {
+    /// nil where nobody listens: then no value is built. `earlier`: another of the same request, which has asked the
+    /// session's monitors.
+    init?(session: MonitorHub?, own: MonitorHub?, after earlier: EventSink? = nil) {
         guard session != nil || own != nil else { return nil }
         self.session = session
         self.own = own
-        sessionUnheard = session?.unheard ?? .everything
+        sessionUnheard = earlier?.sessionUnheard ?? session?.unheard ?? .everything
         ownUnheard = own?.unheard ?? .everything
     }
 

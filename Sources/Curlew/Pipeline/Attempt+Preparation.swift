@@ -19,7 +19,7 @@ extension Attempt {
         if let early = preparedAhead() { return try early.get() }
         let initial = try begin(start)
         // Called only where there is something to wait for.
-        let adapted = start.adapters.isEmpty ? initial : try await adapt(initial.urlRequest, with: start.adapters)
+        let adapted = start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters)
         let ready = try ready(adapted)
         return number > 0 && request.replacesBodies ? try await replacingBody(ready) : ready
     }
@@ -32,12 +32,12 @@ extension Attempt {
     func prepare(_ start: TryStart) async throws(CurlewError) -> Prepared {
         let initial = try begin(start)
         return try ready(
-            start.adapters.isEmpty ? initial : try await adapt(initial.urlRequest, with: start.adapters))
+            start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters))
     }
 
     private func begin(_ start: TryStart) throws(CurlewError) -> SentRequest {
         if let cancellation = start.cancellation { throw cancellation }
-        return try initialRequest(isSeen: !start.adapters.isEmpty || events?.hears(.requests) == true)
+        return try initialRequest(isSeen: events?.hears(.requests) == true)
     }
 
     private func ready(_ adapted: SentRequest) throws(CurlewError) -> Prepared {
@@ -54,7 +54,7 @@ extension Attempt {
         return prepared
     }
 
-    /// `isSeen`: somebody is going to look at the request.
+    /// `isSeen`: monitors are going to look at the request, more than once.
     private func initialRequest(isSeen: Bool) throws(CurlewError) -> SentRequest {
         do {
             if !isSeen, let plain = try request.makePlainRequest() {
@@ -77,27 +77,31 @@ extension Attempt {
     }
 
     private func adapt(
-        _ initial: URLRequest,
+        _ initial: SentRequest,
         with adapters: [any RequestAdapter]
     ) async throws(CurlewError) -> SentRequest {
-        let state = RequestAdapterState(request: request, session: session)
+        let given = initial.urlRequest
+        let chain = AdapterChain(
+            adapters: adapters,
+            initial: given,
+            state: RequestAdapterState(request: request, session: session)
+        )
         do {
-            let adapted = try await request.foreign(ownsTask: rules.ownsTask, budget: budget, in: .adaptation) {
-                var adapted = initial
-                for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
-                return adapted
-            }
-            try adapted.validate()
-            request.record.withLock { $0.requests.append(.made(adapted)) }
+            let adapted = try await request.foreign(
+                ownsTask: rules.ownsTask, budget: budget, in: .adaptation, chain)
+            // Many adapters have something to say now and then: what they leave alone is not read piece by piece.
+            let sent = adapted.isCopy(of: given) ? initial : .made(adapted)
+            if case .made = sent { try adapted.validate() }
+            request.record.withLock { $0.requests.append(sent) }
             events?.emitLeading(.adaptedRequest) { [request] in
-                { $0.request(request, didAdaptInitialRequest: initial, to: adapted) }
+                { $0.request(request, didAdaptInitialRequest: given, to: adapted) }
             }
-            return .made(adapted)
+            return sent
         } catch {
             let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
             let failure = timeout ?? ErrorWrapping.adaptation(error)
             events?.emitLeading { [request] in
-                $0.request(request, didFailToAdaptURLRequest: initial, withError: failure)
+                $0.request(request, didFailToAdaptURLRequest: given, withError: failure)
             }
             throw failure
         }
@@ -105,5 +109,19 @@ extension Attempt {
 
     func checkCancellation() throws(CurlewError) {
         if request.isCancelled { throw request.cancellation }
+    }
+}
+
+/// A request's adapters, one after the other.
+private struct AdapterChain: ForeignJob {
+    let adapters: [any RequestAdapter]
+    let initial: URLRequest
+    let state: RequestAdapterState
+
+    @inline(__always)
+    func run() async throws -> URLRequest {
+        var adapted = initial
+        for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
+        return adapted
     }
 }

@@ -45,7 +45,7 @@ struct Attempt {
             // Before cookies are chosen: https has others than http.
             if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
             if request.isHeld { try await request.untilLetGo(within: budget) }
-            if budget.total != nil { lowered.options.timeouts.total = budget.remaining(at: .now) }
+            if let remaining = budget.remaining { lowered.options.timeouts.total = remaining }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             if !isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
             let stored = StoredCredentials(for: &lowered, context: request.context, isRepeated: isRepeated)
@@ -201,7 +201,7 @@ struct Attempt {
             body: prepared.upload?.source,
             task: task,
             attempt: number,
-            remaining: budget.total == nil ? nil : budget.remaining(at: .now)
+            remaining: budget.remaining
         )
     }
 

@@ -7,34 +7,18 @@ internal import FoundationNetworking
 extension Request {
     /// The final `URLRequest` of a try exists.
     func created(_ sent: SentRequest, _ events: EventSink?) throws(CurlewError) {
-        let hooks = record.withLock { record -> CreationHooks? in
-            guard !record.machine.isCancelled else { return nil }
+        let (isCancelled, hooks) = record.withLock { record -> (Bool, CreationHooks?) in
+            guard !record.machine.isCancelled else { return (true, nil) }
             // In one step with the look at who wants it: who comes later finds it here.
             record.requestsTold = record.requests.count
-            return CreationHooks(
-                onRequest: record.hooks.onRequestCreation,
-                onCURL: exchange(&record.hooks.onCURL, with: nil),
-                streams: record.hooks.streams
-            )
+            return (false, record.hooks.takeForCreation())
         }
-        guard let hooks else { throw cancellation }
+        if isCancelled { throw cancellation }
         events?.emitLeading(.madeRequest) { [self] in
             let made = sent.urlRequest
             return { $0.request(self, didCreateURLRequest: made) }
         }
-        hooks.onRequest?.call(sent.urlRequest)
-        if hooks.onCURL != nil || hooks.streams.contains(where: { $0.wants(CURLCommand.self) }) {
-            let command = CURLCommand(text: cURLDescription())
-            hooks.onCURL?.call(command.text)
-            for stream in hooks.streams { stream.send(command) }
-        }
-        for stream in hooks.streams { stream.send(sent.urlRequest) }
-    }
-
-    private struct CreationHooks {
-        let onRequest: Hook<URLRequest>?
-        let onCURL: Hook<String>?
-        let streams: [any RequestStream]
+        hooks?.call(sent.urlRequest) { CURLCommand(text: cURLDescription()) }
     }
 
     /// There is no `URLRequest` to describe.
@@ -70,4 +54,29 @@ extension Request {
 /// A request as a command line, told apart from other strings.
 struct CURLCommand: Sendable {
     let text: String
+}
+
+/// Who wants to know of a final `URLRequest`.
+private struct CreationHooks {
+    let onRequest: Hook<URLRequest>?
+    let onCURL: Hook<String>?
+    let streams: [any RequestStream]
+
+    func call(_ request: URLRequest, _ makeCommand: () -> CURLCommand) {
+        onRequest?.call(request)
+        if onCURL != nil || streams.contains(where: { $0.wants(CURLCommand.self) }) {
+            let command = makeCommand()
+            onCURL?.call(command.text)
+            for stream in streams { stream.send(command) }
+        }
+        for stream in streams { stream.send(request) }
+    }
+}
+
+extension RequestHooks {
+    /// nil where nobody does, as nearly always.
+    fileprivate mutating func takeForCreation() -> CreationHooks? {
+        if case .none = onRequestCreation, case .none = onCURL, streams.isEmpty { return nil }
+        return CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)
+    }
 }

@@ -3,19 +3,29 @@ internal import CurlewLocks
 
 extension Request {
     /// Runs code that is not Curlew's, or a wait, so that `cancel()` and the total clock end it.
-    // Inlined: see `ForeignWork.run`.
-    @inline(__always)
     func foreign<T: Sendable>(
         ownsTask: Bool,
         budget: TimeoutBudget,
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        guard let remaining = budget.total == nil ? nil : budget.remaining(at: .now) else {
-            return try await interruptible(ownsTask: ownsTask, work)
+        try await foreign(ownsTask: ownsTask, budget: budget, in: phase, ForeignCall(work: work))
+    }
+
+    /// The same for work that is more than a closure.
+    // Inlined: see `ForeignWork.run`.
+    @inline(__always)
+    func foreign<Job: ForeignJob>(
+        ownsTask: Bool,
+        budget: TimeoutBudget,
+        in phase: CurlewError.Phase,
+        _ job: Job
+    ) async throws -> Job.Output {
+        guard let remaining = budget.remaining else {
+            return try await interruptible(ownsTask: ownsTask, job)
         }
-        return try await withThrowingTaskGroup(of: T.self) { group in
-            group.addTask { try await self.interruptible(ownsTask: ownsTask, work) }
+        return try await withThrowingTaskGroup(of: Job.Output.self) { group in
+            group.addTask { try await self.interruptible(ownsTask: ownsTask, job) }
             group.addTask {
                 try await Task.sleep(for: remaining)
                 throw CurlewError.totalTimeout(phase: phase)
@@ -27,12 +37,9 @@ extension Request {
     }
 
     @inline(__always)
-    private func interruptible<T: Sendable>(
-        ownsTask: Bool,
-        _ work: @escaping @Sendable () async throws -> T
-    ) async throws -> T {
+    private func interruptible<Job: ForeignJob>(ownsTask: Bool, _ job: Job) async throws -> Job.Output {
         // A task of Curlew's is cancelled as a whole.
-        if ownsTask { return try await work() }
+        if ownsTask { return try await job.run() }
         let foreign = ForeignWork()
         let isCancelled = record.withLock { record in
             record.foreignWork = foreign
@@ -40,6 +47,6 @@ extension Request {
         }
         if isCancelled { foreign.cancel() }
         defer { record.withLock { $0.foreignWork = nil } }
-        return try await foreign.run(work)
+        return try await foreign.run(job)
     }
 }

@@ -6,7 +6,7 @@ internal import FoundationNetworking
 // What a run asks and tells its request.
 extension Request {
     /// What the next try goes by, read in one step.
-    func tryBegins() -> TryStart {
+    func tryBegins(after earlier: EventSink? = nil) -> TryStart {
         let (own, hub, total, cancellation) = record.withLock { record in
             (
                 record.options.adapters, record.hooks.monitors,
@@ -16,7 +16,7 @@ extension Request {
         }
         return TryStart(
             adapters: context.interceptor.map { [$0] + own } ?? own,
-            events: EventSink(session: context.monitors, own: hub),
+            events: EventSink(session: context.monitors, own: hub, after: earlier),
             totalTimeout: total,
             cancellation: cancellation
         )
@@ -58,7 +58,7 @@ extension Request {
 
     /// Waits while the request is suspended, as long as the total clock allows.
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
-        guard budget.total != nil, let remaining = budget.remaining(at: .now) else { return await heldDriver() }
+        guard let remaining = budget.remaining else { return await heldDriver() }
         let isInTime = await withTaskGroup(of: Bool.self) { group in
             group.addTask {
                 await self.heldDriver()
@@ -103,19 +103,22 @@ extension Request {
         if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
         switch awaited.action {
         case .drive(let becameResumed):
-            if becameResumed, let events = EventSink(session: context.monitors, own: hub) {
-                events.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
+            let events = EventSink(session: context.monitors, own: hub)
+            if becameResumed {
+                events?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
             }
             if isShelved { unshelve() }
-            guard let session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
+            guard let session else {
+                return await ended(with: RunResult(error: .sessionDeinitialized), after: events)
+            }
             return await withTaskCancellationHandler {
                 let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
-                var runner = RequestRunner(self, in: session, rules: rules)
+                var runner = RequestRunner(self, in: session, rules: rules, events: events)
                 var result = await runner.run()
                 if let value { await make(value, of: &result, &runner) }
                 if hasToCleanUp { await cleanUp() }
                 if let task = runner.lastTask { await session.leave(self, last: task) }
-                tellEnd(of: result)
+                tellEnd(of: result, after: events)
                 return result
             } onCancel: {
                 self.cancel()
@@ -129,16 +132,16 @@ extension Request {
     }
 
     /// A run that could not begin.
-    private func ended(with result: RunResult) async -> RunResult {
+    private func ended(with result: RunResult, after events: EventSink?) async -> RunResult {
         if hasToCleanUp { await cleanUp() }
-        tellEnd(of: result)
+        tellEnd(of: result, after: events)
         return result
     }
 
-    private func tellEnd(of result: RunResult) {
+    private func tellEnd(of result: RunResult, after events: EventSink?) {
         // Monitors look at it.
         if let error = result.error { failed(with: error) }
-        eventSink?.emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
+        eventSink(after: events)?.emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
         conclude(result)
     }
 

@@ -11,6 +11,12 @@ extension URLRequest {
         if cachePolicy != .useProtocolCachePolicy { try askCaches(&headers) }
     }
 
+    /// Whether both are one value's copies, neither of which was changed: then they are the same bytes. Other requests may be
+    /// equal nevertheless.
+    func isCopy(of other: URLRequest) -> Bool {
+        withUnsafeBytes(of: self) { own in withUnsafeBytes(of: other) { own.elementsEqual($0) } }
+    }
+
     private func classify(_ headers: inout HTTPHeaders, _ options: inout TransferOptions) {
         let traffic: TrafficClass
         switch networkServiceType {

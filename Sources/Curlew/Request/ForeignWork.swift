@@ -1,5 +1,18 @@
 internal import CurlewLocks
 
+/// What foreign code is asked for.
+protocol ForeignJob: Sendable {
+    associatedtype Output: Sendable
+
+    func run() async throws -> Output
+}
+
+struct ForeignCall<Output: Sendable>: ForeignJob {
+    let work: @Sendable () async throws -> Output
+
+    func run() async throws -> Output { try await work() }
+}
+
 /// Foreign code at work for a driver, in a child task of the driver's.
 ///
 /// `Request.cancel()` has to reach that code without cancelling the driver's own task, which belongs to
@@ -11,7 +24,12 @@ struct ForeignWork: Sendable {
         var isCancelled = false
     }
 
-    private let state = Lock(State())
+    private let state: Lock<State>
+
+    // Never inlined, nor `begins` and `ends`: what they keep on the stack has a size that the compiler does not know, which in
+    // an asynchronous function is an allocation.
+    @inline(never)
+    init() { state = Lock(making: { State() }) }
 
     /// Cancels the work that runs, or is about to. Cancellation handlers of foreign code run in here.
     func cancel() {
@@ -23,13 +41,13 @@ struct ForeignWork: Sendable {
         }
     }
 
-    /// Runs `work` in a child task that `cancel` reaches.
+    /// Runs `job` in a child task that `cancel` reaches.
     // Inlined, as are those who call it: each asynchronous function on the way has a frame to make and an executor to
     // look at. A group that hands its children's results over would be two more.
     @inline(__always)
-    func run<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
+    func run<Job: ForeignJob>(_ job: Job) async throws -> Job.Output {
         // SAFETY: the child alone writes it, and it is read and given back when the group has ended, and with it the child.
-        nonisolated(unsafe) let slot = UnsafeMutablePointer<Result<T, any Error>?>.allocate(capacity: 1)
+        nonisolated(unsafe) let slot = UnsafeMutablePointer<Result<Job.Output, any Error>?>.allocate(capacity: 1)
         slot.initialize(to: nil)
         defer {
             slot.deinitialize(count: 1)
@@ -38,8 +56,8 @@ struct ForeignWork: Sendable {
         await withDiscardingTaskGroup { group in
             let child: @Sendable () async -> Void = {
                 begins()
-                do { slot.pointee = .success(try await work()) } catch { slot.pointee = .failure(error) }
-                state.withLock { $0.task = nil }
+                do { slot.pointee = .success(try await job.run()) } catch { slot.pointee = .failure(error) }
+                ends()
             }
             #if compiler(>=6.2)
             // On this thread until it waits for something, which most adapters never do.
@@ -53,6 +71,7 @@ struct ForeignWork: Sendable {
     }
 
     /// In the child, which `cancel` reaches from now on.
+    @inline(never)
     private func begins() {
         withUnsafeCurrentTask { task in
             state.withLock { state in
@@ -61,4 +80,7 @@ struct ForeignWork: Sendable {
             }
         }
     }
+
+    @inline(never)
+    private func ends() { state.withLock { $0.task = nil } }
 }

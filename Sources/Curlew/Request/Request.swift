@@ -104,7 +104,12 @@ public class Request: @unchecked Sendable {
     var startsImmediately: Bool { shouldAutomaticallyResume ?? context.startsImmediately }
 
     /// Session monitors, then the request's own; nil where there are none.
-    var eventSink: EventSink? { record.withLock { EventSink(session: context.monitors, own: $0.hooks.monitors) } }
+    var eventSink: EventSink? { eventSink(after: nil) }
+
+    /// The same with what an earlier one knows. The request's own monitors may be others by now.
+    func eventSink(after earlier: EventSink?) -> EventSink? {
+        EventSink(session: context.monitors, own: record.withLock { $0.hooks.monitors }, after: earlier)
+    }
 
     /// Runs the request, or lets it go on after `suspend()`.
     @discardableResult

@@ -105,8 +105,12 @@ enum SessionLink {
     }
 }
 
-struct WeakSession: Sendable {
-    weak var session: Session?
+/// An object, because few requests wait on a shelf, and a link with a weak reference in it is dear to copy.
+// SAFETY: written once, before anybody else has it.
+final class WeakSession: @unchecked Sendable {
+    private(set) weak var session: Session?
+
+    init(session: Session) { self.session = session }
 }
 
 /// How many bytes of how many, in one direction. A total of -1 is unknown.

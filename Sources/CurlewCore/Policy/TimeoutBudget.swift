@@ -38,6 +38,10 @@ package struct TimeoutBudget: Sendable {
         limit.map { max($0.total - (now - $0.started), .zero) }
     }
 
+    /// What is left now. A clock is only read where there is a limit.
+    @inline(never)
+    package var remaining: Duration? { limit == nil ? nil : remaining(at: .now) }
+
     /// Whether a wait of that length would end in time.
     package func allows(_ wait: Duration, at now: ContinuousClock.Instant) -> Bool {
         remaining(at: now).map { wait < $0 } ?? true

@@ -97,4 +97,84 @@ struct SentRequestTests {
         #expect(sent.url.host() == url.host())
         #expect(sent.url.path(percentEncoded: true) == url.path(percentEncoded: true))
     }
+
+    private static let requests: [(HTTPMethod, HTTPHeaders?, Session.RequestModifier?)] = [
+        (.get, nil, nil), (.post, ["X": "1", "A": "2"], nil), (HTTPMethod(rawValue: "post"), nil, nil),
+        (.get, nil, { $0.timeoutInterval = 5 }), (.put, nil, { $0.httpBody = Data("x".utf8) }),
+    ]
+
+    @Test("is the same with an adapter that changes nothing", arguments: Self.requests.indices)
+    func leavesAlone(_ index: Int) async throws {
+        let (method, headers, modifier) = Self.requests[index]
+        let transport = MockTransport { _ in .text("x") }
+        let session = Session(transport: transport)
+        func request() -> DataRequest {
+            session.request(Self.url, method: method, headers: headers, requestModifier: modifier)
+        }
+        let adapted = request().adapt(using: Changing { _ in }).adapt(using: Changing { $0 = URLRequest(copying: $0) })
+        let plain = request()
+        for request in [adapted, plain] { _ = try await request.data() }
+        let (first, second) = (transport.requests[0], transport.requests[1])
+        #expect(first.url == second.url && first.method == second.method)
+        #expect(Array(first.headers) == Array(second.headers))
+        #expect(first.body == second.body)
+        #expect(first.transfer.options.timeouts == second.transfer.options.timeouts)
+        #expect(adapted.request == plain.request)
+        #expect(adapted.requests.count == 2 && plain.requests.count == 1)
+        #expect(adapted.requests.allSatisfy { $0 == plain.request })
+    }
+
+    @Test("has what any of its adapters changed")
+    func isChanged() async throws {
+        let changes: [@Sendable (inout URLRequest) -> Void] = [
+            { $0.setValue("1", forHTTPHeaderField: "X") }, { $0.httpMethod = "PUT" }, { $0.timeoutInterval = 7 },
+            { $0.url = URL(string: "http://example.org/other") }, { $0.cachePolicy = .reloadRevalidatingCacheData },
+        ]
+        for change in changes {
+            let transport = MockTransport { _ in .text("x") }
+            let request = Session(transport: transport).request(Self.url)
+            for other in [Changing { _ in }, Changing(change: change), Changing { _ in }] {
+                request.adapt(using: other)
+            }
+            _ = try await request.data()
+            var expected = URLRequest(url: try #require(URL(string: Self.url)))
+            change(&expected)
+            #expect(request.request == expected)
+            let sent = try #require(transport.requests.first)
+            #expect(sent.url == expected.url && sent.method == expected.method)
+            #expect(sent.headers.value(for: "X") == expected.value(forHTTPHeaderField: "X"))
+            #expect((sent.transfer.options.timeouts.idle == .seconds(7)) == (expected.timeoutInterval == 7))
+            #expect(
+                (sent.headers.value(for: "Cache-Control") != nil) == (expected.cachePolicy != .useProtocolCachePolicy))
+        }
+    }
+
+    private struct Changing: RequestAdapter {
+        let change: @Sendable (inout URLRequest) -> Void
+
+        func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+            var changed = urlRequest
+            change(&changed)
+            return changed
+        }
+    }
+
+    @Test("a URLRequest is its copy's copy until one of them is changed")
+    func knowsCopies() throws {
+        let request = URLRequest(url: try #require(URL(string: Self.url)))
+        var copy = request
+        #expect(copy.isCopy(of: request))
+        copy.setValue("1", forHTTPHeaderField: "X")
+        #expect(!copy.isCopy(of: request))
+        #expect(request.value(forHTTPHeaderField: "X") == nil)
+    }
+}
+
+extension URLRequest {
+    /// An equal one that is no copy.
+    fileprivate init(copying other: URLRequest) {
+        self = other
+        setValue("x", forHTTPHeaderField: "X-Copied")
+        setValue(nil, forHTTPHeaderField: "X-Copied")
+    }
 }
