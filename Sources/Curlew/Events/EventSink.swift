@@ -2,10 +2,7 @@ internal import Foundation
 
 /// Where one request's events go: to the session's monitors first, then to the request's own.
 struct EventSink: Sendable {
-    // SAFETY: the session's hub lives as long as the request's context, and nobody has a sink longer than its request.
-    // Unretained, because all requests of a session share it: two threads that count its references at the same time
-    // cost each other more than the events that nobody hears.
-    private unowned(unsafe) let session: MonitorHub?
+    private let session: MonitorHub?
     private let own: MonitorHub?
     // Asked once: what has turned out since then is built a few times more.
     private let sessionUnheard: UsualEvents
