@@ -8,13 +8,12 @@ struct EventSink: Sendable {
     private let sessionUnheard: UsualEvents
     private let ownUnheard: UsualEvents
 
-    /// nil where nobody listens: then no value is built. `earlier`: another of the same request, which has asked the
-    /// session's monitors.
-    init?(session: MonitorHub?, own: MonitorHub?, after earlier: EventSink? = nil) {
+    /// nil where nobody listens: then no value is built.
+    init?(session: MonitorHub?, own: MonitorHub?) {
         guard session != nil || own != nil else { return nil }
         self.session = session
         self.own = own
-        sessionUnheard = earlier?.sessionUnheard ?? session?.unheard ?? .everything
+        sessionUnheard = session?.unheard ?? .everything
         ownUnheard = own?.unheard ?? .everything
     }
 

@@ -21,7 +21,7 @@ struct UsualEvents: OptionSet, Sendable {
     static let completedTask = UsualEvents(rawValue: 1 << 9)
     static let finished = UsualEvents(rawValue: 1 << 10)
 
-    /// The two that are dear to tell (`MonitorHub.Dear`), whose listeners are known in another way.
+    /// The two that are dear to tell (`MonitorHub.Dear`): of these it is known for each monitor whether it listens.
     static let heads = UsualEvents(rawValue: 1 << 11)
     static let bodies = UsualEvents(rawValue: 1 << 12)
 

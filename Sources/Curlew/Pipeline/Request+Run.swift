@@ -6,7 +6,7 @@ internal import FoundationNetworking
 // What a run asks and tells its request.
 extension Request {
     /// What the next try goes by, read in one step.
-    func tryBegins(after earlier: EventSink? = nil) -> TryStart {
+    func tryBegins() -> TryStart {
         let (own, hub, total, cancellation) = record.withLock { record in
             (
                 record.options.adapters, record.hooks.monitors,
@@ -16,7 +16,7 @@ extension Request {
         }
         return TryStart(
             adapters: context.interceptor.map { [$0] + own } ?? own,
-            events: EventSink(session: context.monitors, own: hub, after: earlier),
+            events: EventSink(session: context.monitors, own: hub),
             totalTimeout: total,
             cancellation: cancellation
         )
@@ -103,22 +103,19 @@ extension Request {
         if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
         switch awaited.action {
         case .drive(let becameResumed):
-            let events = EventSink(session: context.monitors, own: hub)
-            if becameResumed {
-                events?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
+            if becameResumed, let events = EventSink(session: context.monitors, own: hub) {
+                events.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
             }
             if isShelved { unshelve() }
-            guard let session else {
-                return await ended(with: RunResult(error: .sessionDeinitialized), after: events)
-            }
+            guard let session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
             return await withTaskCancellationHandler {
                 let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
-                var runner = RequestRunner(self, in: session, rules: rules, events: events)
+                var runner = RequestRunner(self, in: session, rules: rules)
                 var result = await runner.run()
                 if let value { await make(value, of: &result, &runner) }
                 if hasToCleanUp { await cleanUp() }
                 if let task = runner.lastTask { await session.leave(self, last: task) }
-                tellEnd(of: result, after: events)
+                tellEnd(of: result)
                 return result
             } onCancel: {
                 self.cancel()
@@ -132,16 +129,16 @@ extension Request {
     }
 
     /// A run that could not begin.
-    private func ended(with result: RunResult, after events: EventSink?) async -> RunResult {
+    private func ended(with result: RunResult) async -> RunResult {
         if hasToCleanUp { await cleanUp() }
-        tellEnd(of: result, after: events)
+        tellEnd(of: result)
         return result
     }
 
-    private func tellEnd(of result: RunResult, after events: EventSink?) {
+    private func tellEnd(of result: RunResult) {
         // Monitors look at it.
         if let error = result.error { failed(with: error) }
-        eventSink(after: events)?.emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
+        eventSink?.emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
         conclude(result)
     }
 

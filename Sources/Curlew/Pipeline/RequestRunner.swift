@@ -10,8 +10,6 @@ struct RequestRunner: Sendable {
     let request: Request
     let session: Session
     let rules: RunRules
-    /// Where the first events went, if somebody has asked.
-    private let events: EventSink?
     private(set) var task = TaskIdentifier(rawValue: 0)
     private var budget = TimeoutBudget.unlimited
     private(set) var attempt = 0
@@ -19,8 +17,7 @@ struct RequestRunner: Sendable {
     /// Why there was another try, when that one finds that the body is spent.
     private var reasonForRetry: CurlewError?
 
-    init(_ request: Request, in session: Session, rules: RunRules, events: EventSink? = nil) {
-        self.events = events
+    init(_ request: Request, in session: Session, rules: RunRules) {
         self.request = request
         self.session = session
         self.rules = rules
@@ -42,7 +39,7 @@ struct RequestRunner: Sendable {
                     return RunResult(error: error)
                 }
             }
-            let start = request.tryBegins(after: events)
+            let start = request.tryBegins()
             if !hasJoined {
                 hasJoined = true
                 // A clock is only read for those who set it.

@@ -46,17 +46,12 @@ struct ForeignWork: Sendable {
     // look at. A group that hands its children's results over would be two more.
     @inline(__always)
     func run<Job: ForeignJob>(_ job: Job) async throws -> Job.Output {
-        // SAFETY: the child alone writes it, and it is read and given back when the group has ended, and with it the child.
-        nonisolated(unsafe) let slot = UnsafeMutablePointer<Result<Job.Output, any Error>?>.allocate(capacity: 1)
-        slot.initialize(to: nil)
-        defer {
-            slot.deinitialize(count: 1)
-            slot.deallocate()
-        }
+        // SAFETY: the child alone writes it, and it is read when the group has ended, and with it the child.
+        nonisolated(unsafe) var result: Result<Job.Output, any Error>?
         await withDiscardingTaskGroup { group in
             let child: @Sendable () async -> Void = {
                 begins()
-                do { slot.pointee = .success(try await job.run()) } catch { slot.pointee = .failure(error) }
+                do { result = .success(try await job.run()) } catch { result = .failure(error) }
                 ends()
             }
             #if compiler(>=6.2)
@@ -66,7 +61,7 @@ struct ForeignWork: Sendable {
             group.addTask(operation: child)
             #endif
         }
-        guard let result = slot.pointee else { throw CancellationError() }
+        guard let result else { throw CancellationError() }
         return try result.get()
     }
 

@@ -104,12 +104,7 @@ public class Request: @unchecked Sendable {
     var startsImmediately: Bool { shouldAutomaticallyResume ?? context.startsImmediately }
 
     /// Session monitors, then the request's own; nil where there are none.
-    var eventSink: EventSink? { eventSink(after: nil) }
-
-    /// The same with what an earlier one knows. The request's own monitors may be others by now.
-    func eventSink(after earlier: EventSink?) -> EventSink? {
-        EventSink(session: context.monitors, own: record.withLock { $0.hooks.monitors }, after: earlier)
-    }
+    var eventSink: EventSink? { EventSink(session: context.monitors, own: record.withLock { $0.hooks.monitors }) }
 
     /// Runs the request, or lets it go on after `suspend()`.
     @discardableResult

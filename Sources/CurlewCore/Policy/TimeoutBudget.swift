@@ -39,7 +39,6 @@ package struct TimeoutBudget: Sendable {
     }
 
     /// What is left now. A clock is only read where there is a limit.
-    @inline(never)
     package var remaining: Duration? { limit == nil ? nil : remaining(at: .now) }
 
     /// Whether a wait of that length would end in time.

@@ -114,6 +114,12 @@ struct UsualEventsTests {
         #expect(seen.all == ["1", "finished", "1", "finished", "1", "finished"])
     }
 
+    /// It has a method for every event, and says of the two dear ones alone that there is no closure.
+    @Test func oneWithoutClosuresIsNotTakenForDeaf() async throws {
+        let session = try await run(3, [ClosureEventMonitor(queue: queue)])
+        #expect(session.context.monitors?.unheard == [.heads, .bodies])
+    }
+
     @Test func aRequestsOwnMonitorsAreAskedForThemselves() async throws {
         let session = try await run(3, [Deaf(queue: queue)])
         #expect(session.context.monitors?.unheard.contains(.finished) == true)

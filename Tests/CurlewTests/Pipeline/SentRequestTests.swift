@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import FoundationNetworking
@@ -103,15 +104,16 @@ struct SentRequestTests {
         (.get, nil, { $0.timeoutInterval = 5 }), (.put, nil, { $0.httpBody = Data("x".utf8) }),
     ]
 
-    @Test("is the same with an adapter that changes nothing", arguments: Self.requests.indices)
-    func leavesAlone(_ index: Int) async throws {
+    @Test("is the same with adapters that change nothing", arguments: Self.requests.indices, [true, false])
+    func leavesAlone(_ index: Int, isCopied: Bool) async throws {
         let (method, headers, modifier) = Self.requests[index]
         let transport = MockTransport { _ in .text("x") }
         let session = Session(transport: transport)
         func request() -> DataRequest {
             session.request(Self.url, method: method, headers: headers, requestModifier: modifier)
         }
-        let adapted = request().adapt(using: Changing { _ in }).adapt(using: Changing { $0 = URLRequest(copying: $0) })
+        let adapted = request().adapt(using: Changing { _ in })
+        if isCopied { adapted.adapt(using: Changing { $0 = URLRequest(copying: $0) }) }
         let plain = request()
         for request in [adapted, plain] { _ = try await request.data() }
         let (first, second) = (transport.requests[0], transport.requests[1])
@@ -122,6 +124,11 @@ struct SentRequestTests {
         #expect(adapted.request == plain.request)
         #expect(adapted.requests.count == 2 && plain.requests.count == 1)
         #expect(adapted.requests.allSatisfy { $0 == plain.request })
+        // Which way it took.
+        let isShort = { (request: DataRequest) in
+            if case .plain = request.record.withLock({ $0.requests.last }) { true } else { false }
+        }
+        #expect(isShort(adapted) == (isShort(plain) && !isCopied))
     }
 
     @Test("has what any of its adapters changed")
@@ -166,6 +173,7 @@ struct SentRequestTests {
         #expect(copy.isCopy(of: request))
         copy.setValue("1", forHTTPHeaderField: "X")
         #expect(!copy.isCopy(of: request))
+        #expect(!URLRequest(copying: request).isCopy(of: request))
         #expect(request.value(forHTTPHeaderField: "X") == nil)
     }
 }

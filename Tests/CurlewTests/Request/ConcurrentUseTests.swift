@@ -57,10 +57,10 @@ struct ConcurrentUseTests {
         }
         await session.drain()
         // Handlers are called behind the end of their request.
-        try await eventually { handlers.missing == 0 }
+        try await eventually(within: .seconds(20)) { handlers.missing == 0 }
         #expect(handlers.attached >= 4 * Self.rounds)
         #expect(await session.activeRequests.isEmpty)
-        try await eventually { transport.statistics.liveTransfers == 0 }
+        try await eventually(within: .seconds(20)) { transport.statistics.liveTransfers == 0 }
     }
 
     private static func steps(seed: UInt64) -> [(Step, Int)] {

@@ -1,8 +1,9 @@
-import Curlew
 import CurlewLocks
 import CurlewTesting
 import Dispatch
 import Testing
+
+@testable import Curlew
 
 /// Handlers that are attached while another thread starts, holds or ends their request.
 @Suite(.timeLimit(.minutes(1)))
@@ -99,13 +100,9 @@ extension DispatchGroup {
     /// Waits without holding a thread.
     fileprivate func isOver(within seconds: Double) async -> Bool {
         await withCheckedContinuation { continuation in
-            let isAnswered = Lock(false)
+            let first = Lock<CheckedContinuation<Bool, Never>?>(continuation)
             let answer: @Sendable (Bool) -> Void = { isOver in
-                let isFirst = isAnswered.withLock { isAnswered in
-                    defer { isAnswered = true }
-                    return !isAnswered
-                }
-                if isFirst { continuation.resume(returning: isOver) }
+                first.withLock { exchange(&$0, with: nil) }?.resume(returning: isOver)
             }
             let deadline = DispatchWorkItem { answer(false) }
             notify(queue: .global()) {

@@ -2,17 +2,17 @@ import Testing
 
 @testable import Curlew
 
-/// The list of what happened in each try.
+@Suite("A list that mostly has one element or two")
 struct SequelTests {
-    @Test(arguments: 0...5)
-    func isAList(_ count: Int) {
-        var sequel = Sequel<Int>()
-        for number in 0..<count { sequel.append(number) }
-        #expect(sequel.all == Array(0..<count))
-        #expect(sequel.count == count)
-        #expect(sequel.isEmpty == (count == 0))
-        #expect(sequel.first == (count > 0 ? 0 : nil))
-        #expect(sequel.last == (count > 0 ? count - 1 : nil))
-        for number in 0..<count { #expect(sequel[number] == number) }
+    @Test("it is what was appended, in its order", arguments: 0...5)
+    func order(count: Int) {
+        var list = Sequel<Int>()
+        for number in 0..<count { list.append(number) }
+        #expect(list.all == Array(0..<count))
+        #expect(list.count == count)
+        #expect(list.isEmpty == (count == 0))
+        #expect(list.first == list.all.first)
+        #expect(list.last == list.all.last)
+        for number in 0..<count { #expect(list[number] == number) }
     }
 }

@@ -1,9 +1,10 @@
-import Curlew
 import CurlewCore
 import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
+
+@testable import Curlew
 
 @Suite("Files that change while they are sent", .timeLimit(.minutes(1)))
 struct TruncatedFileTests {
@@ -20,11 +21,7 @@ struct TruncatedFileTests {
         let cut = Lock(false)
         let request = Session().upload(file, to: server.url("/in"))
         request.uploadProgress(queue: DispatchQueue(label: "p")) { _ in
-            let isFirst = cut.withLock { cut in
-                defer { cut = true }
-                return !cut
-            }
-            guard isFirst else { return }
+            guard !cut.withLock({ exchange(&$0, with: true) }) else { return }
             truncate(file.plainPath, 200_000)
             gate.open()
         }
