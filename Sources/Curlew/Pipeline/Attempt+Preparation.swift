@@ -113,15 +113,24 @@ extension Attempt {
 }
 
 /// A request's adapters, one after the other.
-private struct AdapterChain: ForeignJob {
-    let adapters: [any RequestAdapter]
-    let initial: URLRequest
-    let state: RequestAdapterState
+// SAFETY: that of `ForeignWork`.
+private final class AdapterChain: ForeignWork, ForeignJob, @unchecked Sendable {
+    private let adapters: [any RequestAdapter]
+    private let initial: URLRequest
+    private let state: RequestAdapterState
+    var result: Result<URLRequest, any Error>?
+
+    init(adapters: [any RequestAdapter], initial: URLRequest, state: RequestAdapterState) {
+        self.adapters = adapters
+        self.initial = initial
+        self.state = state
+    }
 
     @inline(__always)
-    func run() async throws -> URLRequest {
+    func work() async throws -> URLRequest {
         var adapted = initial
-        for adapter in adapters { adapted = try await adapter.adapt(adapted, using: state) }
+        // By index: an iterator would copy each of them twice.
+        for index in adapters.indices { adapted = try await adapters[index].adapt(adapted, using: state) }
         return adapted
     }
 }

@@ -9,11 +9,11 @@ extension Request {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        try await foreign(ownsTask: ownsTask, budget: budget, in: phase, ForeignCall(work: work))
+        try await foreign(ownsTask: ownsTask, budget: budget, in: phase, ForeignCall(work))
     }
 
     /// The same for work that is more than a closure.
-    // Inlined: see `ForeignWork.run`.
+    // Inlined: see `ForeignJob.run`.
     @inline(__always)
     func foreign<Job: ForeignJob>(
         ownsTask: Bool,
@@ -39,14 +39,13 @@ extension Request {
     @inline(__always)
     private func interruptible<Job: ForeignJob>(ownsTask: Bool, _ job: Job) async throws -> Job.Output {
         // A task of Curlew's is cancelled as a whole.
-        if ownsTask { return try await job.run() }
-        let foreign = ForeignWork()
+        if ownsTask { return try await job.work() }
         let isCancelled = record.withLock { record in
-            record.foreignWork = foreign
+            record.foreignWork = job
             return record.machine.isCancelled
         }
-        if isCancelled { foreign.cancel() }
+        if isCancelled { job.cancel() }
         defer { record.withLock { $0.foreignWork = nil } }
-        return try await foreign.run(job)
+        return try await job.run()
     }
 }

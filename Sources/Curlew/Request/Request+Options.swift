@@ -104,17 +104,26 @@ extension Request {
 
     /// Adds an adapter behind those that there are.
     @discardableResult
+    @inlinable
     public func adapt(using adapter: any RequestAdapter) -> Self {
-        record.withLock { $0.options.add(adapter: adapter) }
+        add(adapter: adapter)
         return self
     }
 
     /// Adds a retrier behind those that there are.
     @discardableResult
+    @inlinable
     public func retry(using retrier: any RequestRetrier) -> Self {
-        record.withLock { $0.options.retriers.append(retrier) }
+        add(retrier: retrier)
         return self
     }
+
+    // Those who inline the above pay nothing for a result that they do not take.
+    @usableFromInline
+    func add(adapter: any RequestAdapter) { record.withLock { $0.options.add(adapter: adapter) } }
+
+    @usableFromInline
+    func add(retrier: any RequestRetrier) { record.withLock { $0.options.retriers.append(retrier) } }
 
     /// Adds a monitor for this request's events, behind those that there are and behind the session's.
     @discardableResult
