@@ -2,7 +2,9 @@ internal import Foundation
 
 /// Where one request's events go: to the session's monitors first, then to the request's own.
 struct EventSink: Sendable {
-    private let session: MonitorHub?
+    // SAFETY: whoever has a sink has its request, and with it the session's context, which keeps the monitors. Every
+    // request would count references to that one object, a dozen times and on every thread.
+    private unowned(unsafe) let session: MonitorHub?
     private let own: MonitorHub?
     // Asked once: what has turned out since then is built a few times more.
     private let sessionUnheard: UsualEvents

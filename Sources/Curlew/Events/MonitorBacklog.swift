@@ -31,8 +31,6 @@ struct MonitorBacklog {
         case later(DispatchTime)
     }
 
-    /// How many requests of the session run.
-    var inFlight = 0
     /// The usual events that no lane does anything with, as far as is known.
     var unheard: UsualEvents = []
     private var open: [Entry] = []
@@ -63,9 +61,7 @@ struct MonitorBacklog {
 
     /// The hops that events need which wait for others: several last ones may have waited for each other, and nothing
     /// follows when no request runs.
-    mutating func requestLeft() -> [(lane: Int, hop: Hop)] {
-        inFlight -= 1
-        guard inFlight == 0 else { return [] }
+    mutating func allLeft() -> [(lane: Int, hop: Hop)] {
         var hops: [(lane: Int, hop: Hop)] = []
         for lane in lanes.indices where !open.isEmpty || !lanes[lane].waiting.isEmpty {
             if let hop = lanes[lane].nextHop(isLeading: false, at: .now()) { hops.append((lane: lane, hop: hop)) }

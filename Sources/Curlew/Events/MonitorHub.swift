@@ -1,6 +1,7 @@
 internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
+internal import Synchronization
 
 /// Brings events to monitors: each gets everything in order on its own queue.
 ///
@@ -18,6 +19,9 @@ final class MonitorHub: Sendable {
 
     private let lanes: [MonitorLane]
     private let backlog: Lock<MonitorBacklog>
+    // Every request asks for these and counts itself, on every thread at once: without the lock, which they would wait for.
+    private let deaf = Atomic(UsualEvents().rawValue)
+    private let inFlight = Atomic(0)
 
     /// nil without monitors: whoever emits builds nothing then.
     init?(_ monitors: [any EventMonitor]) {
@@ -38,7 +42,7 @@ final class MonitorHub: Sendable {
     // MARK: Events for everybody
 
     /// Those of the events that every request has that nobody does anything with, as far as is known.
-    var unheard: UsualEvents { backlog.withLock { $0.unheard } }
+    var unheard: UsualEvents { UsualEvents(rawValue: deaf.load(ordering: .relaxed)) }
 
     /// An event that nothing may follow for a while.
     func emit(_ event: @escaping Event) { start(backlog.withLock { $0.add(event, isLeading: false) }) }
@@ -50,14 +54,16 @@ final class MonitorHub: Sendable {
 
     /// The last event of a request or of its handler.
     func emitLast(_ usual: UsualEvents, _ event: @escaping Event) {
-        // In one step: whoever leaves next brings what waits. The request itself may or may not have left.
-        start(backlog.withLock { $0.add(event, usual, isLeading: $0.inFlight > 1) })
+        // Counted under the lock: the last that leaves takes it afterwards, and brings what waits. The request itself may or
+        // may not have left.
+        start(backlog.withLock { $0.add(event, usual, isLeading: inFlight.load(ordering: .relaxed) > 1) })
     }
 
-    func requestJoined() { backlog.withLock { $0.inFlight += 1 } }
+    func requestJoined() { inFlight.wrappingAdd(1, ordering: .relaxed) }
 
     func requestLeft() {
-        start(backlog.withLock { $0.requestLeft() })
+        guard inFlight.wrappingSubtract(1, ordering: .relaxed).newValue == 0 else { return }
+        start(backlog.withLock { $0.allLeft() })
     }
 
     // MARK: Events for those who listen and have room
@@ -159,6 +165,7 @@ final class MonitorHub: Sendable {
             backlog[index][dear].lost(monitor)
             if lanes.indices.contains(where: { backlog[$0].wants(dear) }) { return }
             backlog.unheard.insert(dear.usual)
+            deaf.store(backlog.unheard.rawValue, ordering: .relaxed)
         }
     }
 
@@ -168,7 +175,10 @@ final class MonitorHub: Sendable {
         for monitor in lanes[index].monitors {
             if !EventTrial.passes(type(of: monitor), entry.usual, { entry.event(monitor) }) { isDeaf = false }
         }
-        backlog.withLock { $0.learned(entry.usual, isDeaf: isDeaf, by: index) }
+        backlog.withLock { backlog in
+            backlog.learned(entry.usual, isDeaf: isDeaf, by: index)
+            deaf.store(backlog.unheard.rawValue, ordering: .relaxed)
+        }
     }
 
     /// Bytes of bodies, and events about their pieces, that wait for a lane's queue.

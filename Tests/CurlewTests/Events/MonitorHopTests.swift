@@ -39,22 +39,37 @@ struct MonitorHopTests {
         #expect(kinds(backlog.add({ _ in }, isLeading: false, at: start + .milliseconds(1))) == [.now])
     }
 
-    @Test func whatWaitsIsBroughtWhenTheLastRequestLeaves() {
+    @Test func whatWaitsIsBroughtWhenAllHaveLeft() {
         var backlog = MonitorBacklog(monitors: [1])
-        backlog.inFlight = 2
         _ = backlog.add({ _ in }, isLeading: true, at: start)
         backlog[0].isHopping = false
         _ = backlog.takeAll(for: 0, at: start)
         #expect(kinds(backlog.add({ _ in }, isLeading: true, at: start + .milliseconds(1))) == [.later])
-        #expect(backlog.requestLeft().isEmpty)
-        #expect(kinds(backlog.requestLeft()) == [.now])
+        #expect(kinds(backlog.allLeft()) == [.now])
         // That hop is on its way.
-        backlog.inFlight = 1
-        #expect(backlog.requestLeft().isEmpty)
+        #expect(backlog.allLeft().isEmpty)
         backlog[0].isHopping = false
         #expect(backlog.takeAll(for: 0).count == 1)
-        backlog.inFlight = 1
-        #expect(backlog.requestLeft().isEmpty)
+        #expect(backlog.allLeft().isEmpty)
+    }
+
+    @Test func theLastRequestThatLeavesBringsIt() throws {
+        let queue = DispatchQueue(label: "org.curlew.test.left")
+        let hub = try #require(MonitorHub([ClosureEventMonitor(queue: queue)]))
+        let seen = Recorded<Int>()
+        for _ in 0..<2 { hub.requestJoined() }
+        hub.emitLeading([]) { _ in seen.note(1) }
+        queue.sync {}
+        #expect(seen.all == [1])
+        hub.emitLeading([]) { _ in seen.note(2) }
+        hub.emitLast([]) { _ in seen.note(3) }
+        for _ in 0..<2 { hub.requestLeft() }
+        queue.sync {}
+        #expect(seen.all == [1, 2, 3])
+        // Nobody follows.
+        hub.emitLast([]) { _ in seen.note(4) }
+        queue.sync {}
+        #expect(seen.all == [1, 2, 3, 4])
     }
 
     @Test func aLaneThatHadNothingForAWhileIsIdleAgain() {
