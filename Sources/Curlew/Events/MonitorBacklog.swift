@@ -31,8 +31,6 @@ struct MonitorBacklog {
         case later(DispatchTime)
     }
 
-    /// The usual events that no lane does anything with, as far as is known.
-    var unheard: UsualEvents = []
     private var open: [Entry] = []
     private var lanes: [Lane]
 
@@ -69,12 +67,12 @@ struct MonitorBacklog {
         return hops
     }
 
-    /// A lane's monitors have had the first event of this kind.
-    mutating func learned(_ usual: UsualEvents, isDeaf: Bool, by lane: Int) {
+    /// A lane's monitors have had the first event of this kind. Whether it turns out that no lane does anything with them.
+    mutating func learned(_ usual: UsualEvents, isDeaf: Bool, by lane: Int) -> Bool {
         lanes[lane].known.insert(usual)
-        guard isDeaf else { return }
+        guard isDeaf else { return false }
         lanes[lane].unheard.insert(usual)
-        if lanes.allSatisfy({ $0.unheard.isSuperset(of: usual) }) { unheard.insert(usual) }
+        return lanes.allSatisfy { $0.unheard.isSuperset(of: usual) }
     }
 
     /// An event for one lane, if that has room for it.

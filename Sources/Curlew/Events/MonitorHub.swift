@@ -96,9 +96,7 @@ final class MonitorHub: Sendable {
     }
 
     /// Whether there is a monitor that may want this.
-    func wants(_ dear: Dear) -> Bool {
-        backlog.withLock { backlog in lanes.indices.contains { backlog[$0].wants(dear) } }
-    }
+    func wants(_ dear: Dear) -> Bool { !unheard.contains(dear.usual) }
 
     private func takes(_ dear: Dear, _ count: Int, _ lane: Int) -> Bool {
         backlog.withLock { $0[lane].wants(dear) && $0[lane].cost + count <= Self.backlogLimit }
@@ -163,9 +161,7 @@ final class MonitorHub: Sendable {
     private func lost(_ dear: Dear, _ monitor: Int, on index: Int) {
         backlog.withLock { backlog in
             backlog[index][dear].lost(monitor)
-            if lanes.indices.contains(where: { backlog[$0].wants(dear) }) { return }
-            backlog.unheard.insert(dear.usual)
-            deaf.store(backlog.unheard.rawValue, ordering: .relaxed)
+            if !lanes.indices.contains(where: { backlog[$0].wants(dear) }) { nobodyHears(dear.usual) }
         }
     }
 
@@ -175,11 +171,10 @@ final class MonitorHub: Sendable {
         for monitor in lanes[index].monitors {
             if !EventTrial.passes(type(of: monitor), entry.usual, { entry.event(monitor) }) { isDeaf = false }
         }
-        backlog.withLock { backlog in
-            backlog.learned(entry.usual, isDeaf: isDeaf, by: index)
-            deaf.store(backlog.unheard.rawValue, ordering: .relaxed)
-        }
+        if backlog.withLock({ $0.learned(entry.usual, isDeaf: isDeaf, by: index) }) { nobodyHears(entry.usual) }
     }
+
+    private func nobodyHears(_ usual: UsualEvents) { deaf.bitwiseOr(usual.rawValue, ordering: .relaxed) }
 
     /// Bytes of bodies, and events about their pieces, that wait for a lane's queue.
     static let backlogLimit = 16 * 1024 * 1024

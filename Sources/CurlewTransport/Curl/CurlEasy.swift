@@ -16,6 +16,7 @@ final class CurlEasy {
             lastHead.restart()
         }
     }
+    // SAFETY: the book owns its handles and outlives them.
     unowned(unsafe) let book: TransferBook
     /// Both again, for callbacks.
     // SAFETY: `transfer` and the book's owner retain what these point to as long as libcurl may call back.

@@ -11,9 +11,9 @@ final class CurlMulti {
     var deadline = LoopInstant.never
     /// Handles added and not removed.
     private(set) var count = 0
+    // SAFETY: the book owns its multis and outlives them.
     unowned(unsafe) let book: TransferBook
 
-    // SAFETY: the book owns its multis and outlives them.
     init?(index: Int, book: TransferBook, limits: ConnectionLimits) {
         guard let handle = curl_multi_init() else { return nil }
         self.handle = handle

@@ -72,6 +72,28 @@ struct MonitorHopTests {
         #expect(seen.all == [1, 2, 3, 4])
     }
 
+    /// Some leave before their last event, as handlers may let them.
+    @Test func nothingWaitsWhenAllHaveLeftAtOnce() async throws {
+        let queue = DispatchQueue(label: "org.curlew.test.all-left")
+        let hub = try #require(MonitorHub([ClosureEventMonitor(queue: queue)]))
+        let seen = Recorded<Int>()
+        for round in 1...200 {
+            await withDiscardingTaskGroup { group in
+                for number in 0..<8 {
+                    group.addTask {
+                        hub.requestJoined()
+                        hub.emitLeading([]) { _ in seen.note(number) }
+                        if number % 2 == 0 { hub.requestLeft() }
+                        hub.emitLast([]) { _ in seen.note(number) }
+                        if number % 2 == 1 { hub.requestLeft() }
+                    }
+                }
+            }
+            queue.sync {}
+            try #require(seen.all.count == round * 16)
+        }
+    }
+
     @Test func aLaneThatHadNothingForAWhileIsIdleAgain() {
         var backlog = MonitorBacklog(monitors: [1])
         _ = backlog.add({ _ in }, isLeading: true, at: start)
