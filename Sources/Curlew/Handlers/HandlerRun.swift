@@ -7,10 +7,13 @@ enum HandlerRun {
     /// `drives`: nobody else carries the request out. Either way the caller has begun the request's queue of handlers,
     /// under the lock under which it found that there is something to do: nobody else may come in between.
     static func start(_ request: Request, drives: Bool) {
+        guard drives else { return _ = Task { await awaitOthers(request) } }
+        var runner = request.record.withLock { $0.session.session }.map {
+            RequestRunner(request, in: $0, rules: RunRules(checksStatus: false, ownsTask: true))
+        }
         // At once: whoever drains or cancels next means this request too.
-        if drives { request.record.withLock { $0.session.session }?.starting.put(request) }
-        let task = Task { await run(request, drives: drives) }
-        guard drives else { return }
+        runner?.join()
+        let task = Task { [runner] in await run(request, runner) }
         let isCancelled = request.record.withLock { record in
             if record.result == nil { record.ownedTask = task }
             return record.machine.isCancelled
@@ -18,23 +21,23 @@ enum HandlerRun {
         if isCancelled { task.cancel() }
     }
 
-    private static func run(_ request: Request, drives: Bool) async {
-        guard drives else {
-            let result = await request.joined()
-            await request.untilBodyIsTaken()
-            for completion in serialize(request, result) { completion() }
-            return
-        }
-        guard let session = request.record.withLock({ $0.session.session }) else {
+    /// The handlers of a request that somebody else carries out.
+    private static func awaitOthers(_ request: Request) async {
+        let result = await request.joined()
+        await request.untilBodyIsTaken()
+        for completion in serialize(request, result) { completion() }
+    }
+
+    private static func run(_ request: Request, _ runner: consuming RequestRunner?) async {
+        guard var runner else {
             let error = request.isCancelled ? request.cancellation : .sessionDeinitialized
             request.failed(with: error)
             finish(request)
             return await conclude(request, RunResult(error: error), [])
         }
-        var runner = RequestRunner(request, in: session, rules: RunRules(checksStatus: false, ownsTask: true))
         let (result, completions) = await drive(request, &runner)
         await conclude(request, result, completions)
-        if let task = runner.lastTask { await session.leave(request, last: task) }
+        runner.leave()
     }
 
     private static func conclude(

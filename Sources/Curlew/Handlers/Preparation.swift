@@ -4,15 +4,17 @@ internal import CurlewLocks
 /// The part of a request's first try that happens ahead of its start, where the session wants that. A class, because
 /// few do, and every request's record would have the room for it.
 final class Preparation {
-    /// Ends when the rest is there.
-    let work: Task<Void, Never>
-
-    // SAFETY: unchecked, because both are touched under the record's lock alone.
-    @exclusivity(unchecked) var result: Result<Attempt.Prepared, CurlewError>?
     /// The name of the exchange.
-    @exclusivity(unchecked) var task: TaskIdentifier?
+    let task: TaskIdentifier?
+    /// Ends when the result is there.
+    let work: Task<Void, Never>
+    // SAFETY: unchecked, because it is touched under the record's lock alone.
+    @exclusivity(unchecked) var result: Result<Attempt.Prepared, CurlewError>?
 
-    init(work: Task<Void, Never>) { self.work = work }
+    init(task: TaskIdentifier?, work: Task<Void, Never>) {
+        self.task = task
+        self.work = work
+    }
 }
 
 extension Request {
@@ -21,20 +23,30 @@ extension Request {
         switch context.requestSetup {
         case .lazy: break
         case .eager:
+            let name = reservedName()
             shelve()
             // Under the lock: a run that starts meanwhile finds it.
             record.withLock { record in
-                record.preparation = Preparation(work: Task { await self.prepare() })
+                record.preparation = Preparation(task: try? name.get(), work: Task { await self.prepare(as: name) })
             }
         }
         return self
     }
 
-    private func prepare() async {
+    private func reservedName() -> Result<TaskIdentifier, CurlewError> {
+        Result { () throws(CurlewError) in try inSession().reserveTask() }
+    }
+
+    private func inSession() throws(CurlewError) -> Session {
+        guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
+        return session
+    }
+
+    private func prepare(as name: Result<TaskIdentifier, CurlewError>) async {
         let result: Result<Attempt.Prepared, CurlewError>
         do throws(CurlewError) {
-            var (prepared, task) = try await prepareInSession()
-            record.withLock { $0.preparation?.task = task }
+            let task = try name.get()
+            var prepared = try await prepareInSession()
             // From here on the session is not needed, and may go as soon as monitors know of the exchange.
             prepared.isBegun = begins(task, as: .created, eventSink)
             result = .success(prepared)
@@ -51,9 +63,8 @@ extension Request {
         HandlerRun.start(self, drives: true)
     }
 
-    private func prepareInSession() async throws(CurlewError) -> (Attempt.Prepared, TaskIdentifier) {
-        guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
-        let task = try await session.reserveTask()
+    private func prepareInSession() async throws(CurlewError) -> Attempt.Prepared {
+        let session = try inSession()
         let start = tryBegins()
         let attempt = Attempt(
             request: self,
@@ -63,7 +74,7 @@ extension Request {
             number: 0,
             events: start.events
         )
-        return (try await attempt.prepare(start), task)
+        return try await attempt.prepare(start)
     }
 
     // MARK: What a run takes over

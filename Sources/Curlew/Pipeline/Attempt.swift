@@ -87,7 +87,7 @@ struct Attempt {
                     answeredChallenges += 1
                     emitStep(metrics)
                     isRepeated = false
-                    task = await session.nextTask(of: request, after: task)
+                    task = session.nextTask(of: request, after: task)
                     lowered = next
                     lowered.identifier = task
                     continue
@@ -102,7 +102,7 @@ struct Attempt {
                     hops.append(hop)
                     isRepeated = false
                     sent = .made(nextRequest)
-                    task = await session.nextTask(of: request, after: task)
+                    task = session.nextTask(of: request, after: task)
                     lowered = next
                     lowered.identifier = task
                     continue

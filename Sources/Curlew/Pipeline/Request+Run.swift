@@ -114,7 +114,7 @@ extension Request {
                 var result = await runner.run()
                 if let value { await make(value, of: &result, &runner) }
                 if hasToCleanUp { await cleanUp() }
-                if let task = runner.lastTask { await session.leave(self, last: task) }
+                runner.leave()
                 tellEnd(of: result)
                 return result
             } onCancel: {

@@ -13,9 +13,26 @@ struct RequestRunner: Sendable {
     private(set) var task = TaskIdentifier(rawValue: 0)
     private var budget = TimeoutBudget.unlimited
     private(set) var attempt = 0
-    private var hasJoined = false
+    private var standing = Standing.outside
     /// Why there was another try, when that one finds that the body is spent.
     private var reasonForRetry: CurlewError?
+
+    /// How the run stands with its session's registry.
+    private enum Standing {
+        case outside
+        /// The session takes no more.
+        case refused(CurlewError)
+        /// On record, under the name of a try that has yet to begin.
+        case joined
+        case trying
+
+        var isOnRecord: Bool {
+            switch self {
+            case .outside, .refused: false
+            case .joined, .trying: true
+            }
+        }
+    }
 
     init(_ request: Request, in session: Session, rules: RunRules) {
         self.request = request
@@ -23,25 +40,29 @@ struct RequestRunner: Sendable {
         self.rules = rules
     }
 
-    /// Tries until there is a result that nobody wants to try again. First the request joins the session's registry;
-    /// a session that takes no more is the result.
+    /// The request joins the session's registry, unless it has: whoever cancels or drains from here on means it too.
+    mutating func join() {
+        guard case .outside = standing else { return }
+        do throws(CurlewError) {
+            task = try session.join(request)
+            standing = .joined
+        } catch {
+            standing = .refused(error)
+        }
+    }
+
+    /// Tries until there is a result that nobody wants to try again. A session that takes no more is a result.
     // Inlined: see `Attempt.run`.
     @inline(__always)
     mutating func run() async -> RunResult {
+        if request.isSetUpAhead { await request.untilPrepared() }
+        join()
+        if case .refused(let error) = standing { return RunResult(error: error) }
         while true {
-            if hasJoined {
-                task = await session.nextTask(of: request, after: task)
-            } else {
-                do throws(CurlewError) {
-                    if request.isSetUpAhead { await request.untilPrepared() }
-                    task = try await session.join(request, wasStarted: rules.ownsTask)
-                } catch {
-                    return RunResult(error: error)
-                }
-            }
+            if case .trying = standing { task = session.nextTask(of: request, after: task) }
             let start = request.tryBegins()
-            if !hasJoined {
-                hasJoined = true
+            if case .joined = standing {
+                standing = .trying
                 // A clock is only read for those who set it.
                 if let total = start.totalTimeout { budget = TimeoutBudget(total: total, started: .now) }
             }
@@ -73,8 +94,8 @@ struct RequestRunner: Sendable {
         return result.failing(with: error, resumeData: result.resumeData)
     }
 
-    /// The run is over: the name by which its request is to leave the registry, where it is in there.
-    var lastTask: TaskIdentifier? { hasJoined ? task : nil }
+    /// The run is over, with all that belongs to it.
+    func leave() { if standing.isOnRecord { session.leave(request, last: task) } }
 
     enum RetryDecision {
         case again, end
@@ -84,7 +105,9 @@ struct RequestRunner: Sendable {
     /// Asks the retriers, waits as they want, and makes the request ready for another try.
     mutating func decideRetry(after failure: CurlewError) async -> RetryDecision {
         let retriers = request.retriers
-        guard hasJoined, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else { return .end }
+        guard standing.isOnRecord, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else {
+            return .end
+        }
         request.failed(with: failure)
         guard request.mayBeTriedAgain else { return .end }
         for retrier in retriers {

@@ -1,10 +1,8 @@
 internal import CurlewCore
 
-/// Which requests run, under which attempt's name. The session's isolated state.
+/// Which requests run, under which attempt's name, and who waits for their end. Behind its session's lock.
 struct RequestRegistry {
     var lifecycle = SessionStateMachine()
-    /// Started before the session began to drain, and not here yet.
-    private var expected: Set<ObjectIdentifier> = []
     /// By the name of the attempt in flight: each request that runs has one.
     private var byTask = TaskTable<Request>()
     private var lastIdentifier: UInt64 = 0
@@ -23,25 +21,12 @@ struct RequestRegistry {
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
-    /// From now on only these may join.
-    mutating func drainBegan(expecting requests: [Request]) {
-        lifecycle.drainBegan()
-        expected.formUnion(requests.map { ObjectIdentifier($0) })
-    }
-
+    /// A run begins: whether the session takes it is decided in the same step.
     mutating func join(_ request: Request, as early: TaskIdentifier?) throws(CurlewError) -> TaskIdentifier {
-        guard takes(request) else {
-            ended(request)
-            throw .sessionInvalidated(error: nil)
-        }
+        guard lifecycle.takesRequests else { throw .sessionInvalidated(error: nil) }
         guard let early else { return name(request) }
         byTask.insert(request, for: early)
         return early
-    }
-
-    private mutating func takes(_ request: Request) -> Bool {
-        let isExpected = !expected.isEmpty && expected.remove(ObjectIdentifier(request)) != nil
-        return lifecycle.takesRequests || (isExpected && !lifecycle.isClosed)
     }
 
     /// A name for an exchange that has yet to begin.
@@ -63,26 +48,28 @@ struct RequestRegistry {
         return identifier
     }
 
-    mutating func leave(_ request: Request, last: TaskIdentifier) {
+    /// Those who have nobody to wait for any more: to be resumed without the lock.
+    mutating func leave(_ request: Request, last: TaskIdentifier) -> [CheckedContinuation<Void, Never>] {
         byTask.remove(last)
-        ended(request)
-    }
-
-    private mutating func ended(_ request: Request) {
-        guard !waitersOf.isEmpty, let numbers = waitersOf.removeValue(forKey: ObjectIdentifier(request)) else { return }
+        guard !waitersOf.isEmpty, let numbers = waitersOf.removeValue(forKey: ObjectIdentifier(request)) else {
+            return []
+        }
+        var released: [CheckedContinuation<Void, Never>] = []
         for number in numbers {
             waiters[number]?.missing -= 1
-            guard waiters[number]?.missing == 0 else { continue }
-            waiters.removeValue(forKey: number)?.continuation.resume()
+            guard waiters[number]?.missing == 0, let waiter = waiters.removeValue(forKey: number) else { continue }
+            released.append(waiter.continuation)
         }
+        return released
     }
 
-    /// Resumes the continuation when these have ended; false where there are none to wait for.
-    mutating func wait(for requests: Set<Request>, with continuation: CheckedContinuation<Void, Never>) -> Bool {
-        guard !requests.isEmpty else { return false }
+    /// Keeps the continuation until those of them that run have ended; false where none does.
+    mutating func wait(for requests: [Request], with continuation: CheckedContinuation<Void, Never>) -> Bool {
+        let missing = Set(byTask.values).intersection(requests)
+        guard !missing.isEmpty else { return false }
         lastWaiter += 1
-        waiters[lastWaiter] = Waiter(missing: requests.count, continuation: continuation)
-        for request in requests { waitersOf[ObjectIdentifier(request), default: []].append(lastWaiter) }
+        waiters[lastWaiter] = Waiter(missing: missing.count, continuation: continuation)
+        for request in missing { waitersOf[ObjectIdentifier(request), default: []].append(lastWaiter) }
         return true
     }
 }

@@ -1,8 +1,7 @@
 internal import CurlewLocks
 
-/// Requests that their session knows of although they have not joined its registry: those with handlers that nobody
-/// has started, so that their handlers are called at the latest when the session goes, and those whose run was
-/// started in a task that has yet to come so far.
+/// Requests with handlers that nobody has started: their session knows of them, so that their handlers are called at
+/// the latest when it goes.
 final class RequestShelf: Sendable {
     private let requests = Lock<[ObjectIdentifier: Request]>([:])
 

@@ -30,10 +30,8 @@ public actor Session {
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nobody else may hold them.
     nonisolated let shelf = RequestShelf()
-    /// Requests that were started, in a task that is on its way to `join`.
-    nonisolated let starting = RequestShelf()
-    // SAFETY: unchecked, because the actor is one thread at a time, and the registry calls nobody who could come back.
-    @exclusivity(unchecked) private var registry = RequestRegistry()
+    /// Behind a lock: what joins and leaves must not wait for the actor, on every thread at once.
+    private nonisolated let registry = Lock(RequestRegistry())
 
     /// Judges servers in place of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?
@@ -68,14 +66,14 @@ public actor Session {
     deinit {
         // Running requests hold the session: only those that were never started can be left.
         for request in shelf.empty() { request.end(with: .sessionDeinitialized) }
-        guard !registry.lifecycle.isClosed else { return }
+        guard !registry.withLock({ $0.lifecycle.isClosed }) else { return }
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: nil))
     }
 
     // MARK: The registry
 
     /// The request whose attempt has this identifier, while that attempt lives.
-    public subscript(task: TaskIdentifier) -> Request? { registry[task] }
+    public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] } }
 
     /// Everything whose run has started and not ended, or that was set up ahead of its start.
     public var activeRequests: [Request] {
@@ -85,33 +83,30 @@ public actor Session {
         }
     }
 
-    private var running: [Request] {
-        let starting = starting.all
-        return starting.isEmpty ? registry.activeRequests : registry.activeRequests + starting
-    }
+    private var running: [Request] { registry.withLock { $0.activeRequests } }
 
     /// A run begins: its request joins, its first attempt gets a name. One step for both.
-    ///
-    /// `wasStarted`: the request was among those `starting`.
-    func join(_ request: Request, wasStarted: Bool) throws(CurlewError) -> TaskIdentifier {
-        if wasStarted { starting.take(request) }
-        let task = try registry.join(request, as: request.isSetUpAhead ? request.earlyTask : nil)
+    nonisolated func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
+        let early = request.isSetUpAhead ? request.earlyTask : nil
+        let task = try registry.withLock { registry throws(CurlewError) in try registry.join(request, as: early) }
         context.monitors?.requestJoined()
         return task
     }
 
     /// A name for an exchange that is set up ahead of its start.
-    func reserveTask() throws(CurlewError) -> TaskIdentifier { try registry.reserve() }
+    nonisolated func reserveTask() throws(CurlewError) -> TaskIdentifier {
+        try registry.withLock { registry throws(CurlewError) in try registry.reserve() }
+    }
 
     /// The next attempt of a run.
-    func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
-        registry.nextTask(of: request, after: last)
+    nonisolated func nextTask(of request: Request, after last: TaskIdentifier) -> TaskIdentifier {
+        registry.withLock { $0.nextTask(of: request, after: last) }
     }
 
     /// A run has ended, with all that belongs to it.
-    func leave(_ request: Request, last: TaskIdentifier) {
+    nonisolated func leave(_ request: Request, last: TaskIdentifier) {
         context.monitors?.requestLeft()
-        registry.leave(request, last: last)
+        for waiter in registry.withLock({ $0.leave(request, last: last) }) { waiter.resume() }
     }
 
     // MARK: Ending
@@ -132,7 +127,7 @@ public actor Session {
     /// Takes no new request and returns when the running ones have ended. A streamed body that was resumed and that
     /// nobody reads is thrown away: its sender would wait for ever.
     public func drain() async {
-        registry.drainBegan(expecting: starting.all)
+        registry.withLock { $0.lifecycle.drainBegan() }
         for case let stream as DataStreamRequest in running { stream.discardUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         await untilEnded(running)
@@ -140,7 +135,7 @@ public actor Session {
 
     /// Cancels everything, waits for it and closes every connection. Later requests fail with `.sessionClosed`.
     public func invalidate() async {
-        let isFirst = registry.lifecycle.closed()
+        let isFirst = registry.withLock { $0.lifecycle.closed() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
         await untilEnded(running)
@@ -150,9 +145,9 @@ public actor Session {
     }
 
     private func untilEnded(_ requests: [Request]) async {
-        let missing = Set(running).intersection(requests)
         await withCheckedContinuation { continuation in
-            if !registry.wait(for: missing, with: continuation) { continuation.resume() }
+            let waits = registry.withLock { $0.wait(for: requests, with: continuation) }
+            if !waits { continuation.resume() }
         }
     }
 }
