@@ -6,20 +6,24 @@ public import Foundation
 ///
 /// In memory unless made with a file, which is read then and written some time after a change.
 public final class HSTSStore: Sendable {
-    private let list: Lock<HSTSList>
+    private let list: MostlyEmpty<HSTSList>
     private let file: StoredText?
 
     /// A store in memory.
     public init() {
-        list = Lock(HSTSList())
+        list = Self.locked(HSTSList())
         file = nil
     }
 
     /// A store that is kept in a file. One that does not exist yet, or is damaged, is an empty store.
     public init(file url: URL) {
         let stored = (try? Data(contentsOf: url)).flatMap { try? JSONDecoder().decode(HSTSList.self, from: $0) }
-        list = Lock(stored ?? HSTSList())
+        list = Self.locked(stored ?? HSTSList())
         file = StoredText(url)
+    }
+
+    private static func locked(_ list: HSTSList) -> MostlyEmpty<HSTSList> {
+        MostlyEmpty(list, isNothing: { $0.entries.isEmpty })
     }
 
     /// Whether `host` is reached by https only.
@@ -37,7 +41,7 @@ public final class HSTSStore: Sendable {
     // MARK: The pipeline
 
     func upgraded(_ url: URL) -> URL {
-        list.withLock { $0.entries.isEmpty ? url : $0.upgraded(url, at: Date()) }
+        list.isEmpty ? url : list.withLock { $0.upgraded(url, at: Date()) }
     }
 
     func receive(_ headers: HTTPHeaders, from url: URL) {

@@ -68,13 +68,12 @@ extension Request {
         let start = tryBegins()
         let attempt = Attempt(
             request: self,
-            session: session,
             rules: RunRules(checksStatus: false, ownsTask: true),
             budget: .unlimited,
             number: 0,
             events: start.events
         )
-        return try await attempt.prepare(start)
+        return try await attempt.prepare(start, in: session)
     }
 
     // MARK: What a run takes over

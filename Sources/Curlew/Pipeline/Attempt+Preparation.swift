@@ -15,11 +15,11 @@ extension Attempt {
     /// Everything before the wire, unless it was done ahead.
     // Inlined: see `run`.
     @inline(__always)
-    func prepared(_ start: TryStart) async throws(CurlewError) -> Prepared {
+    func prepared(_ start: TryStart, in session: Session) async throws(CurlewError) -> Prepared {
         if let early = preparedAhead() { return try early.get() }
         let initial = try begin(start)
         // Called only where there is something to wait for.
-        let adapted = start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters)
+        let adapted = start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters, in: session)
         let ready = try ready(adapted)
         return number > 0 && request.replacesBodies ? try await replacingBody(ready) : ready
     }
@@ -29,10 +29,10 @@ extension Attempt {
     }
 
     /// Everything before the wire, ahead of the request's start.
-    func prepare(_ start: TryStart) async throws(CurlewError) -> Prepared {
+    func prepare(_ start: TryStart, in session: Session) async throws(CurlewError) -> Prepared {
         let initial = try begin(start)
         return try ready(
-            start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters))
+            start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters, in: session))
     }
 
     private func begin(_ start: TryStart) throws(CurlewError) -> SentRequest {
@@ -78,7 +78,8 @@ extension Attempt {
 
     private func adapt(
         _ initial: SentRequest,
-        with adapters: [any RequestAdapter]
+        with adapters: [any RequestAdapter],
+        in session: Session
     ) async throws(CurlewError) -> SentRequest {
         let given = initial.urlRequest
         let chain = AdapterChain(

@@ -6,7 +6,6 @@ internal import FoundationNetworking
 /// One try: makes the `URLRequest`, adapts it, sends it and follows where redirects lead. Loop 2 of two.
 struct Attempt {
     let request: Request
-    let session: Session
     let rules: RunRules
     let budget: TimeoutBudget
     let number: Int
@@ -14,13 +13,14 @@ struct Attempt {
     /// The identifier of the exchange in flight; a redirect's hop has its own.
     var task = TaskIdentifier(rawValue: 0)
 
+    // The session is handed on, and not kept: a copy would be counted by every request, on every thread at once.
     // Inlined, as are the steps around it and within it that every request takes: each asynchronous function on the way
     // has a frame to make and an executor to look at.
     @inline(__always)
-    mutating func run(_ start: TryStart, task: TaskIdentifier) async -> RunResult {
+    mutating func run(_ start: TryStart, task: TaskIdentifier, in session: Session) async -> RunResult {
         self.task = task
         do throws(CurlewError) {
-            return try await exchange(try await prepared(start))
+            return try await exchange(try await prepared(start, in: session), in: session)
         } catch {
             var error = error
             if request.isCancelled { error = request.cancellation }
@@ -33,7 +33,7 @@ struct Attempt {
 
     /// On the wire, until there is an answer.
     @inline(__always)
-    private mutating func exchange(_ prepared: Prepared) async throws(CurlewError) -> RunResult {
+    private mutating func exchange(_ prepared: Prepared, in session: Session) async throws(CurlewError) -> RunResult {
         var sent = prepared.sent
         var hops: [RedirectHop] = []
         var answeredChallenges = 0

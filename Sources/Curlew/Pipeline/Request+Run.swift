@@ -15,11 +15,17 @@ extension Request {
             )
         }
         return TryStart(
-            adapters: context.interceptor.map { [$0] + own } ?? own,
+            adapters: adapters(own),
             events: EventSink(session: context.monitors, own: hub),
             totalTimeout: total,
             cancellation: cancellation
         )
+    }
+
+    /// The session's, then the request's own.
+    private func adapters(_ own: [any RequestAdapter]) -> [any RequestAdapter] {
+        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
+        return [interceptor] + own
     }
 
     /// The session's, then the request's own.

@@ -68,13 +68,12 @@ struct RequestRunner: Sendable {
             }
             var tried = Attempt(
                 request: request,
-                session: session,
                 rules: rules,
                 budget: budget,
                 number: attempt,
                 events: start.events
             )
-            let result = explained(await tried.run(start, task: task))
+            let result = explained(await tried.run(start, task: task, in: session))
             task = tried.task
             guard let error = result.error else { return result }
             if !request.isCancelled, request.triesAgainAtOnce() { continue }

@@ -26,7 +26,7 @@ struct StoredCredentials {
             part = isRepeated ? .offered : .none
             return
         }
-        guard !context.credentials.withLock({ $0.isEmpty }), !lowered.headers.contains(name: "Authorization"),
+        guard !context.credentials.isEmpty, !lowered.headers.contains(name: "Authorization"),
             lowered.defaultHeaders?.headers.contains(name: "Authorization") != true
         else {
             part = .none

@@ -66,7 +66,8 @@ struct RequestRecord {
 
     init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
         self.session = session
-        guard let interceptor else { return }
+        // Asked first: taking it out makes a copy, even of none.
+        guard interceptor != nil, let interceptor else { return }
         options.adapters = [interceptor]
         options.retriers = [interceptor]
     }

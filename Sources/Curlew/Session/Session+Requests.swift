@@ -18,22 +18,25 @@ extension Session {
         shouldAutomaticallyResume: Bool? = nil,
         requestModifier: RequestModifier? = nil
     ) -> DataRequest {
-        let source: DataRequest.Source =
-            if let parameters {
-                .other(
-                    EncodedRequest(
-                        url: convertible,
-                        method: method,
-                        parameters: parameters,
-                        encoding: encoding,
-                        headers: headers,
-                        modifier: requestModifier
-                    )
-                )
-            } else {
-                .plain(PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier))
-            }
-        return make(source, interceptor, shouldAutomaticallyResume)
+        guard let parameters else {
+            return make(
+                .plain(PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier)),
+                interceptor,
+                shouldAutomaticallyResume
+            )
+        }
+        return request(
+            EncodedRequest(
+                url: convertible,
+                method: method,
+                parameters: parameters,
+                encoding: encoding,
+                headers: headers,
+                modifier: requestModifier
+            ),
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
     }
 
     /// A request with parameters as an `Encodable` value.

@@ -2,6 +2,7 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Dispatch
 internal import Foundation
+internal import Synchronization
 
 /// What a session's requests need to know of it, without keeping its connections alive.
 final class SessionContext: Sendable {
@@ -14,8 +15,9 @@ final class SessionContext: Sendable {
     let startsImmediately: Bool
     let requestSetup: Session.RequestSetup
     /// What servers have accepted, for later requests to the same protection spaces.
-    let credentials = Lock(CredentialStore())
-    private let serial = Lock<UInt64>(0)
+    let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
+    // Every request asks for its number, on every thread at once: not a lock.
+    private let serial = Atomic<UInt64>(0)
     /// One object for all requests: a transport prepares its own form of it once.
     let defaultHeaders: DefaultHeaders
     /// What a request into memory that asks for nothing differs in from the transport's session.
@@ -62,12 +64,7 @@ final class SessionContext: Sendable {
     }
 
     /// The number of the latest request.
-    var lastSerial: UInt64 { serial.withLock { $0 } }
+    var lastSerial: UInt64 { serial.load(ordering: .relaxed) }
 
-    func nextSerial() -> UInt64 {
-        serial.withLock { serial in
-            serial += 1
-            return serial
-        }
-    }
+    func nextSerial() -> UInt64 { serial.wrappingAdd(1, ordering: .relaxed).newValue }
 }

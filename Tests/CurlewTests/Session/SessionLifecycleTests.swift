@@ -51,6 +51,37 @@ struct SessionLifecycleTests {
         }
     }
 
+    /// Requests of both kinds come from several threads while the session stops taking them: each is carried out to its
+    /// end or refused, and none is left when draining has ended.
+    @Test func requestsThatComeWhileItDrainsAreTakenWholeOrRefused() async throws {
+        for _ in 0..<50 {
+            let transport = MockTransport { _ in .text("x") }
+            let session = Session(transport: transport)
+            let taken = try await withThrowingTaskGroup(of: Int.self) { group in
+                for _ in 0..<4 {
+                    group.addTask {
+                        var taken = 0
+                        while true {
+                            let request = session.request("https://example.org/")
+                            let handle = session.request("https://example.org/").serializingString()
+                            let awaited = await request.response().error
+                            let handled = await handle.response.error
+                            for error in [awaited, handled].compactMap(\.self) { #expect(error.code == .sessionClosed) }
+                            taken += (awaited == nil ? 1 : 0) + (handled == nil ? 1 : 0)
+                            if awaited != nil { return taken }
+                        }
+                    }
+                }
+                try await transport.waitForRequests(count: 8)
+                await session.drain()
+                #expect(await session.activeRequests.isEmpty)
+                #expect(transport.runningCount == 0)
+                return try await group.reduce(0, +)
+            }
+            #expect(taken == transport.requests.count)
+        }
+    }
+
     @Test func cancellingAllMeansWhatWasStartedBefore() async {
         for _ in 0..<50 {
             let transport = MockTransport { _ in .hanging }

@@ -1,0 +1,29 @@
+public import Synchronization
+
+/// A lock around a state that nearly always is empty, and that everybody asks about on every thread at once: whether it is
+/// empty is known without the lock.
+public final class MostlyEmpty<State>: Sendable {
+    private let state: Lock<State>
+    private let isNothing: @Sendable (State) -> Bool
+    @usableFromInline
+    let isFilled: Atomic<Bool>
+
+    /// Makes a lock around its state. `isNothing`: whether the state is empty.
+    public init(_ state: sending State, isNothing: @escaping @Sendable (State) -> Bool) {
+        self.isNothing = isNothing
+        isFilled = Atomic(!isNothing(state))
+        self.state = Lock(state)
+    }
+
+    /// Whether there is nothing. What another thread is putting in at this moment may not count yet.
+    @inlinable
+    public var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
+
+    /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
+    public func withLock<R>(_ body: (inout State) -> sending R) -> sending R {
+        state.withLock { state in
+            defer { isFilled.store(!isNothing(state), ordering: .releasing) }
+            return body(&state)
+        }
+    }
+}

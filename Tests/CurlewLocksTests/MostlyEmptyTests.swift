@@ -1,0 +1,35 @@
+import CurlewLocks
+import Testing
+
+@Suite(.timeLimit(.minutes(1)))
+struct MostlyEmptyTests {
+    @Test func knowsWithoutTheLockWhetherThereIsAnything() {
+        let words = MostlyEmpty<[String]>([], isNothing: \.isEmpty)
+        #expect(words.isEmpty)
+        words.withLock { $0.append("one") }
+        #expect(!words.isEmpty)
+        #expect(words.withLock { $0.popLast() } == "one")
+        #expect(words.isEmpty)
+        #expect(!MostlyEmpty(["there from the beginning"], isNothing: \.isEmpty).isEmpty)
+    }
+
+    @Test func whatOneThreadHasPutInIsThereForAllThatHearOfIt() async {
+        let words = MostlyEmpty<[Int]>([], isNothing: \.isEmpty)
+        await withTaskGroup(of: Bool.self) { group in
+            for number in 0..<8 {
+                group.addTask {
+                    var isSeen = true
+                    for _ in 0..<2_000 {
+                        words.withLock { $0.append(number) }
+                        // Nobody else takes this one out.
+                        isSeen = isSeen && !words.isEmpty
+                        words.withLock { words in _ = words.firstIndex(of: number).map { words.remove(at: $0) } }
+                    }
+                    return isSeen
+                }
+            }
+            for await isSeen in group { #expect(isSeen) }
+        }
+        #expect(words.isEmpty)
+    }
+}
