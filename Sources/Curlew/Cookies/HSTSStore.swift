@@ -40,8 +40,10 @@ public final class HSTSStore: Sendable {
 
     // MARK: The pipeline
 
+    var isEmpty: Bool { list.isEmpty }
+
     func upgraded(_ url: URL) -> URL {
-        list.isEmpty ? url : list.withLock { $0.upgraded(url, at: Date()) }
+        list.withLock { $0.upgraded(url, at: Date()) }
     }
 
     func receive(_ headers: HTTPHeaders, from url: URL) {

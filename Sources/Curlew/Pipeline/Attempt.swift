@@ -34,6 +34,8 @@ struct Attempt {
     /// On the wire, until there is an answer.
     @inline(__always)
     private mutating func exchange(_ prepared: Prepared, in session: Session) async throws(CurlewError) -> RunResult {
+        // Taken once: it is counted by every request, on every thread at once.
+        let context = request.context
         var sent = prepared.sent
         var hops: [RedirectHop] = []
         var answeredChallenges = 0
@@ -43,13 +45,13 @@ struct Attempt {
         var isRepeated = false
         while true {
             // Before cookies are chosen: https has others than http.
-            if let hsts = request.context.configuration.hsts { lowered.url = hsts.upgraded(lowered.url) }
+            context.upgrade(&lowered.url)
             if request.isHeld { try await request.untilLetGo(within: budget) }
             if let remaining = budget.remaining { lowered.options.timeouts.total = remaining }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
             if !isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
-            let stored = StoredCredentials(for: &lowered, context: request.context, isRepeated: isRepeated)
-            stored.prepare(delegate, for: lowered.url)
+            let stored = StoredCredentials(for: &lowered, in: context, isRepeated: isRepeated)
+            stored.prepare(delegate, for: lowered.url, in: context)
             let started = Date()
             var outcome: Result<TransferOutcome, CurlewError>
             do throws(CurlewError) {
@@ -58,7 +60,7 @@ struct Attempt {
                 defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
                 if isBegun { try startsEarlier() }
                 if !isRepeated { emitStart(lowered) }
-                delegate.willPerform(lowered, over: session.transport, within: budget)
+                delegate.willPerform(lowered, in: session, within: budget)
                 if let controlled = session.controlledTransport {
                     let exchange = try controlled.makeExchange(lowered, sink: delegate)
                     await withUnsafeContinuation { exchange.start(resuming: $0) }
@@ -71,8 +73,8 @@ struct Attempt {
             }
             isBegun = false
             let metrics = collectMetrics(of: outcome, since: started, hops: hops)
-            remember(outcome, from: lowered.url, sent)
-            if stored.learn(from: outcome, delegate, &lowered, keeps: { keepsAuthentication($0) }) {
+            remember(outcome, from: lowered.url, sent, in: context)
+            if stored.learn(from: outcome, delegate, &lowered, in: context, keeps: { keepsAuthentication($0) }) {
                 // The same exchange, as if the transport had answered the challenge.
                 (isRepeated, isBegun) = (true, true)
                 continue
@@ -184,12 +186,14 @@ struct Attempt {
     // Never inlined, nor what follows: temporaries would be part of the frame of `exchange`, which each request in flight
     // has.
     @inline(never)
-    private func remember(_ outcome: Result<TransferOutcome, CurlewError>, from url: URL, _ sent: SentRequest) {
-        let context = request.context
-        let (hsts, cookies) = (context.configuration.hsts, context.configuration.cookies)
-        guard hsts != nil || cookies != nil, let fields = outcome.fields else { return }
-        hsts?.receive(fields, from: url)
-        if sent.handlesCookies { cookies?.receive(fields, from: url) }
+    private func remember(
+        _ outcome: Result<TransferOutcome, CurlewError>,
+        from url: URL,
+        _ sent: SentRequest,
+        in context: SessionContext
+    ) {
+        guard context.remembersFields, let fields = outcome.fields else { return }
+        context.remember(fields, from: url, handlesCookies: sent.handlesCookies)
     }
 
     @inline(never)

@@ -72,7 +72,7 @@ struct Lowering {
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
         if case .made(let request) = sent { try request.refine(&headers, &options) }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
-        return TransferRequest(
+        return .make(
             identifier: task,
             attempt: attempt,
             url: target,

@@ -13,15 +13,13 @@ struct StoredCredentials {
         case waiting
     }
 
-    private let context: SessionContext
     private let part: Part
 
     /// Puts credentials into the request where it lies in a known protection space. `isRepeated` says that it has
     /// some since its challenge was answered.
     // Never inlined: see `Attempt.remember`.
     @inline(never)
-    init(for lowered: inout TransferRequest, context: SessionContext, isRepeated: Bool) {
-        self.context = context
+    init(for lowered: inout TransferRequest, in context: __shared SessionContext, isRepeated: Bool) {
         guard !lowered.options.hasAuthentication else {
             part = isRepeated ? .offered : .none
             return
@@ -43,9 +41,9 @@ struct StoredCredentials {
 
     /// Holds back a response that asks for credentials that there are.
     @inline(never)
-    func prepare(_ delegate: TaskDelegate, for url: URL) {
+    func prepare(_ delegate: TaskDelegate, for url: URL, in context: SessionContext) {
         guard case .waiting = part else { return }
-        delegate.isAnswerable = { [context] head in
+        delegate.isAnswerable = { head in
             context.credentials.withLock { $0.answer(to: head, for: url) } != nil
         }
     }
@@ -57,6 +55,7 @@ struct StoredCredentials {
         from outcome: Result<TransferOutcome, CurlewError>,
         _ delegate: TaskDelegate,
         _ lowered: inout TransferRequest,
+        in context: SessionContext,
         keeps: (TransferAuthentication) -> Bool
     ) -> Bool {
         let url = lowered.url

@@ -56,6 +56,22 @@ final class SessionContext: Sendable {
         return runtimeHeaders.over(defaultHeaders, for: url)
     }
 
+    // MARK: What responses have said to all requests
+
+    // Methods, because whoever took the stores out would count references to them, in every request.
+
+    /// Https in the place of http, where the host has asked for it.
+    func upgrade(_ url: inout URL) {
+        if let hsts = configuration.hsts, !hsts.isEmpty { url = hsts.upgraded(url) }
+    }
+
+    var remembersFields: Bool { configuration.hsts != nil || configuration.cookies != nil }
+
+    func remember(_ fields: HTTPHeaders, from url: URL, handlesCookies: Bool) {
+        configuration.hsts?.receive(fields, from: url)
+        if handlesCookies { configuration.cookies?.receive(fields, from: url) }
+    }
+
     /// Tells monitors, and the hook on the handlers' queue.
     func becameInvalid(_ session: SessionReference) {
         monitors?.emit { $0.urlSession(session, didBecomeInvalidWithError: nil) }

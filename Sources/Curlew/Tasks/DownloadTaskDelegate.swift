@@ -29,9 +29,9 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     override func willPerform(
-        _ lowered: TransferRequest, over transport: any Transport, within budget: TimeoutBudget
+        _ lowered: TransferRequest, in session: Session, within budget: TimeoutBudget
     ) {
-        exchange = (lowered, transport, budget)
+        exchange = (lowered, session.transport, budget)
     }
 
     // MARK: The head

@@ -46,7 +46,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     // MARK: What the kinds differ in
 
     /// This is what goes out, over what, and within which time all that belongs to it must be done.
-    func willPerform(_ lowered: TransferRequest, over transport: any Transport, within budget: TimeoutBudget) {}
+    func willPerform(_ lowered: TransferRequest, in session: Session, within budget: TimeoutBudget) {}
 
     /// The answer's head has come; its body follows.
     func begin(_ head: ResponseHead) -> Disposition { .proceed }

@@ -24,6 +24,8 @@ package enum ASCII {
     /// Whether two strings are equal but for the case of ASCII letters.
     package static func equalsIgnoringCase(_ lhs: String, _ rhs: String) -> Bool {
         guard lhs.utf8.count == rhs.utf8.count else { return false }
+        // Names are written alike nearly always, and a short one is as quick to compare as a number.
+        if lhs == rhs { return true }
         // Native strings lie in memory in one piece: there this is a plain loop.
         var (left, right) = (lhs, rhs)
         return left.withUTF8 { left in

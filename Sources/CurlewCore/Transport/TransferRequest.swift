@@ -15,13 +15,14 @@ public struct TransferRequest: Sendable {
     /// The session's fields, sent where `headers` does not have the name. Shared, so that a transport can
     /// keep its own form of them.
     public var defaultHeaders: DefaultHeaders?
-    /// The body.
-    public var body: BodySource
     /// Timeouts, limits and the like.
     public var options: TransferOptions
+    /// The body.
+    public var body: BodySource
+}
 
+extension TransferRequest {
     /// Makes a request.
-    @inlinable
     public init(
         identifier: TaskIdentifier,
         attempt: Int = 0,
@@ -32,14 +33,40 @@ public struct TransferRequest: Sendable {
         body: BodySource = .none,
         options: TransferOptions = .unchanged
     ) {
-        self.identifier = identifier
-        self.attempt = attempt
-        self.url = url
-        self.method = method
-        self.headers = headers
-        self.defaultHeaders = defaultHeaders
-        self.body = body
-        self.options = options
+        self = .make(
+            identifier: identifier,
+            attempt: attempt,
+            url: url,
+            method: method,
+            headers: headers,
+            defaultHeaders: defaultHeaders,
+            body: body,
+            options: options
+        )
+    }
+
+    /// The same for every request of a session. An initializer that is written out makes its value aside and copies it,
+    /// which counts references that all requests share; the one that Swift writes does not, and has `options` before `body`.
+    package static func make(
+        identifier: TaskIdentifier,
+        attempt: Int,
+        url: consuming URL,
+        method: consuming HTTPMethod,
+        headers: consuming HTTPHeaders,
+        defaultHeaders: consuming DefaultHeaders?,
+        body: consuming BodySource,
+        options: consuming TransferOptions
+    ) -> TransferRequest {
+        TransferRequest(
+            identifier: identifier,
+            attempt: attempt,
+            url: url,
+            method: method,
+            headers: headers,
+            defaultHeaders: defaultHeaders,
+            options: options,
+            body: body
+        )
     }
 
     /// The fields that go out: the session's, overlaid with the request's own.
