@@ -46,7 +46,9 @@ let package = Package(
         // The shim: typed wrappers for what Swift cannot call (variadics, macros, epoll).
         .target(name: "CCurl", dependencies: ["CLibcurl", "COpenSSL"]),
 
-        .target(name: "CurlewLocks", swiftSettings: strict),
+        // Two system calls, for locks.
+        .target(name: "CFutex"),
+        .target(name: "CurlewLocks", dependencies: ["CFutex"], swiftSettings: strict),
         .target(name: "CurlewCore", swiftSettings: strict),
         .target(
             name: "CurlewTransport",

@@ -1,18 +1,13 @@
-#if canImport(Glibc)
-public import Glibc
-#elseif canImport(Musl)
-public import Musl
-#endif
+public import Synchronization
 
 /// A mutual-exclusion lock around the state that it protects. Copies share both.
 ///
-/// It stands on a pthread mutex: `Synchronization.Mutex` is invisible to the thread sanitizer on
-/// Linux (it reports races that are none) and is slower there. State and mutex are one allocation, and
-/// everything is inlinable, because every request makes a lock and takes it many times.
+/// State and lock are one allocation, and everything is inlinable, because every request makes a lock and takes it many
+/// times. Docs/Decisions/0003 says why it is neither `Synchronization.Mutex` nor pthread's.
 ///
 /// A lock that protects no value of its own is `Lock(false)`, not `Lock(())`: the thread sanitizer needs a state
 /// with a size to tell its accesses from others.
-public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touched only while the mutex is held.
+public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touched only while the lock is held.
     @usableFromInline
     let box: LockBox<State>
 
@@ -25,29 +20,26 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     public init(making state: () -> State) {
         let made = LockBox<State>.create(minimumCapacity: 1) { _ in state() }
         box = unsafeDowncast(made, to: LockBox<State>.self)  // SAFETY: `create` makes the class it is called on.
-        let code = pthread_mutex_init(mutex, nil)
-        precondition(code == 0, "pthread_mutex_init failed: \(code)")
+        LockWord.make(at: word)
     }
 
     /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
     @inlinable
     public func withLock<R: ~Copyable, E: Error>(_ body: (inout State) throws(E) -> sending R) throws(E) -> sending R {
-        let mutex = mutex
-        pthread_mutex_lock(mutex)
-        defer { pthread_mutex_unlock(mutex) }
+        let word = word
+        LockWord.lock(word)
+        defer { LockWord.unlock(word) }
         return try body(&state.pointee)
     }
 
     // SAFETY of both: the addresses are the box's own and valid as long as `self` keeps it.
     @inlinable
-    var mutex: UnsafeMutablePointer<pthread_mutex_t> { box.withUnsafeMutablePointerToElements { $0 } }
+    var word: LockWord.Address { box.withUnsafeMutablePointerToElements { $0 } }
     @inlinable
     var state: UnsafeMutablePointer<State> { box.withUnsafeMutablePointerToHeader { $0 } }
 }
 
-/// Where a lock's state and mutex live, at addresses that never change.
+/// Where a lock's state and word live, at addresses that never change.
 @usableFromInline
-final class LockBox<State>: ManagedBuffer<State, pthread_mutex_t> {
-    @inlinable
-    deinit { _ = withUnsafeMutablePointerToElements { pthread_mutex_destroy($0) } }
+final class LockBox<State>: ManagedBuffer<State, Atomic<UInt32>> {
 }

@@ -22,13 +22,19 @@ struct Attempt {
         do throws(CurlewError) {
             return try await exchange(try await prepared(start, in: session), in: session)
         } catch {
-            var error = error
-            if request.isCancelled { error = request.cancellation }
-            let sent = request.record.withLock { $0.requests.last }
-            if error.url == nil { error.url = sent?.url }
-            error.attempt = number
-            return RunResult(request: sent, error: error, resumeData: request.producedResumeData)
+            return ended(by: error)
         }
+    }
+
+    // Never inlined, nor others below that few requests need: the compiler inlines only so much.
+    @inline(never)
+    private func ended(by error: CurlewError) -> RunResult {
+        var error = error
+        if request.isCancelled { error = request.cancellation }
+        let sent = request.record.withLock { $0.requests.last }
+        if error.url == nil { error.url = sent?.url }
+        error.attempt = number
+        return RunResult(request: sent, error: error, resumeData: request.producedResumeData)
     }
 
     /// On the wire, until there is an answer.
@@ -36,85 +42,132 @@ struct Attempt {
     private mutating func exchange(_ prepared: Prepared, in session: Session) async throws(CurlewError) -> RunResult {
         // Taken once: it is counted by every request, on every thread at once.
         let context = request.context
-        var sent = prepared.sent
-        var hops: [RedirectHop] = []
-        var answeredChallenges = 0
+        var trail = Trail(sent: prepared.sent, isBegun: prepared.isBegun)
         var lowered = try lower(prepared)
-        var isBegun = prepared.isBegun
-        // A challenge of this origin was answered with what the session remembers.
-        var isRepeated = false
         while true {
             // Before cookies are chosen: https has others than http.
             context.upgrade(&lowered.url)
             if request.isHeld { try await request.untilLetGo(within: budget) }
             if let remaining = budget.remaining { lowered.options.timeouts.total = remaining }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)
-            if !isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
-            let stored = StoredCredentials(for: &lowered, in: context, isRepeated: isRepeated)
+            if !trail.isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
+            let stored = StoredCredentials(for: &lowered, in: context, isRepeated: trail.isRepeated)
             stored.prepare(delegate, for: lowered.url, in: context)
-            let started = Date()
-            var outcome: Result<TransferOutcome, CurlewError>
-            do throws(CurlewError) {
-                let hasCookies = addCookies(to: &lowered, sent)
-                // The next hop has others.
-                defer { if hasCookies { lowered.headers.remove(name: "Cookie") } }
-                if isBegun { try startsEarlier() }
-                if !isRepeated { emitStart(lowered) }
-                delegate.willPerform(lowered, in: session, within: budget)
-                if let controlled = session.controlledTransport {
-                    let exchange = try controlled.makeExchange(lowered, sink: delegate)
-                    await withUnsafeContinuation { exchange.start(resuming: $0) }
-                    outcome = .success(try exchange.outcome())
-                } else {
-                    outcome = .success(try await session.transport.perform(lowered, sink: delegate))
-                }
-            } catch {
-                outcome = .failure(error)
+            // What a session controls measures itself.
+            let started = session.controlledTransport == nil ? Date() : nil
+            trail.hasCookies = addCookies(to: &lowered, trail.sent)
+            var performed = Performed.nothing
+            var outcome = await perform(consume lowered, delegate, in: session, trail, &performed)
+            let metrics = collectMetrics(of: outcome, since: started, hops: trail.hops)
+            remember(outcome, from: delegate.url, trail.sent, in: context)
+            // Nearly every response is an answer: nobody goes on from what was sent.
+            if !outcome.isMereAnswer, let request = performed.request {
+                lowered = request
+                if await goesOn(from: &lowered, &outcome, stored, delegate, metrics, &trail, in: session) { continue }
             }
-            isBegun = false
-            let metrics = collectMetrics(of: outcome, since: started, hops: hops)
-            remember(outcome, from: lowered.url, sent, in: context)
-            if stored.learn(from: outcome, delegate, &lowered, in: context, keeps: { keepsAuthentication($0) }) {
-                // The same exchange, as if the transport had answered the challenge.
-                (isRepeated, isBegun) = (true, true)
-                continue
-            }
-            // Nearly every response is an answer: it is not taken out of its result to be looked at.
-            let status = outcome.status
-            if status == 401, case .success(let response) = outcome {
-                switch await challengeAnswer(to: response.head, lowered, answeredChallenges) {
-                case .deliver: outcome = await delivered(delegate, outcome)
-                case .refuse(let error): outcome = .failure(error)
-                case .again(let next):
-                    answeredChallenges += 1
-                    emitStep(metrics)
-                    isRepeated = false
-                    task = session.nextTask(of: request, after: task)
-                    lowered = next
-                    lowered.identifier = task
-                    continue
-                }
-            }
-            if let status, (300..<400).contains(status), case .success(let response) = outcome {
-                switch await redirection(after: response.head, lowered, sent, hops) {
-                case .deliver: outcome = await delivered(delegate, outcome)
-                case .refuse(let error): outcome = .failure(error)
-                case .follow(let next, let nextRequest, let hop):
-                    emitStep(metrics, response.head, from: lowered.url, to: nextRequest)
-                    hops.append(hop)
-                    isRepeated = false
-                    sent = .made(nextRequest)
-                    task = session.nextTask(of: request, after: task)
-                    lowered = next
-                    lowered.identifier = task
-                    continue
-                }
-            }
-            return await concluded(outcome.failure, delegate, sent, metrics)
+            return await concluded(outcome.failure, delegate, trail.sent, metrics)
         }
     }
 
-    // Functions of their own for what few responses need: their frames are made when they are called.
+    /// What one exchange of a try leaves to the next.
+    struct Trail {
+        var sent: SentRequest
+        /// Monitors know of the exchange that is to come.
+        var isBegun: Bool
+        var hops: [RedirectHop] = []
+        var answeredChallenges = 0
+        /// A challenge of this origin was answered with what the session remembers.
+        var isRepeated = false
+        var hasCookies = false
+    }
+
+    /// Whether another exchange follows the response, with what `lowered` is then.
+    // A function of its own, as those that it calls: few responses need their frames, which are made when they are called.
+    @inline(never)
+    private mutating func goesOn(
+        from lowered: inout TransferRequest,
+        _ outcome: inout Result<TransferOutcome, CurlewError>,
+        _ stored: StoredCredentials,
+        _ delegate: TaskDelegate,
+        _ metrics: TransferMetrics,
+        _ trail: inout Trail,
+        in session: Session
+    ) async -> Bool {
+        trail.isBegun = false
+        // The next hop has others.
+        if trail.hasCookies { lowered.headers.remove(name: "Cookie") }
+        let keeps = { (used: TransferAuthentication) in keepsAuthentication(used) }
+        if stored.learn(from: outcome, delegate, &lowered, in: request.context, keeps: keeps) {
+            // The same exchange, as if the transport had answered the challenge.
+            (trail.isRepeated, trail.isBegun) = (true, true)
+            return true
+        }
+        guard case .success(let response) = outcome else { return false }
+        if response.head.status == 401 {
+            switch await challengeAnswer(to: response.head, lowered, trail.answeredChallenges) {
+            case .deliver: outcome = await delivered(delegate, outcome)
+            case .refuse(let error): outcome = .failure(error)
+            case .again(let next):
+                trail.answeredChallenges += 1
+                emitStep(metrics)
+                continues(with: next, &lowered, &trail, in: session)
+                return true
+            }
+        }
+        if (300..<400).contains(response.head.status) {
+            switch await redirection(after: response.head, lowered, trail.sent, trail.hops) {
+            case .deliver: outcome = await delivered(delegate, outcome)
+            case .refuse(let error): outcome = .failure(error)
+            case .follow(let next, let nextRequest, let hop):
+                emitStep(metrics, response.head, from: lowered.url, to: nextRequest)
+                trail.hops.append(hop)
+                trail.sent = .made(nextRequest)
+                continues(with: next, &lowered, &trail, in: session)
+                return true
+            }
+        }
+        return false
+    }
+
+    private mutating func continues(
+        with next: TransferRequest,
+        _ lowered: inout TransferRequest,
+        _ trail: inout Trail,
+        in session: Session
+    ) {
+        trail.isRepeated = false
+        task = session.nextTask(of: request, after: task)
+        lowered = next
+        lowered.identifier = task
+    }
+
+    /// The request is moved into its exchange; `performed` gives it back to those who go on from it.
+    @inline(__always)
+    private func perform(
+        _ lowered: consuming TransferRequest,
+        _ delegate: TaskDelegate,
+        in session: Session,
+        _ trail: Trail,
+        _ performed: inout Performed
+    ) async -> Result<TransferOutcome, CurlewError> {
+        do throws(CurlewError) {
+            if trail.isBegun { try startsEarlier() }
+            if !trail.isRepeated { emitStart(lowered) }
+            delegate.willPerform(lowered, in: session, within: budget)
+            guard let controlled = session.controlledTransport else {
+                let outcome = try await session.transport.perform(lowered, sink: delegate)
+                performed = .request(lowered)
+                return .success(outcome)
+            }
+            let exchange = try controlled.makeExchange(consume lowered, sink: delegate)
+            await withUnsafeContinuation { exchange.start(resuming: $0) }
+            performed = .exchange(exchange)
+            return .success(try exchange.outcome())
+        } catch {
+            return .failure(error)
+        }
+    }
+
     @inline(never)
     private func challengeAnswer(
         to head: ResponseHead,
@@ -170,7 +223,10 @@ struct Attempt {
 
     /// Whether it carries credentials that the user wants kept.
     private func keepsAuthentication(_ used: TransferAuthentication) -> Bool {
-        request.record.withLock { $0.options.keepsAuthentication && $0.options.authentication == used }
+        request.record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.keepsAuthentication && options.authentication == used
+        }
     }
 
     /// A `Cookie` field of the user's own is sent as it is.
@@ -198,7 +254,7 @@ struct Attempt {
 
     @inline(never)
     private func lower(_ prepared: Prepared) throws(CurlewError) -> TransferRequest {
-        let wishes = request.record.withLock { Lowering.Wishes.any(in: $0.options) }
+        let wishes = request.record.withLock { $0.extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
         let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
         return try lowering.lower(
             prepared.sent,
@@ -210,6 +266,7 @@ struct Attempt {
     }
 
     /// The exchange was set up ahead: monitors that know of it are told its end as well.
+    @inline(never)
     private func startsEarlier() throws(CurlewError) {
         try checkCancellation()
         request.record.withLock { $0.taskState = .running }
@@ -228,13 +285,15 @@ struct Attempt {
     @inline(never)
     private func collectMetrics(
         of outcome: Result<TransferOutcome, CurlewError>,
-        since started: Date,
+        since started: Date?,
         hops: [RedirectHop]
     ) -> TransferMetrics {
         var metrics: TransferMetrics
         switch outcome {
         case .success(let response): metrics = response.metrics
-        case .failure(let error): metrics = error.metrics ?? TransferMetrics(queued: started, ended: Date())
+        case .failure(let error):
+            let now = Date()
+            metrics = error.metrics ?? TransferMetrics(queued: started ?? now, ended: now)
         }
         if !hops.isEmpty { metrics.redirects = hops }
         // Setting it makes a copy, where the transport has not done so.

@@ -10,8 +10,8 @@ struct Lowering {
     let wishes: Wishes?
     let purpose: TransferPurpose
 
-    /// What of a request's options the transport has to know.
-    struct Wishes {
+    /// What of a request's options the transport has to know. An object, so that none is not moved about at its size.
+    final class Wishes {
         var timeouts: Timeouts?
         var maximumBodySize: Int?
         var authentication: TransferAuthentication?
@@ -46,11 +46,12 @@ struct Lowering {
         attempt: Int,
         remaining: Duration?
     ) throws(CurlewError) -> TransferRequest {
-        guard let url = sent.url else {
+        guard var target = sent.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
         }
-        var (target, authority) = (url, nil as TransferAuthentication?)
-        if Hostname.mayBeUnusable(in: url.absoluteString) {
+        var authority: TransferAuthentication?
+        if Hostname.mayBeUnusable(in: target.absoluteString) {
+            let url = target
             (target, authority) = try Self.separateCredentials(of: url)
             // Foundation takes `http://ho%0Ast/`.
             if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
@@ -59,7 +60,7 @@ struct Lowering {
         }
         let method = sent.method ?? .get
         guard method.isValid else {
-            throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: url)
+            throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: target)
         }
         var headers = try Self.headers(of: sent)
         var options = transferOptions(timeoutInterval: sent.timeoutInterval, remaining: remaining)

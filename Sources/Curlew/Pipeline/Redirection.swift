@@ -106,7 +106,7 @@ struct Redirection {
 
     /// The handler has made a request of its own.
     private func apply(_ changed: URLRequest, to next: TransferRequest) throws(CurlewError) -> TransferRequest {
-        var wishes = attempt.request.record.withLock { Lowering.Wishes($0.options) }
+        let wishes = attempt.request.record.withLock { Lowering.Wishes($0.extras?.options ?? RequestOptions()) }
         // What an earlier hop has left behind with its origin stays there.
         wishes.authentication = lowered.options.authentication
         let lowering = Lowering(context: attempt.request.context, wishes: wishes, purpose: next.options.purpose)
@@ -125,7 +125,8 @@ struct Redirection {
     }
 
     private var handler: (any RedirectHandler)? {
-        attempt.request.record.withLock { $0.options.redirectHandler } ?? attempt.request.context.redirectHandler
+        attempt.request.record.withLock { $0.extras?.options.redirectHandler }
+            ?? attempt.request.context.redirectHandler
     }
 
     private func ask(

@@ -11,7 +11,7 @@ extension Request {
             guard !record.machine.isCancelled else { return (true, nil) }
             // In one step with the look at who wants it: who comes later finds it here.
             record.requestsTold = record.requests.count
-            return (false, record.hooks.takeForCreation())
+            return (false, record.extras?.hooks.takeForCreation())
         }
         if isCancelled { throw cancellation }
         events?.emitLeading(.madeRequest) { [self] in
@@ -23,7 +23,7 @@ extension Request {
 
     /// There is no `URLRequest` to describe.
     func creationFailed() {
-        let hook = record.withLock { record in exchange(&record.hooks.onCURL, with: nil) }
+        let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
         hook?.call(cURLDescription())
     }
 
@@ -40,7 +40,10 @@ extension Request {
             record.response = nil
             record.acceptedHead = nil
             record.taskState = state
-            return (record.hooks.onTaskCreation, record.hooks.streams, record.machine.state == .suspended)
+            return (
+                record.extras?.hooks.onTaskCreation, record.extras?.hooks.streams ?? [],
+                record.machine.state == .suspended
+            )
         }
         guard let streams else { return false }
         events?.emitLeading(.madeTask) { [self] in { $0.request(self, didCreateTask: task) } }

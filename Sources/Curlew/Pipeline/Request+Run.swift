@@ -6,11 +6,13 @@ internal import FoundationNetworking
 // What a run asks and tells its request.
 extension Request {
     /// What the next try goes by, read in one step.
+    // Never inlined: see `Attempt.ended(by:)`.
+    @inline(never)
     func tryBegins() -> TryStart {
         let (own, hub, total, cancellation) = record.withLock { record in
             (
-                record.options.adapters, record.hooks.monitors,
-                (record.options.timeouts ?? context.configuration.timeouts).total,
+                record.extras?.options.adapters ?? [], record.extras?.hooks.monitors,
+                (record.extras?.options.timeouts ?? context.configuration.timeouts).total,
                 record.machine.isCancelled ? record.cancellationError ?? .explicitlyCancelled : nil
             )
         }
@@ -30,14 +32,14 @@ extension Request {
 
     /// The session's, then the request's own.
     var retriers: [any RequestRetrier] {
-        let own = record.withLock { $0.options.retriers }
+        let own = record.withLock { $0.extras?.options.retriers ?? [] }
         guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
         return [interceptor] + own
     }
 
-    var timeouts: Timeouts { record.withLock { $0.options.timeouts } ?? context.configuration.timeouts }
+    var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
 
-    var hasRetriers: Bool { context.hasInterceptor || record.withLock { !$0.options.retriers.isEmpty } }
+    var hasRetriers: Bool { context.hasInterceptor || record.withLock { $0.extras?.options.retriers.isEmpty == false } }
 
     /// What the cancelled request ends with.
     var cancellation: CurlewError { record.withLock { $0.cancellationError } ?? .explicitlyCancelled }
@@ -104,7 +106,7 @@ extension Request {
     /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
     func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
         let (awaited, isShelved, session, hub) = record.withLock {
-            ($0.awaited(), $0.session.isShelved, $0.session.session, $0.hooks.monitors)
+            ($0.awaited(), $0.session.isShelved, $0.session.session, $0.extras?.hooks.monitors)
         }
         if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
         switch awaited.action {

@@ -73,7 +73,8 @@ struct RequestRunner: Sendable {
                 number: attempt,
                 events: start.events
             )
-            let result = explained(await tried.run(start, task: task, in: session))
+            var result = await tried.run(start, task: task, in: session)
+            if let reasonForRetry { result = result.explained(by: reasonForRetry) }
             task = tried.task
             guard let error = result.error else { return result }
             if !request.isCancelled, request.triesAgainAtOnce() { continue }
@@ -83,14 +84,6 @@ struct RequestRunner: Sendable {
             case .endWith(let error): return result.failing(with: error, resumeData: request.producedResumeData)
             }
         }
-    }
-
-    /// A body that cannot be sent again says what it should have been sent again for.
-    private func explained(_ result: RunResult) -> RunResult {
-        guard let reasonForRetry, var error = result.error, error.code == .bodyUnavailable, error.underlying == nil
-        else { return result }
-        error.underlying = reasonForRetry
-        return result.failing(with: error, resumeData: result.resumeData)
     }
 
     /// The run is over, with all that belongs to it.
@@ -170,6 +163,13 @@ struct RunRules: Sendable {
 }
 
 extension RunResult {
+    /// A body that cannot be sent again says what it should have been sent again for.
+    fileprivate func explained(by reasonForRetry: CurlewError) -> RunResult {
+        guard var error, error.code == .bodyUnavailable, error.underlying == nil else { return self }
+        error.underlying = reasonForRetry
+        return failing(with: error, resumeData: resumeData)
+    }
+
     func failing(with error: CurlewError, resumeData: Data?) -> RunResult {
         RunResult(
             request: request,

@@ -55,7 +55,7 @@ extension Request {
     /// that is being set up. By default it may.
     @discardableResult
     public func multiplexing(_ isAllowed: Bool) -> Self {
-        record.withLock { $0.options.multiplexes = isAllowed }
+        record.withLock { $0.ownExtras.options.multiplexes = isAllowed }
         return self
     }
 }

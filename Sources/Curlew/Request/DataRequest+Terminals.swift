@@ -44,7 +44,10 @@ extension Request {
         guard let response = result.response, let error = StatusCheck.error(for: response, body: result.body) else {
             return result
         }
-        let hasOwnRules = record.withLock { $0.options.acceptsAnyStatus || !$0.options.validations.isEmpty }
+        let hasOwnRules = record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.acceptsAnyStatus || !options.validations.isEmpty
+        }
         if !hasOwnRules { throw error }
         return result
     }

@@ -81,7 +81,7 @@ extension Request {
             @escaping @Sendable (Request, URLRequest?, LazyResponse, ReceivedBody) -> ValidationResult
     ) -> Self {
         record.withLock { record in
-            record.options.validations.append { request, urlRequest, response, body in
+            record.ownExtras.options.validations.append { request, urlRequest, response, body in
                 switch judgement(request, urlRequest, response, body) {
                 case .success: nil
                 case .failure(let error): ErrorWrapping.validation(error)

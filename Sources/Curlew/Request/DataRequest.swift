@@ -71,6 +71,6 @@ public class DataRequest: Request, @unchecked Sendable {
     }
 
     var bodyLimit: Int {
-        record.withLock { $0.options.maximumBodySize } ?? context.configuration.maximumBodySize
+        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
     }
 }

@@ -65,8 +65,9 @@ extension DataStreamRequest {
             shouldAutomaticallyResume: nil,
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
         )
-        let options = record.withLock { $0.options }
-        next.record.withLock { $0.options = options }
+        if let options = record.withLock({ $0.extras?.options }) {
+            next.record.withLock { $0.ownExtras.options = options }
+        }
         return next.expectingEvents()
     }
 

@@ -76,5 +76,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     override func untilBodyIsTaken() async { await record.withLock { $0.pump }?.value }
 
     /// Most bytes of a line or an event.
-    var pieceLimit: Int { record.withLock { $0.options.maximumBodySize } ?? context.configuration.maximumBodySize }
+    var pieceLimit: Int {
+        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
+    }
 }

@@ -24,7 +24,7 @@ extension Request {
             headers: headers(of: request),
             body: request.httpBody,
             uploadable: record.uploadable,
-            authentication: record.options.authentication ?? context.configuration.authentication(for: url),
+            authentication: record.extras?.options.authentication ?? context.configuration.authentication(for: url),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             showsCredentials: includingCredentials
         )
@@ -40,7 +40,7 @@ extension Request {
         let hook = Hook(queue: queue, body: handler)
         let isCreated = record.withLock { record in
             let isCreated = record.toldRequest != nil || record.result != nil
-            if !isCreated { record.hooks.onCURL = hook }
+            if !isCreated { record.ownExtras.hooks.onCURL = hook }
             return isCreated
         }
         if isCreated { hook.call(cURLDescription()) }

@@ -30,7 +30,10 @@ extension Request {
         let (hook, streams, control, reporter) = record.withLock { record in
             record.response = response
             record.download = TransferCount(completed: 0, total: total)
-            return (record.hooks.onHead, record.hooks.streams, record.control, record.hooks.downloadProgress)
+            return (
+                record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [], record.control,
+                record.extras?.hooks.downloadProgress
+            )
         }
         reporter?.started(TransferCount(completed: 0, total: total))
         for stream in streams { stream.send(response) }
@@ -67,7 +70,7 @@ extension Request {
     func continues(_ count: TransferCount) {
         let reporter = record.withLock { record in
             record.download = count
-            return record.hooks.downloadProgress
+            return record.extras?.hooks.downloadProgress
         }
         reporter?.started(count)
     }
@@ -75,7 +78,7 @@ extension Request {
     func received(_ count: TransferCount) {
         let reporter = record.withLock { record in
             record.download = count
-            return record.hooks.downloadProgress
+            return record.extras?.hooks.downloadProgress
         }
         reporter?.report(count)
     }
@@ -90,7 +93,7 @@ extension Request {
             }
             record.incoming?.append(contentsOf: bytes)
             record.download = count
-            return record.hooks.downloadProgress
+            return record.extras?.hooks.downloadProgress
         }
         reporter?.report(count)
     }
@@ -102,7 +105,7 @@ extension Request {
             furthest.completed = max(
                 count.completed, min(record.upload.completed, count.total < 0 ? .max : count.total))
             record.upload = furthest
-            return (record.hooks.uploadProgress, furthest)
+            return (record.extras?.hooks.uploadProgress, furthest)
         }
         reporter?.report(count)
     }
@@ -131,7 +134,7 @@ struct KeptResponse {
     init(_ record: __shared RequestRecord) {
         body = record.body
         response = record.response
-        validations = record.options.validations
-        acceptsAnyStatus = record.options.acceptsAnyStatus
+        validations = record.extras?.options.validations ?? []
+        acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
     }
 }

@@ -42,8 +42,8 @@ extension Request {
 
     func setHeadHook(_ hook: HeadHook) {
         record.withLock { record in
-            record.hooks.onHead = hook
-            if case .asking = hook { record.options.asksAboutHead = true }
+            record.ownExtras.hooks.onHead = hook
+            if case .asking = hook { record.ownExtras.options.asksAboutHead = true }
         }
     }
 

@@ -46,9 +46,9 @@ extension Request {
     public var error: CurlewError? { record.withLock { $0.error } }
 
     /// How much of the body has gone out. A snapshot; cancelling, pausing and resuming it does so with the request.
-    public var uploadProgress: Progress { snapshot { ($0.upload, $0.hooks.uploadProgress) } }
+    public var uploadProgress: Progress { snapshot { ($0.upload, $0.extras?.hooks.uploadProgress) } }
     /// How much of the body has come. A snapshot; cancelling, pausing and resuming it does so with the request.
-    public var downloadProgress: Progress { snapshot { ($0.download, $0.hooks.downloadProgress) } }
+    public var downloadProgress: Progress { snapshot { ($0.download, $0.extras?.hooks.downloadProgress) } }
 
     private func snapshot(_ state: (RequestRecord) -> (TransferCount, ProgressReporter?)) -> Progress {
         let (count, reporter) = record.withLock { state($0) }

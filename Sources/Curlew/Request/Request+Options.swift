@@ -17,21 +17,21 @@ extension Request {
         var timeouts = timeouts
         change(&timeouts)
         let changed = timeouts
-        record.withLock { $0.options.timeouts = changed }
+        record.withLock { $0.ownExtras.options.timeouts = changed }
         return self
     }
 
     /// Limits the body in memory, or what one line or event of a stream may have.
     @discardableResult
     public func maximumBodySize(_ bytes: Int) -> Self {
-        record.withLock { $0.options.maximumBodySize = max(0, bytes) }
+        record.withLock { $0.ownExtras.options.maximumBodySize = max(0, bytes) }
         return self
     }
 
     /// Lets terminals take every status.
     @discardableResult
     public func acceptingAnyStatus() -> Self {
-        record.withLock { $0.options.acceptsAnyStatus = true }
+        record.withLock { $0.ownExtras.options.acceptsAnyStatus = true }
         return self
     }
 
@@ -39,7 +39,7 @@ extension Request {
     /// 1 MiB or of unknown length. A header field `Expect` of the request's own goes before.
     @discardableResult
     public func expectContinue(_ expectation: ExpectContinue) -> Self {
-        record.withLock { $0.options.expectContinue = expectation }
+        record.withLock { $0.ownExtras.options.expectContinue = expectation }
         return self
     }
 
@@ -77,8 +77,8 @@ extension Request {
         _ persistence: URLCredential.Persistence
     ) -> Self {
         record.withLock { record in
-            record.options.authentication = authentication
-            record.options.keepsAuthentication = persistence != .none
+            record.ownExtras.options.authentication = authentication
+            record.ownExtras.options.keepsAuthentication = persistence != .none
         }
         return self
     }
@@ -88,7 +88,7 @@ extension Request {
     /// Decides about this request's redirects. Set twice the last one counts.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
-        record.withLock { $0.options.redirectHandler = handler }
+        record.withLock { $0.ownExtras.options.redirectHandler = handler }
         return self
     }
 
@@ -96,8 +96,8 @@ extension Request {
     @discardableResult
     public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
         record.withLock { record in
-            record.options.add(adapter: interceptor)
-            record.options.retriers.append(interceptor)
+            record.ownExtras.options.add(adapter: interceptor)
+            record.ownExtras.options.retriers.append(interceptor)
         }
         return self
     }
@@ -120,17 +120,17 @@ extension Request {
 
     // Those who inline the above pay nothing for a result that they do not take.
     @usableFromInline
-    func add(adapter: any RequestAdapter) { record.withLock { $0.options.add(adapter: adapter) } }
+    func add(adapter: any RequestAdapter) { record.withLock { $0.ownExtras.options.add(adapter: adapter) } }
 
     @usableFromInline
-    func add(retrier: any RequestRetrier) { record.withLock { $0.options.retriers.append(retrier) } }
+    func add(retrier: any RequestRetrier) { record.withLock { $0.ownExtras.options.retriers.append(retrier) } }
 
     /// Adds a monitor for this request's events, behind those that there are and behind the session's.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
         record.withLock { record in
-            record.hooks.ownMonitors.append(monitor)
-            record.hooks.monitors = MonitorHub(record.hooks.ownMonitors)
+            record.ownExtras.hooks.ownMonitors.append(monitor)
+            record.ownExtras.hooks.monitors = MonitorHub(record.ownExtras.hooks.ownMonitors)
         }
         return self
     }
@@ -156,8 +156,8 @@ extension Request {
 
     func reporter(_ path: WritableKeyPath<RequestHooks, ProgressReporter?>) -> ProgressReporter {
         let (reporter, hasEnded) = record.withLock { record in
-            let reporter = record.hooks[keyPath: path] ?? ProgressReporter()
-            record.hooks[keyPath: path] = reporter
+            let reporter = record.ownExtras.hooks[keyPath: path] ?? ProgressReporter()
+            record.ownExtras.hooks[keyPath: path] = reporter
             return (reporter, record.result != nil)
         }
         if hasEnded { reporter.finish() }
@@ -191,7 +191,7 @@ extension Request {
         last: (RequestRecord) -> Value?
     ) -> Self {
         let last = record.withLock { record in
-            record.hooks[keyPath: path] = hook
+            record.ownExtras.hooks[keyPath: path] = hook
             return last(record)
         }
         if let last { hook.call(last) }

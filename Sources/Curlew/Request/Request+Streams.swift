@@ -57,7 +57,7 @@ extension Request {
             // Under the lock: what came before is here, what comes later is sent, and in that order.
             let hasEnded = record.withLock { record in
                 if let last = last(record) { stream.send(last) }
-                if record.result == nil { record.hooks.streams.append(stream) }
+                if record.result == nil { record.ownExtras.hooks.streams.append(stream) }
                 return record.result != nil
             }
             if hasEnded { continuation.finish() }

@@ -104,7 +104,9 @@ public class Request: @unchecked Sendable {
     var startsImmediately: Bool { shouldAutomaticallyResume ?? context.startsImmediately }
 
     /// Session monitors, then the request's own; nil where there are none.
-    var eventSink: EventSink? { EventSink(session: context.monitors, own: record.withLock { $0.hooks.monitors }) }
+    var eventSink: EventSink? {
+        EventSink(session: context.monitors, own: record.withLock { $0.extras?.hooks.monitors })
+    }
 
     /// Runs the request, or lets it go on after `suspend()`.
     @discardableResult
@@ -244,8 +246,9 @@ public class Request: @unchecked Sendable {
             record.preparation = nil
             record.session = .none
             if isLast, !record.handlers.isRunning { record.machine.finished() }
-            let streams = exchange(&record.hooks.streams, with: [])
-            return (record.joiners.takeAll(), record.hooks.uploadProgress, record.hooks.downloadProgress, streams)
+            let hooks = record.extras?.hooks
+            record.extras?.hooks.streams = []
+            return (record.joiners.takeAll(), hooks?.uploadProgress, hooks?.downloadProgress, hooks?.streams ?? [])
         }
         resultArrived(result)
         for joiner in joiners { joiner.resume(returning: result) }

@@ -44,3 +44,11 @@ struct RequestHooks {
     /// Streams that end with the request, and what to send them.
     var streams: [any RequestStream] = []
 }
+
+/// Options and hooks of one request. An object of its own, because few requests have any: the others need not carry the
+/// room for them from thread to thread.
+// SAFETY: unchecked, because they are touched under the request's lock alone, and no access lasts while other code runs.
+final class RequestExtras {
+    @exclusivity(unchecked) var options = RequestOptions()
+    @exclusivity(unchecked) var hooks = RequestHooks()
+}

@@ -7,8 +7,8 @@ struct RequestRecord {
     var identity = LazyIdentity()
     var machine = RequestStateMachine()
     var session: SessionLink
-    var options = RequestOptions()
-    var hooks = RequestHooks()
+    /// What the request was asked for beside what it sends, and who wants to be told as it goes. nil where there is nothing.
+    private(set) var extras: RequestExtras?
     var handlers = HandlerQueue()
 
     // What has happened.
@@ -62,14 +62,24 @@ struct RequestRecord {
         }
     }
 
+    /// The same to be written to.
+    var ownExtras: RequestExtras {
+        mutating get {
+            if let extras { return extras }
+            let made = RequestExtras()
+            extras = made
+            return made
+        }
+    }
+
     typealias Driver = UnsafeContinuation<Void, Never>
 
     init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
         self.session = session
         // Asked first: taking it out makes a copy, even of none.
         guard interceptor != nil, let interceptor else { return }
-        options.adapters = [interceptor]
-        options.retriers = [interceptor]
+        ownExtras.options.adapters = [interceptor]
+        ownExtras.options.retriers = [interceptor]
     }
 }
 

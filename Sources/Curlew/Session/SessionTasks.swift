@@ -27,7 +27,7 @@ extension Session {
 extension Request {
     /// A text of yours that goes with the request: for logs, and for finding a download again in another process.
     public var taskDescription: String? {
-        get { record.withLock { $0.hooks.taskDescription } }
-        set { record.withLock { $0.hooks.taskDescription = newValue } }
+        get { record.withLock { $0.extras?.hooks.taskDescription } }
+        set { record.withLock { $0.ownExtras.hooks.taskDescription = newValue } }
     }
 }

@@ -41,7 +41,10 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
 
     override func begin(_ head: ResponseHead) -> Disposition {
         let (validations, acceptsAny, response, control) = request.record.withLock { record in
-            (record.options.validations, record.options.acceptsAnyStatus, record.response, record.control)
+            (
+                record.extras?.options.validations ?? [], record.extras?.options.acceptsAnyStatus == true,
+                record.response, record.control
+            )
         }
         guard let response, !validations.isEmpty else {
             // Without code of the user's there is nothing to leave this thread for.
@@ -78,7 +81,7 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         let accepted = AcceptedHead(head: response.head)
         let streams = request.record.withLock { record in
             record.acceptedHead = accepted
-            return record.hooks.streams
+            return record.extras?.hooks.streams ?? []
         }
         for stream in streams { stream.send(accepted) }
     }

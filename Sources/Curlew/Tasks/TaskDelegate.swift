@@ -26,7 +26,8 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     @exclusivity(unchecked) private var awaitedAnswer: HeadAnswer?
     /// The exchange was ended from here.
     @exclusivity(unchecked) private(set) var hasAborted = false
-    private let url: URL
+    /// Where the exchange goes.
+    let url: URL
     /// Whether the run has credentials for this response, so that it is not the answer yet.
     var isAnswerable: (@Sendable (ResponseHead) -> Bool)?
 

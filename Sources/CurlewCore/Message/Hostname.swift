@@ -34,6 +34,7 @@ package enum Hostname {
     package static func mayBeUnusable(in url: String) -> Bool {
         var url = url
         return url.withUTF8 { bytes in
+            if hasPlainHost(bytes) { return false }
             let delimiters = delimiters
             var (slashes, colons) = (0, 0)
             for byte in bytes where delimiters.contains(byte) {
@@ -50,6 +51,27 @@ package enum Hostname {
             // One behind the scheme, one before the port.
             return colons > 2
         }
+    }
+
+    /// Whether it begins as nearly every URL does: two slashes, a name or an address, perhaps a port, a third slash.
+    private static func hasPlainHost(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+        guard bytes.count > 8, bytes.starts(with: "http".utf8) else { return false }
+        let colon = bytes[4] == UInt8(ascii: "s") ? 5 : 4
+        let slash = UInt8(ascii: "/")
+        guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == slash, bytes[colon + 2] == slash else {
+            return false
+        }
+        var index = colon + 3
+        while index < bytes.count, isPlainHostByte(bytes[index]) { index += 1 }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
+            index += 1
+            while index < bytes.count, ASCII.isDigit(bytes[index]) { index += 1 }
+        }
+        return index < bytes.count && bytes[index] == slash
+    }
+
+    private static func isPlainHostByte(_ byte: UInt8) -> Bool {
+        ASCII.isAlpha(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
     private static let delimiters = ByteSet(controls: true, "#%/:<>?@[\\]^|")

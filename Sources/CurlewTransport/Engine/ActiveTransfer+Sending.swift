@@ -54,7 +54,7 @@ extension ActiveTransfer {
     func leaveOutExpectation() -> Bool {
         guard upload?.seek(to: 0) ?? true else { return false }
         plan.leaveOutExpect()
-        headers = plan.headerList
+        ownHeaders = plan.ownList
         deferredHead = nil
         collector = HeadCollector()
         sends = 0

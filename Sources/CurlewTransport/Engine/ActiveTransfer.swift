@@ -30,7 +30,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     // SAFETY: unchecked, here and below, for the reason given in TransferBook.
     @exclusivity(unchecked) var plan: RequestPlan
     @exclusivity(unchecked) private(set) var sink: any TransferSink
-    @exclusivity(unchecked) var headers: HeaderList?
+    /// Where the session's alone do not do.
+    @exclusivity(unchecked) var ownHeaders: HeaderList?
+    var headers: HeaderList? { ownHeaders ?? plan.defaultList }
     let upload: UploadSource?
     private let loop: LoopExecutor
 
@@ -90,17 +92,16 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var tlsCipher: String?
     let queued: Date
 
-    // `__shared`: or else the request is copied twice.
     init(
-        request: __shared TransferRequest,
+        request: consuming TransferRequest,
         plan: RequestPlan,
         sink: any TransferSink,
         upload: UploadSource?,
         loop: LoopExecutor
     ) {
-        self.request = request
+        self.request = consume request
         self.sink = sink
-        headers = plan.headerList
+        ownHeaders = plan.ownList
         self.upload = upload
         self.loop = loop
         clocks = plan.clocks
@@ -185,7 +186,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         // SAFETY: as above.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if let finalError { throw finalError }
-        guard let head, isMeasured else {
+        guard let head = exchange(&head, with: nil), isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
         let trailers = HTTPHeaders(received: collector.trailers)

@@ -13,13 +13,18 @@ internal import Foundation
 /// cannot honour shows at the first `perform`.
 public final class CurlTransport: Transport, ControlledTransport {
     private let planner: RequestPlanner
-    private let engine: Result<TransferEngine, CurlewError>
+    /// Ends the loop with itself. Requests do not ask it for the loop: each would count it.
+    private let engine: TransferEngine?
+    /// The engine's, or why there is none.
+    private let loop: Result<LoopExecutor, CurlewError>
     private let published = Lock(TransportStatistics())
 
     /// Makes an engine; its thread ends with the last reference to it.
     public init(configuration: TransportConfiguration = TransportConfiguration()) {
         planner = RequestPlanner(configuration, .ofLibcurl)
-        engine = Self.makeEngine(configuration, .ofLibcurl, published)
+        let made = Self.makeEngine(configuration, .ofLibcurl, published)
+        engine = try? made.get()
+        loop = made.map(\.loop)
     }
 
     private static func makeEngine(
@@ -50,7 +55,7 @@ public final class CurlTransport: Transport, ControlledTransport {
         _ request: TransferRequest,
         sink: any TransferSink
     ) async throws(CurlewError) -> TransferOutcome {
-        let transfer = try makeTransfer(request, sink)
+        let transfer = try makeTransfer(copy request, sink)
         // The exchange needs the loop, not the transport: whoever holds that decides how long both live.
         var own: CurlTransport? = consume self
         if !isKnownUniquelyReferenced(&own) { own = nil }
@@ -64,7 +69,7 @@ public final class CurlTransport: Transport, ControlledTransport {
     }
 
     package func makeExchange(
-        _ request: TransferRequest,
+        _ request: consuming TransferRequest,
         sink: any TransferSink
     ) throws(CurlewError) -> any ControlledExchange {
         try makeTransfer(request, sink)
@@ -72,32 +77,27 @@ public final class CurlTransport: Transport, ControlledTransport {
 
     // Never inlined: temporaries would be part of `perform`'s frame, which each request in flight has.
     @inline(never)
-    private func makeTransfer(_ request: TransferRequest, _ sink: any TransferSink) throws(CurlewError)
+    private func makeTransfer(_ request: consuming TransferRequest, _ sink: any TransferSink) throws(CurlewError)
         -> ActiveTransfer
     {
+        let upload: UploadSource?
+        let plan: RequestPlan
+        let loop: LoopExecutor
         do throws(CurlewError) {
-            return try plannedTransfer(request, sink)
+            loop = try self.loop.get()
+            upload = try UploadSource.make(for: request)
+            plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
         } catch {
             var error = error
             if error.url == nil { error.url = request.url }
             error.attempt = request.attempt
             throw error
         }
-    }
-
-    private func plannedTransfer(_ request: TransferRequest, _ sink: any TransferSink) throws(CurlewError)
-        -> ActiveTransfer
-    {
-        let engine = try engine.get()
-        let isSigned = request.options.hasAuthentication && request.options.authentication?.isSignature == true
-        let upload = try UploadSource.make(request.body, isSigned: isSigned)
-        let plan = try RequestPlan.of(request, planner: planner, bodyLength: upload?.length)
-        return ActiveTransfer(request: request, plan: consume plan, sink: sink, upload: upload, loop: engine.loop)
+        return ActiveTransfer(request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop)
     }
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
     public func shutdown() async {
-        guard case .success(let engine) = engine else { return }
-        await engine.close()
+        await engine?.close()
     }
 }

@@ -15,7 +15,11 @@ struct RequestPlan: Sendable {
 
     /// Options beside URL, header list and body. Two requests with equal settings can follow each other
     /// on one handle without a reset.
-    var settings: [OptionValue] = []
+    var settings: [OptionValue] { known?.settings ?? ownSettings }
+    /// What was worked out for all requests of its shape: one reference in place of what it holds, which tasks on all
+    /// threads would count.
+    private var known: KnownShape?
+    private var ownSettings: [OptionValue] = []
     /// A handle must not carry anything from an earlier request (authentication state), nor on to a later one.
     var needsOwnHandle = false
     private(set) var wire: WireURL
@@ -24,7 +28,10 @@ struct RequestPlan: Sendable {
     var isTLS: Bool { wire.isTLS }
     var headerLines: [String] = []
     /// The session's prebuilt header list, where it can follow `headerLines` as it is.
-    private(set) var defaultList: HeaderList?
+    var defaultList: HeaderList? { overlaysDefaults ? nil : known?.defaultList ?? ownDefaultList }
+    private var ownDefaultList: HeaderList?
+    /// `headerLines` has the session's fields as well, without those that the request replaces.
+    private var overlaysDefaults = false
     var body: Body = .none
     var sendsExpect = false
     var mayBeResent = true
@@ -77,28 +84,28 @@ struct RequestPlan: Sendable {
         let (configuration, options) = (planner.configuration, request.options)
         if let authentication = options.authentication, case .awsSigV4(let provider) = authentication.scheme {
             wire.sign()
-            settings += try SignedRequest.body(of: request, provider: provider)
+            ownSettings += try SignedRequest.body(of: request, provider: provider)
             isSigned = true
         }
         mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
         try planBody(request, bodyLength)
-        settings.reserveCapacity(10)
+        ownSettings.reserveCapacity(10)
         planMethod(request)
         planProtocol(configuration, options, planner.capabilities)
         if options.trafficClass != .normal {
             // The mark is the socket's, and must not be others'.
-            settings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            settings.append(.long(CURLOPT_FORBID_REUSE, 1))
+            ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
+            ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
         }
         planContentCoding(configuration, options)
         planLimits(configuration, options)
         try planAuthentication(options, planner.capabilities)
         if let proxy = options.proxy {
-            settings += try ProxyPlan.options(proxy, insteadOf: configuration, planner.capabilities)
+            ownSettings += try ProxyPlan.options(proxy, insteadOf: configuration, planner.capabilities)
             needsOwnHandle = true
         }
-        settings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
-        if let headers = request.defaultHeaders { defaultList = try planner.list(of: headers) }
+        ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
+        if let headers = request.defaultHeaders { ownDefaultList = try planner.list(of: headers) }
         planner.keep(self, for: request)
         if !request.hasOnlyDefaultHeaders || isSigned { try planHeaders(request) }
     }
@@ -128,29 +135,29 @@ struct RequestPlan: Sendable {
         switch body {
         case .none:
             if method == .head {
-                settings.append(.long(CURLOPT_NOBODY, 1))
+                ownSettings.append(.long(CURLOPT_NOBODY, 1))
             } else if method == .post || method == .put || method == .patch {
                 // An empty body with Content-Length: 0, as RFC 9110 8.6 asks of these methods.
                 guard !isSigned else {
-                    settings.append(.long(CURLOPT_UPLOAD, 1))
-                    settings.append(.offset(CURLOPT_INFILESIZE_LARGE, 0))
-                    if method != .put { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+                    ownSettings.append(.long(CURLOPT_UPLOAD, 1))
+                    ownSettings.append(.offset(CURLOPT_INFILESIZE_LARGE, 0))
+                    if method != .put { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
                     return
                 }
-                settings.append(.long(CURLOPT_POST, 1))
-                settings.append(.string(CURLOPT_POSTFIELDS, ""))
-                settings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
-                if method != .post { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+                ownSettings.append(.long(CURLOPT_POST, 1))
+                ownSettings.append(.string(CURLOPT_POSTFIELDS, ""))
+                ownSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
+                if method != .post { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
             } else if method != .get {
-                settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue))
+                ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue))
             }
         case .fields:
-            settings.append(.long(CURLOPT_POST, 1))
-            if method != .post { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+            ownSettings.append(.long(CURLOPT_POST, 1))
+            if method != .post { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
         case .upload:
-            settings.append(.long(CURLOPT_UPLOAD, 1))
-            settings.append(.long(CURLOPT_UPLOAD_BUFFERSIZE, 256 * 1024))
-            if method != .put { settings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
+            ownSettings.append(.long(CURLOPT_UPLOAD, 1))
+            ownSettings.append(.long(CURLOPT_UPLOAD_BUFFERSIZE, 256 * 1024))
+            if method != .put { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
         }
     }
 
@@ -174,15 +181,15 @@ struct RequestPlan: Sendable {
             configuration.httpVersion == .http2PriorKnowledge && !isTLS
             && capabilities.isAtLeast(7, 88, 0) && !capabilities.isAtLeast(8, 0, 0)
         if !multiplexes || (options.multiplexes && !spoilsReuse) {
-            settings.append(.long(CURLOPT_HTTP_VERSION, version))
-            if multiplexes { settings.append(.long(CURLOPT_PIPEWAIT, 1)) }
+            ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
+            if multiplexes { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
         } else if configuration.httpVersion == .http2PriorKnowledge {
-            settings.append(.long(CURLOPT_HTTP_VERSION, version))
-            settings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            settings.append(.long(CURLOPT_FORBID_REUSE, 1))
+            ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
+            ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
+            ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
-            settings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
+            ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
         }
     }
 
@@ -191,16 +198,16 @@ struct RequestPlan: Sendable {
         // The empty string is libcurl's "all that you have".
         let offered = configuration.acceptedEncodings?.joined(separator: ", ") ?? ""
         if configuration.acceptedEncodings?.isEmpty == true { return }
-        settings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
+        ownSettings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
     }
 
     private mutating func planLimits(_ configuration: TransportConfiguration, _ options: TransferOptions) {
         // libcurl divides it among a host's addresses; the engine's own clock decides.
         if let connect = options.timeouts.connect, connect.clampedMilliseconds > 0 {
-            settings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, min(connect.clampedMilliseconds, Int(Int32.max))))
+            ownSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, min(connect.clampedMilliseconds, Int(Int32.max))))
         }
         if let rate = options.uploadRateLimit ?? configuration.uploadRateLimit {
-            settings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
+            ownSettings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
         }
         let largest: Int? =
             switch options.purpose {
@@ -208,11 +215,11 @@ struct RequestPlan: Sendable {
             case .file, .stream: 256 * 1024
             }
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
-            settings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
+            ownSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
             // libcurl reads up to a hundred buffers before it looks at the rate.
-            settings.append(.long(CURLOPT_BUFFERSIZE, min(max(1024, rate / 400), largest ?? 16 * 1024)))
+            ownSettings.append(.long(CURLOPT_BUFFERSIZE, min(max(1024, rate / 400), largest ?? 16 * 1024)))
         } else if let largest {
-            settings.append(.long(CURLOPT_BUFFERSIZE, largest))
+            ownSettings.append(.long(CURLOPT_BUFFERSIZE, largest))
         }
     }
 
@@ -220,7 +227,7 @@ struct RequestPlan: Sendable {
         throws(CurlewError)
     {
         guard let authentication = options.authentication else { return }
-        settings += try AuthenticationPlan.options(authentication, capabilities)
+        ownSettings += try AuthenticationPlan.options(authentication, capabilities)
         needsOwnHandle = true
     }
 
@@ -230,7 +237,7 @@ struct RequestPlan: Sendable {
         if let defaults = request.defaultHeaders?.headers {
             let isOverlaid = own.contains { defaults.contains(name: $0.name) }
             if isOverlaid {
-                defaultList = nil
+                overlaysDefaults = true
                 headerLines += try HeaderLines.lines(of: defaults) { !own.contains(name: $0) }
             }
         }
@@ -275,10 +282,8 @@ struct RequestPlan: Sendable {
         }
     }
 
-    /// The lines in libcurl's form, the session's behind the request's own.
-    var headerList: HeaderList? {
-        headerLines.isEmpty ? defaultList : HeaderList(lines: headerLines, rest: defaultList)
-    }
+    /// The request's own lines in libcurl's form, the session's behind them; nil where it has none.
+    var ownList: HeaderList? { headerLines.isEmpty ? nil : HeaderList(lines: headerLines, rest: defaultList) }
 
     /// For the repetition of a request whose expectation was refused.
     mutating func leaveOutExpect() {
@@ -291,11 +296,10 @@ struct RequestPlan: Sendable {
 extension RequestPlan {
     /// What is known of all requests of its shape, for one that has no header lines of its own yet.
     // `__shared`: an initializer would get a copy of its own.
-    private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: RequestPlanner.Known) {
+    private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: KnownShape) {
         self.init(
-            settings: known.settings,
+            known: known,
             wire: wire,
-            defaultList: known.defaultList,
             mayBeResent: request.options.mayBeResentSilently ?? known.isIdempotent,
             clocks: known.clocks.limited(total: request.options.timeouts.total)
         )

@@ -23,13 +23,14 @@ struct HostnameTests {
         "a URL that is not looked at closely has a usable host",
         arguments: [
             "http://a/", "http://example.org:8080/a/b?c=d:e", "https://127.0.0.1/x#y", "http://a.b/c?d=%20",
-            "http://a%2Fb/",
+            "http://a%2Fb/", "http://u@h/", "http://u:80@h/", "https://u.v-w:@h:80/", "http://h:80%2F@i/", "http:///",
             "http://a%0Ab/", "http://u:p@h/", "http://u@v@h/", "http://[::1]:80/", "http://a:b:80/", "http://a|b/",
             "http://a^b/",
             "http://a\\b/",
         ])
     func quickLook(text: String) {
         guard let url = URL(string: text), let host = url.host(percentEncoded: false) else { return }
-        if !Hostname.mayBeUnusable(in: url.absoluteString) { #expect(Hostname.isUsable(host)) }
+        guard !Hostname.mayBeUnusable(in: url.absoluteString) else { return }
+        #expect(Hostname.isUsable(host) && url.user == nil && url.password == nil)
     }
 }

@@ -1,0 +1,73 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Synchronization
+
+/// What all requests of one shape have in common.
+final class KnownShape: Sendable {
+    let settings: [OptionValue]
+    let clocks: TransferClocks
+    let isIdempotent: Bool
+    let defaultList: HeaderList?
+    fileprivate let shape: RequestShape
+    /// The one that stayed before it.
+    // SAFETY: as `KnownShapes.latest`.
+    fileprivate let earlier: Unmanaged<KnownShape>?
+
+    fileprivate init(_ plan: RequestPlan, of request: TransferRequest, earlier: Unmanaged<KnownShape>?) {
+        settings = plan.settings
+        clocks = plan.clocks
+        isIdempotent = request.method.isIdempotent
+        defaultList = plan.defaultList
+        shape = RequestShape(request, isTLS: plan.isTLS)
+        self.earlier = earlier
+    }
+}
+
+/// The shapes of a transport's earlier requests.
+///
+/// Every request looks for its own, on every thread at once. A session has few: the first ones stay, and are found
+/// without a lock and without a count of references that all threads would write to. Later ones replace each other.
+final class KnownShapes: Sendable {
+    private struct State {
+        var staying: [KnownShape] = []
+        var passing: [KnownShape] = []
+        var next = 0
+    }
+
+    /// What differs each time must not make the search long.
+    private static let capacity = 4
+
+    private let state = Lock(State())
+    // SAFETY: `state` keeps what stays, and `earlier` with it, as long as this object lives.
+    private let latest = Atomic<Unmanaged<KnownShape>?>(nil)
+
+    func find(_ request: TransferRequest, isTLS: Bool) -> KnownShape? {
+        var candidate = latest.load(ordering: .acquiring)
+        while let known = candidate {
+            // SAFETY: as `latest`.
+            if known._withUnsafeGuaranteedRef({ $0.shape.isThat(of: request, isTLS: isTLS) }) {
+                return known.takeUnretainedValue()
+            }
+            candidate = known._withUnsafeGuaranteedRef { $0.earlier }
+        }
+        return state.withLock { $0.passing }.first { $0.shape.isThat(of: request, isTLS: isTLS) }
+    }
+
+    func keep(_ plan: RequestPlan, for request: TransferRequest) {
+        state.withLock { state in
+            // Many requests may have begun with a shape before one of them had it worked out.
+            guard !state.staying.contains(where: { $0.shape.isThat(of: request, isTLS: plan.isTLS) }) else { return }
+            if state.staying.count < Self.capacity {
+                // SAFETY: as `latest`.
+                let known = KnownShape(plan, of: request, earlier: state.staying.last.map { .passUnretained($0) })
+                state.staying.append(known)
+                latest.store(.passUnretained(known), ordering: .releasing)
+            } else if state.passing.count < Self.capacity {
+                state.passing.append(KnownShape(plan, of: request, earlier: nil))
+            } else {
+                state.passing[state.next] = KnownShape(plan, of: request, earlier: nil)
+                state.next = (state.next + 1) % Self.capacity
+            }
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import CurlewCore
+
+/// What the settings of a request without body depend on, beside its transport.
+struct RequestShape: Sendable {
+    private let method: HTTPMethod
+    private let isTLS: Bool
+    private let options: TransferOptions
+    /// By identity; kept, so that it is not given to another object.
+    private let defaultHeaders: DefaultHeaders?
+
+    /// Whether there is nothing in the settings that is the request's own.
+    static func isShared(_ request: TransferRequest) -> Bool {
+        guard case .none = request.body else { return false }
+        return isShared(request.options)
+    }
+
+    private static func isShared(_ options: TransferOptions) -> Bool {
+        !options.hasAuthentication && options.proxy == nil
+    }
+
+    init(_ request: TransferRequest, isTLS: Bool) {
+        method = request.method
+        self.isTLS = isTLS
+        options = request.options
+        defaultHeaders = request.defaultHeaders
+    }
+
+    func isThat(of request: TransferRequest, isTLS: Bool) -> Bool {
+        self.isTLS == isTLS && defaultHeaders === request.defaultHeaders && method == request.method
+            && (options.isCopy(of: request.options) || hasSettings(of: request.options))
+    }
+
+    private func hasSettings(of other: TransferOptions) -> Bool {
+        Self.isShared(other) && options.multiplexes == other.multiplexes
+            && options.decodesContent == other.decodesContent && options.purpose == other.purpose
+            && options.trafficClass == other.trafficClass && options.uploadRateLimit == other.uploadRateLimit
+            && options.downloadRateLimit == other.downloadRateLimit
+            && hasClocks(of: other.timeouts)
+    }
+
+    /// The total does not count: it shrinks from try to try.
+    private func hasClocks(of other: Timeouts) -> Bool {
+        let own = options.timeouts
+        return own.connect == other.connect && own.firstByte == other.firstByte && own.idle == other.idle
+            && own.queue == other.queue
+    }
+}

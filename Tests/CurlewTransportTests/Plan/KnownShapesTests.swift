@@ -1,0 +1,58 @@
+import CurlewCore
+import CurlewLocks
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// What is remembered of earlier requests must not show in later ones.
+@Suite("Shapes of requests")
+struct KnownShapesTests {
+    private static let methods = [
+        "GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "PURGE", "COPY", "LOCK", "MOVE",
+    ]
+
+    private func request(_ number: Int) throws -> TransferRequest {
+        TransferRequest(
+            identifier: TaskIdentifier(rawValue: 1),
+            url: try #require(URL(string: "http://example.com/\(number)")),
+            method: HTTPMethod(rawValue: Self.methods[number]),
+            defaultHeaders: Self.headers[number % 2]
+        )
+    }
+
+    private static let headers = [DefaultHeaders(["A": "1"]), DefaultHeaders(["B": "2"])]
+
+    private func description(_ plan: RequestPlan) -> String {
+        "\(plan.url) \(plan.settings) \(plan.headerLines) \(plan.mayBeResent)"
+    }
+
+    @Test func `a shape is that of its own requests, however many there are`() throws {
+        let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
+        // Some stay, some replace each other: all of them come again and again, in different order.
+        for round in 0..<5 {
+            for step in Self.methods.indices {
+                let request = try request((step * (2 * round + 1) + round) % Self.methods.count)
+                let known = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+                let fresh = RequestPlanner(TransportConfiguration(), .ofLibcurl)
+                let headers = try #require(request.defaultHeaders)
+                #expect(try known.defaultList === planner.list(of: headers))
+                #expect(try description(known) == description(RequestPlan.of(request, planner: fresh, bodyLength: nil)))
+            }
+        }
+    }
+
+    /// Two requests of a new shape that begin at once both work it out.
+    @Test func `what is worked out twice is remembered once`() throws {
+        let shapes = KnownShapes()
+        let requests = try Self.methods.indices.map { try request($0) }
+        for request in requests {
+            let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
+            let plan = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            shapes.keep(plan, for: request)
+            shapes.keep(plan, for: request)
+        }
+        // The first few stay, whatever comes later: remembered twice, they would have taken each other's place.
+        for request in requests.prefix(4) { #expect(shapes.find(request, isTLS: false) != nil) }
+    }
+}
