@@ -9,7 +9,11 @@ BUILD = ROOT / ".build" / "debug"
 def import_flags():
     """What the compiler needs to import every module of the package."""
     flags = ["-swift-version", "6", "-I", str(BUILD / "Modules")]
-    maps = [*sorted((ROOT / "Sources").glob("C*/module.modulemap")), *sorted(BUILD.glob("*.build/module.modulemap"))]
+    maps = [
+        *sorted((ROOT / "Sources").glob("C*/module.modulemap")),
+        *sorted((ROOT / "Sources").glob("C*/include/module.modulemap")),
+        *sorted(BUILD.glob("*.build/module.modulemap")),
+    ]
     for path in maps:
         flags += ["-Xcc", f"-fmodule-map-file={path}"]
     return flags + ["-I", str(ROOT / "Sources/CCurl/include")]

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Between two calls of somebody else's that leave their reason in errno.
+// errno is kept: callers take locks between a call that failed and the look at why.
 void curlew_futex_wait(const void *word, uint32_t value) {
     int kept = errno;
     syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, value, NULL, NULL, 0);

@@ -3,7 +3,7 @@ public import Synchronization
 /// A mutual-exclusion lock around the state that it protects. Copies share both.
 ///
 /// State and lock are one allocation, and everything is inlinable, because every request makes a lock and takes it many
-/// times. Docs/Decisions/0003 says why it is neither `Synchronization.Mutex` nor pthread's.
+/// times. Docs/Decisions/0011 says why it is neither `Synchronization.Mutex` nor pthread's.
 ///
 /// A lock that protects no value of its own is `Lock(false)`, not `Lock(())`: the thread sanitizer needs a state
 /// with a size to tell its accesses from others.

@@ -53,7 +53,7 @@ struct Attempt {
             if !trail.isBegun, !request.begins(task, as: .running, events) { throw request.cancellation }
             let stored = StoredCredentials(for: &lowered, in: context, isRepeated: trail.isRepeated)
             stored.prepare(delegate, for: lowered.url, in: context)
-            // What a session controls measures itself.
+            // Exchanges that are controlled measure themselves, also when they fail.
             let started = session.controlledTransport == nil ? Date() : nil
             trail.hasCookies = addCookies(to: &lowered, trail.sent)
             var performed = Performed.nothing
@@ -61,10 +61,12 @@ struct Attempt {
             let metrics = collectMetrics(of: outcome, since: started, hops: trail.hops)
             remember(outcome, from: delegate.url, trail.sent, in: context)
             // Nearly every response is an answer: nobody goes on from what was sent.
-            if !outcome.isMereAnswer, let request = performed.request {
-                lowered = request
+            if !outcome.isMereAnswer, let again = performed.request {
+                lowered = again
                 if await goesOn(from: &lowered, &outcome, stored, delegate, metrics, &trail, in: session) { continue }
             }
+            // The exchange goes, with its body's file, before others look at the response.
+            performed = .nothing
             return await concluded(outcome.failure, delegate, trail.sent, metrics)
         }
     }

@@ -30,7 +30,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     // SAFETY: unchecked, here and below, for the reason given in TransferBook.
     @exclusivity(unchecked) var plan: RequestPlan
     @exclusivity(unchecked) private(set) var sink: any TransferSink
-    /// Where the session's alone do not do.
+    /// The request's own lines with the session's behind them; nil where it has none of its own.
     @exclusivity(unchecked) var ownHeaders: HeaderList?
     var headers: HeaderList? { ownHeaders ?? plan.defaultList }
     let upload: UploadSource?
@@ -185,7 +185,14 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func outcome() throws(CurlewError) -> TransferOutcome {
         // SAFETY: as above.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
-        if let finalError { throw finalError }
+        if var finalError {
+            // It may have ended before it had a handle that measures: in line, or held.
+            if finalError.metrics == nil {
+                metrics.ended = Date()
+                finalError.metrics = metrics
+            }
+            throw finalError
+        }
         guard let head = exchange(&head, with: nil), isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }

@@ -13,7 +13,8 @@ extension ActiveTransfer {
     }
 
     private func note(_ raw: curlew_metrics, _ easy: CurlEasy, _ metrics: inout TransferMetrics.Values) {
-        if let ended = date(raw.total) { metrics.ended = ended }
+        // libcurl measures nothing while a transfer waits for its connection.
+        metrics.ended = date(raw.total) ?? Date()
         metrics.nameLookupEnded = date(raw.name_lookup)
         metrics.connected = date(raw.connected)
         metrics.tlsEstablished = date(raw.tls)

@@ -7,6 +7,8 @@ final class KnownShape: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
     let isIdempotent: Bool
+    /// Nearly all requests have these. By identity; kept, so that it is not given to another object.
+    let defaultHeaders: DefaultHeaders?
     let defaultList: HeaderList?
     fileprivate let shape: RequestShape
     /// The one that stayed before it.
@@ -17,6 +19,7 @@ final class KnownShape: Sendable {
         settings = plan.settings
         clocks = plan.clocks
         isIdempotent = request.method.isIdempotent
+        defaultHeaders = request.defaultHeaders
         defaultList = plan.defaultList
         shape = RequestShape(request, isTLS: plan.isTLS)
         self.earlier = earlier
@@ -26,7 +29,7 @@ final class KnownShape: Sendable {
 /// The shapes of a transport's earlier requests.
 ///
 /// Every request looks for its own, on every thread at once. A session has few: the first ones stay, and are found
-/// without a lock and without a count of references that all threads would write to. Later ones replace each other.
+/// without a lock and with no count of references but that of the one that is found. Later ones replace each other.
 final class KnownShapes: Sendable {
     private struct State {
         var staying: [KnownShape] = []
@@ -56,7 +59,8 @@ final class KnownShapes: Sendable {
     func keep(_ plan: RequestPlan, for request: TransferRequest) {
         state.withLock { state in
             // Many requests may have begun with a shape before one of them had it worked out.
-            guard !state.staying.contains(where: { $0.shape.isThat(of: request, isTLS: plan.isTLS) }) else { return }
+            let isThat = { (known: KnownShape) in known.shape.isThat(of: request, isTLS: plan.isTLS) }
+            guard !state.staying.contains(where: isThat), !state.passing.contains(where: isThat) else { return }
             if state.staying.count < Self.capacity {
                 // SAFETY: as `latest`.
                 let known = KnownShape(plan, of: request, earlier: state.staying.last.map { .passUnretained($0) })

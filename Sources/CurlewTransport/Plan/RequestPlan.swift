@@ -28,7 +28,8 @@ struct RequestPlan: Sendable {
     var isTLS: Bool { wire.isTLS }
     var headerLines: [String] = []
     /// The session's prebuilt header list, where it can follow `headerLines` as it is.
-    var defaultList: HeaderList? { overlaysDefaults ? nil : known?.defaultList ?? ownDefaultList }
+    var defaultList: HeaderList? { overlaysDefaults ? nil : ownDefaultList ?? known?.defaultList }
+    /// Where it is not that of its shape.
     private var ownDefaultList: HeaderList?
     /// `headerLines` has the session's fields as well, without those that the request replaces.
     private var overlaysDefaults = false
@@ -62,9 +63,15 @@ struct RequestPlan: Sendable {
             try plan.planAnew(request, planner, bodyLength)
             return plan
         }
-        if request.hasOnlyDefaultHeaders { return RequestPlan(request, wire, known) }
+        if request.hasOnlyDefaultHeaders, known.defaultHeaders === request.defaultHeaders {
+            return RequestPlan(request, wire, known)
+        }
         var plan = RequestPlan(request, wire, known)
-        try plan.planHeaders(request)
+        // The session's fields have changed since, or this is another session of the same transport.
+        if let headers = request.defaultHeaders, headers !== known.defaultHeaders {
+            plan.ownDefaultList = try planner.list(of: headers)
+        }
+        if !request.hasOnlyDefaultHeaders { try plan.planHeaders(request) }
         return plan
     }
 

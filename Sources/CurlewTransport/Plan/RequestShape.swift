@@ -5,8 +5,7 @@ struct RequestShape: Sendable {
     private let method: HTTPMethod
     private let isTLS: Bool
     private let options: TransferOptions
-    /// By identity; kept, so that it is not given to another object.
-    private let defaultHeaders: DefaultHeaders?
+    private let hasDefaultHeaders: Bool
 
     /// Whether there is nothing in the settings that is the request's own.
     static func isShared(_ request: TransferRequest) -> Bool {
@@ -22,11 +21,11 @@ struct RequestShape: Sendable {
         method = request.method
         self.isTLS = isTLS
         options = request.options
-        defaultHeaders = request.defaultHeaders
+        hasDefaultHeaders = request.defaultHeaders != nil
     }
 
     func isThat(of request: TransferRequest, isTLS: Bool) -> Bool {
-        self.isTLS == isTLS && defaultHeaders === request.defaultHeaders && method == request.method
+        self.isTLS == isTLS && hasDefaultHeaders == (request.defaultHeaders != nil) && method == request.method
             && (options.isCopy(of: request.options) || hasSettings(of: request.options))
     }
 

@@ -55,4 +55,41 @@ struct KnownShapesTests {
         // The first few stay, whatever comes later: remembered twice, they would have taken each other's place.
         for request in requests.prefix(4) { #expect(shapes.find(request, isTLS: false) != nil) }
     }
+
+    /// A session's fields change with its token, and sessions may share a transport.
+    @Test func `a shape has the fields of its request, whoever had it first`() throws {
+        let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
+        for number in 0..<20 {
+            var request = try request(0)
+            let headers = DefaultHeaders(["Token": "\(number)"])
+            request.defaultHeaders = headers
+            let bare = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            #expect(try bare.defaultList === planner.list(of: headers))
+            // One of its own that takes the place of the session's: that list cannot follow.
+            request.headers = ["token": "own", "Z": "1"]
+            let overlaid = try RequestPlan.of(request, planner: planner, bodyLength: nil)
+            #expect(overlaid.defaultList == nil && overlaid.headerLines == ["token: own", "Z: 1"])
+            request.defaultHeaders = nil
+            #expect(try RequestPlan.of(request, planner: planner, bodyLength: nil).defaultList == nil)
+        }
+    }
+
+    @Test func `requests look for shapes while others add them`() async throws {
+        let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
+        let requests = try Self.methods.indices.map { try request($0) }
+        let plans = try requests.map { description(try RequestPlan.of($0, planner: planner, bodyLength: nil)) }
+        let fresh = RequestPlanner(TransportConfiguration(), .ofLibcurl)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for first in 0..<8 {
+                group.addTask {
+                    for step in 0..<200 {
+                        let index = (first * 5 + step * 7) % requests.count
+                        let plan = try RequestPlan.of(requests[index], planner: fresh, bodyLength: nil)
+                        #expect(description(plan) == plans[index])
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
 }

@@ -84,6 +84,9 @@ struct ConnectionLineTests {
             for task in stride(from: 0, to: count, by: 2).map({ waiting[$0] }) {
                 let error = await #expect(throws: CurlewError.self) { try await task.value }
                 #expect(error?.code == .queueTimedOut)
+                // It never had a handle that could have measured it.
+                let duration = try #require(error?.metrics?.duration)
+                #expect(duration >= 0.25)
             }
             gate.open()
             for number in stride(from: 1, to: count, by: 2) {
