@@ -3,7 +3,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite("Locks", .timeLimit(.minutes(1)))
+@Suite("Locks", .timeLimit(.minutes(4)))
 struct LockTests {
     @Test func keepsConcurrentChangesApart() async {
         let lock = Lock(0)

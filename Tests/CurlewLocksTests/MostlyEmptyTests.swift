@@ -1,7 +1,7 @@
 import CurlewLocks
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct MostlyEmptyTests {
     @Test func knowsWithoutTheLockWhetherThereIsAnything() {
         let words = MostlyEmpty<[String]>([], isNothing: \.isEmpty)

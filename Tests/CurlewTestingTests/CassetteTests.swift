@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Cassettes", .timeLimit(.minutes(1)))
+@Suite("Cassettes", .timeLimit(.minutes(4)))
 struct CassetteTests {
     @Test func replaysWhatItRecordedThroughAFile() async throws {
         let binary = Data([0xFF, 0x00, 0x80])

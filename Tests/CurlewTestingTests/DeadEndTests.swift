@@ -3,7 +3,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("DeadEnd", .timeLimit(.minutes(1)))
+@Suite("DeadEnd", .timeLimit(.minutes(4)))
 struct DeadEndTests {
     @Test func refuses() throws {
         let end = try DeadEnd(.refusing)

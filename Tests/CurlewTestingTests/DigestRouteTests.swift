@@ -4,7 +4,7 @@ import Testing
 
 @testable import CurlewTesting
 
-@Suite("TestServer: Digest authentication", .timeLimit(.minutes(1)))
+@Suite("TestServer: Digest authentication", .timeLimit(.minutes(4)))
 struct DigestRouteTests {
     @Test func hashesAsTheStandardsSay() {
         #expect(Digest.hex(.md5, of: "abc") == "900150983cd24fb0d6963f7d28e17f72")

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("MockTransport", .timeLimit(.minutes(1)))
+@Suite("MockTransport", .timeLimit(.minutes(4)))
 struct MockTransportTests {
     @Test func feedsTheSinkInOrder() async throws {
         let transport = MockTransport { _ in

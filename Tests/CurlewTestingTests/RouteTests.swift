@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("TestServer: standard routes", .timeLimit(.minutes(1)))
+@Suite("TestServer: standard routes", .timeLimit(.minutes(4)))
 struct RouteTests {
     struct Case: CustomTestStringConvertible {
         var method = "GET"

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("TestServer: exchanges", .timeLimit(.minutes(1)))
+@Suite("TestServer: exchanges", .timeLimit(.minutes(4)))
 struct ServerBasicsTests {
     @Test func keepsAConnectionForSeveralRequests() throws {
         let server = try TestServer()

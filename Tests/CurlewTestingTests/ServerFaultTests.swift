@@ -2,7 +2,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("TestServer: scripts and faults", .timeLimit(.minutes(1)))
+@Suite("TestServer: scripts and faults", .timeLimit(.minutes(4)))
 struct ServerFaultTests {
     typealias Response = TestServer.Response
 

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("TestServer: reading requests", .timeLimit(.minutes(1)))
+@Suite("TestServer: reading requests", .timeLimit(.minutes(4)))
 struct ServerReadingTests {
     static let upload = "POST /x HTTP/1.1\r\nContent-Length: 100000\r\n\r\n"
     static let body = Data(repeating: 0x61, count: 100_000)

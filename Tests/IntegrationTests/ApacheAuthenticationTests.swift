@@ -6,7 +6,7 @@ import Foundation
 import Testing
 
 /// HTTP authentication as Apache's modules understand it.
-@Suite("Authentication at Apache", .realServers, .timeLimit(.minutes(1)))
+@Suite("Authentication at Apache", .realServers, .timeLimit(.minutes(4)))
 struct ApacheAuthenticationTests {
     private func session(_ change: (inout SessionConfiguration) -> Void = { _ in }) -> Session {
         Session(

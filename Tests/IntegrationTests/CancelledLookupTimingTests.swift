@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// libcurl waits for its resolver thread when a transfer is taken away from it, unless told otherwise.
-@Suite("Cancelling a lookup", .timeLimit(.minutes(1)))
+@Suite("Cancelling a lookup", .timeLimit(.minutes(4)))
 struct CancelledLookupTimingTests {
     /// A mount namespace of its own lets a process have its own /etc/resolv.conf.
     private static let canUnshare: Bool = {

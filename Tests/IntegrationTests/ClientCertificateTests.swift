@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Client certificates", .realServers, .timeLimit(.minutes(1)))
+@Suite("Client certificates", .realServers, .timeLimit(.minutes(4)))
 struct ClientCertificateTests {
     enum Form: CaseIterable, Sendable { case files, pem, pkcs12 }
 

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Proxies that the environment names: in a process of its own, as an environment is everybody's.
-@Suite("Proxies of the environment", .realServers, .timeLimit(.minutes(1)))
+@Suite("Proxies of the environment", .realServers, .timeLimit(.minutes(4)))
 struct EnvironmentProxyTests {
     private static let executable = ProbeProcess.executable.deletingLastPathComponent().appending(path: "curlew")
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// haproxy in both of its places: before a server, and before a proxy as its TLS.
-@Suite("haproxy", .realServers, .timeLimit(.minutes(1)))
+@Suite("haproxy", .realServers, .timeLimit(.minutes(4)))
 struct HAProxyTests {
     @Test(arguments: ["HAPROXY", "HAPROXY_TLS"])
     func aReverseProxyIsAServerLikeAnyOther(server: String) async throws {

@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("HTTP/2 at real servers", .realServers, .timeLimit(.minutes(1)))
+@Suite("HTTP/2 at real servers", .realServers, .timeLimit(.minutes(4)))
 struct HTTP2Tests {
     @Test func sixtyFourInFlightShareOneConnection() async throws {
         let transport = try makeTrustingTransport()

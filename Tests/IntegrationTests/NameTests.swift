@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Names over HTTPS (RFC 8484), from a name server on loopback that nobody else asks.
-@Suite("DNS over HTTPS", .realServers, .timeLimit(.minutes(1)))
+@Suite("DNS over HTTPS", .realServers, .timeLimit(.minutes(4)))
 struct NameTests {
     private func url(_ name: String) throws -> URL {
         let port = try #require(IntegrationEnvironment.url("NGINX").port)

@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("HTTP/1.1 at nginx", .realServers, .timeLimit(.minutes(1)))
+@Suite("HTTP/1.1 at nginx", .realServers, .timeLimit(.minutes(4)))
 struct PlainHTTPTests {
     @Test func aGetBringsStatusHeadersAndBody() async throws {
         let transport = makeTransport()

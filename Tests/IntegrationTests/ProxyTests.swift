@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Proxies", .realServers, .timeLimit(.minutes(1)))
+@Suite("Proxies", .realServers, .timeLimit(.minutes(4)))
 struct ProxyTests {
     private func through(
         _ name: String,

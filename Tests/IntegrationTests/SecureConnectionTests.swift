@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("TLS at real servers", .realServers, .timeLimit(.minutes(1)))
+@Suite("TLS at real servers", .realServers, .timeLimit(.minutes(4)))
 struct SecureConnectionTests {
     @Test func ourOwnAuthorityIsTrustedWhenNamed() async throws {
         let url = try IntegrationEnvironment.url("NGINX_TLS", "/info")

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Trust evaluators on every kind of connection: they see the chain before a byte of the request is sent.
-@Suite("Server trust at real servers", .realServers, .timeLimit(.minutes(1)))
+@Suite("Server trust at real servers", .realServers, .timeLimit(.minutes(4)))
 struct ServerTrustTests {
     /// Notes what it is shown.
     private final class Witness: ServerTrustEvaluating {

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The versions of SOCKS, at dante.
-@Suite("SOCKS at dante", .realServers, .timeLimit(.minutes(1)))
+@Suite("SOCKS at dante", .realServers, .timeLimit(.minutes(4)))
 struct SocksTests {
     private func through(_ scheme: String) throws -> CurlTransport {
         var parts = try #require(

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What a proxy asks for before it lets anybody through, at squid.
-@Suite("Proxy authentication at squid", .realServers, .timeLimit(.minutes(1)))
+@Suite("Proxy authentication at squid", .realServers, .timeLimit(.minutes(4)))
 struct SquidTests {
     private func through(_ name: String, username: String? = nil, password: String? = nil) throws -> CurlTransport {
         try makeTrustingTransport {

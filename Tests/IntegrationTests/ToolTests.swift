@@ -5,7 +5,7 @@ import Glibc
 import Testing
 
 /// The `curlew` command against real servers; what needs none is tested beside its sources.
-@Suite("curlew and real servers", .realServers, .timeLimit(.minutes(1)))
+@Suite("curlew and real servers", .realServers, .timeLimit(.minutes(4)))
 struct ToolTests {
     private static let executable = ProbeProcess.executable.deletingLastPathComponent().appending(path: "curlew")
 

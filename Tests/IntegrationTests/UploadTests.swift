@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Uploads to nginx", .realServers, .timeLimit(.minutes(1)))
+@Suite("Uploads to nginx", .realServers, .timeLimit(.minutes(4)))
 struct UploadTests {
     /// Sends `body` and gives back what nginx stored.
     private func stored(_ body: BodySource, over server: String = "NGINX") async throws -> Data {

@@ -7,7 +7,7 @@ import Testing
 
 @testable import CurlewImage
 
-@Suite("Loading pictures", .timeLimit(.minutes(1)))
+@Suite("Loading pictures", .timeLimit(.minutes(4)))
 struct ImageDownloaderTests {
     /// Serves one picture at every path, `/broken` and `/404` excepted.
     private final class Gallery: Sendable {

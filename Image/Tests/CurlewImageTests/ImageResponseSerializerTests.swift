@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Pictures as responses", .timeLimit(.minutes(1)))
+@Suite("Pictures as responses", .timeLimit(.minutes(4)))
 struct ImageResponseSerializerTests {
     private func session() throws -> Session {
         let data = try DecoderTests.fixture("six.png")

@@ -6,7 +6,7 @@ internal import Testing
 @testable internal import CurlewTesting
 
 /// What libcurl sends for the credentials that Curlew gives it.
-@Suite("Credentials on the wire", .timeLimit(.minutes(1)))
+@Suite("Credentials on the wire", .timeLimit(.minutes(4)))
 struct AuthenticationConformance {
     /// Takes a response and forgets it.
     private final class Sink: TransferSink {

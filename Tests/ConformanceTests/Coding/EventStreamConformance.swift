@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Server-sent events", .timeLimit(.minutes(1)))
+@Suite("Server-sent events", .timeLimit(.minutes(4)))
 struct EventStreamConformance {
     struct Case: CorpusCase {
         struct Response: Decodable {

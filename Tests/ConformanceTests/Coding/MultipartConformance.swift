@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Multipart form data", .timeLimit(.minutes(1)))
+@Suite("Multipart form data", .timeLimit(.minutes(4)))
 struct MultipartConformance {
     struct Case: CorpusCase {
         struct Part: Decodable {

@@ -3,7 +3,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Cookies", .timeLimit(.minutes(1)))
+@Suite("Cookies", .timeLimit(.minutes(4)))
 struct CookieConformance {
     struct Case: CorpusCase {
         struct Step: Decodable {

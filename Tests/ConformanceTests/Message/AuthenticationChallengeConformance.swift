@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Testing
 
-@Suite("Authentication challenges", .timeLimit(.minutes(1)))
+@Suite("Authentication challenges", .timeLimit(.minutes(4)))
 struct AuthenticationChallengeConformance {
     struct Case: CorpusCase {
         struct Challenge: Decodable, Equatable {

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Content-Disposition", .timeLimit(.minutes(1)))
+@Suite("Content-Disposition", .timeLimit(.minutes(4)))
 struct ContentDispositionConformance {
     @Test("the file name of a response is found")
     func parsing() throws {

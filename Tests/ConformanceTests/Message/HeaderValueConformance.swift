@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Dates, ranges, delays", .timeLimit(.minutes(1)))
+@Suite("Dates, ranges, delays", .timeLimit(.minutes(4)))
 struct HeaderValueConformance {
     @Test("HTTP dates parse in three formats")
     func dates() throws {

@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Testing
 
-@Suite("MIME types and charsets", .timeLimit(.minutes(1)))
+@Suite("MIME types and charsets", .timeLimit(.minutes(4)))
 struct MediaTypeConformance {
     @Test("MIME types parse and serialise as the WHATWG says")
     func mimeTypes() throws {

@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 internal import Testing
 
-@Suite("Query and form parameters", .timeLimit(.minutes(1)))
+@Suite("Query and form parameters", .timeLimit(.minutes(4)))
 struct ParameterConformance {
     struct Case: CorpusCase {
         let id: String

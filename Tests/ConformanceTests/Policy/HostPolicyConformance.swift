@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Testing
 
-@Suite("Strict transport security and proxy exclusions", .timeLimit(.minutes(1)))
+@Suite("Strict transport security and proxy exclusions", .timeLimit(.minutes(4)))
 struct HostPolicyConformance {
     @Test("Strict-Transport-Security parses as RFC 6797 says")
     func strictTransportSecurity() throws {

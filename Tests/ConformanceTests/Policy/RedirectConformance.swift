@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Redirects", .timeLimit(.minutes(1)))
+@Suite("Redirects", .timeLimit(.minutes(4)))
 struct RedirectConformance {
     struct Case: CorpusCase {
         struct Expected: Decodable {

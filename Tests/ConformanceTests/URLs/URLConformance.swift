@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("URLs", .timeLimit(.minutes(1)))
+@Suite("URLs", .timeLimit(.minutes(4)))
 struct URLConformance {
     struct Case: CorpusCase {
         struct Expected: Decodable { let hostname: String }

@@ -5,7 +5,7 @@ internal import Testing
 
 @testable internal import CurlewTesting
 
-@Suite("Content encodings on the wire", .timeLimit(.minutes(1)))
+@Suite("Content encodings on the wire", .timeLimit(.minutes(4)))
 struct ContentEncodingConformance {
     struct Case: CorpusCase {
         struct Expected: Decodable {

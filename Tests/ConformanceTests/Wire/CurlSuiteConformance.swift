@@ -6,7 +6,7 @@ internal import Foundation
 internal import Testing
 
 /// What curl's own tests let their servers say, answered to a session that makes the requests of curl's command lines.
-@Suite("The servers of curl's tests", .timeLimit(.minutes(1)))
+@Suite("The servers of curl's tests", .timeLimit(.minutes(4)))
 struct CurlSuiteConformance {
     struct Case: CorpusCase {
         struct Reply: Decodable { let bytes_hex: String }

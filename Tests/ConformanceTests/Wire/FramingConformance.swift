@@ -4,7 +4,7 @@ internal import CurlewTesting
 internal import Foundation
 internal import Testing
 
-@Suite("HTTP/1 on the wire", .timeLimit(.minutes(1)))
+@Suite("HTTP/1 on the wire", .timeLimit(.minutes(4)))
 struct FramingConformance {
     struct Case: CorpusCase {
         struct Expected: Decodable {

@@ -5,7 +5,7 @@ internal import Foundation
 internal import Testing
 
 /// The same vectors as in `RedirectConformance`, through a session. The server stands as a proxy before every host.
-@Suite("Redirects on the wire", .timeLimit(.minutes(1)))
+@Suite("Redirects on the wire", .timeLimit(.minutes(4)))
 struct RedirectWireConformance {
     struct Case: CorpusCase {
         let decision: RedirectConformance.Case

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Event stream parser", .timeLimit(.minutes(1)))
+@Suite("Event stream parser", .timeLimit(.minutes(4)))
 struct EventStreamParserTests {
     @Test("events come out the same at every split")
     func everySplit() throws {

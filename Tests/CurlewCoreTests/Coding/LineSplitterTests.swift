@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Line splitter", .timeLimit(.minutes(1)))
+@Suite("Line splitter", .timeLimit(.minutes(4)))
 struct LineSplitterTests {
     static let table: [(String, [String])] = [
         ("", []),

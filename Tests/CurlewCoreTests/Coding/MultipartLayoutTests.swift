@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Multipart layout", .timeLimit(.minutes(1)))
+@Suite("Multipart layout", .timeLimit(.minutes(4)))
 struct MultipartLayoutTests {
     @Test("the length is exact, and unknown as soon as one part's is")
     func length() throws {

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Cookie store", .timeLimit(.minutes(1)))
+@Suite("Cookie store", .timeLimit(.minutes(4)))
 struct CookieStoreTests {
     static let now = Date(timeIntervalSince1970: 1_700_000_000)
 

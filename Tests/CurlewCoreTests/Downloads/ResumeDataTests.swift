@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-@Suite("Resume data", .timeLimit(.minutes(1)))
+@Suite("Resume data", .timeLimit(.minutes(4)))
 struct ResumeDataTests {
     static func sample() throws -> ResumeData {
         ResumeData(

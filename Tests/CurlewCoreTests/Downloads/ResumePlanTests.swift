@@ -1,7 +1,7 @@
 import CurlewCore
 import Testing
 
-@Suite("Resume plan", .timeLimit(.minutes(1)))
+@Suite("Resume plan", .timeLimit(.minutes(4)))
 struct ResumePlanTests {
     static let tag = "\"v1\""
     static let date = "Sun, 06 Nov 1994 08:49:37 GMT"

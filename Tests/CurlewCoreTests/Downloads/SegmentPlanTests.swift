@@ -1,7 +1,7 @@
 import CurlewCore
 import Testing
 
-@Suite("Segment plan", .timeLimit(.minutes(1)))
+@Suite("Segment plan", .timeLimit(.minutes(4)))
 struct SegmentPlanTests {
     static let validator = EntityValidator.entityTag("\"v1\"")
 

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Errors and redaction", .timeLimit(.minutes(1)))
+@Suite("Errors and redaction", .timeLimit(.minutes(4)))
 struct CurlewErrorTests {
     @Test("every code is named for its member, once")
     func codes() {

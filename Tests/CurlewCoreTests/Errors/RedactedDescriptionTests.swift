@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("What values with secrets print of themselves", .timeLimit(.minutes(1)))
+@Suite("What values with secrets print of themselves", .timeLimit(.minutes(4)))
 struct RedactedDescriptionTests {
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
 

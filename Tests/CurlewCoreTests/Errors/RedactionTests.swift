@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Redaction", .timeLimit(.minutes(1)))
+@Suite("Redaction", .timeLimit(.minutes(4)))
 struct RedactionTests {
     static let references: [(String, String)] = [
         ("https://x.test/p", "https://x.test/p"),

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Content headers", .timeLimit(.minutes(1)))
+@Suite("Content headers", .timeLimit(.minutes(4)))
 struct ContentHeaderTests {
     @Test("media types match patterns")
     func patterns() throws {

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Contract values", .timeLimit(.minutes(1)))
+@Suite("Contract values", .timeLimit(.minutes(4)))
 struct ContractTests {
     @Test("bodies say whether they can be sent again")
     func bodies() {

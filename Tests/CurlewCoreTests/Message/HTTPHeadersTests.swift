@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Header fields", .timeLimit(.minutes(1)))
+@Suite("Header fields", .timeLimit(.minutes(4)))
 struct HTTPHeadersTests {
     @Test("a name stands once in a request, in its first place, with the last value")
     func building() {

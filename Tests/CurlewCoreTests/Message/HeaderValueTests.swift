@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Values of header fields", .timeLimit(.minutes(1)))
+@Suite("Values of header fields", .timeLimit(.minutes(4)))
 struct HeaderValueTests {
     @Test("statuses have a class and a phrase")
     func status() {

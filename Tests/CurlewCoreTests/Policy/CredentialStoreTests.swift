@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Credentials by protection space", .timeLimit(.minutes(1)))
+@Suite("Credentials by protection space", .timeLimit(.minutes(4)))
 struct CredentialStoreTests {
     private let ada = TransferAuthentication(username: "ada", password: "secret")
 

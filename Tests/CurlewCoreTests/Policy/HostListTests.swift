@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("HSTS and proxy exclusions", .timeLimit(.minutes(1)))
+@Suite("HSTS and proxy exclusions", .timeLimit(.minutes(4)))
 struct HostListTests {
     static let now = Date(timeIntervalSince1970: 1_700_000_000)
 

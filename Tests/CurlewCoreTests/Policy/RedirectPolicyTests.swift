@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Testing
 
-@Suite("Redirect policy", .timeLimit(.minutes(1)))
+@Suite("Redirect policy", .timeLimit(.minutes(4)))
 struct RedirectPolicyTests {
     static func decide(
         _ location: String?,

@@ -2,7 +2,7 @@ import CurlewCore
 import Foundation
 import Testing
 
-@Suite("Body channel, decisions", .timeLimit(.minutes(1)))
+@Suite("Body channel, decisions", .timeLimit(.minutes(4)))
 struct BodyChannelStateMachineTests {
     typealias Machine = BodyChannelStateMachine<Int>
 

@@ -1,7 +1,7 @@
 import CurlewCore
 import Testing
 
-@Suite("Event reconnection", .timeLimit(.minutes(1)))
+@Suite("Event reconnection", .timeLimit(.minutes(4)))
 struct EventReconnectionTests {
     static func error(_ code: CurlewError.Code, status: Int? = nil) -> CurlewError {
         CurlewError(code, phase: .receive, responseCode: status)

@@ -1,7 +1,7 @@
 import CurlewCore
 import Testing
 
-@Suite("Transfer rate", .timeLimit(.minutes(1)))
+@Suite("Transfer rate", .timeLimit(.minutes(4)))
 struct TransferRateTests {
     @Test("a steady stream shows its speed, early and late", arguments: [0.2, 1.0, 10, 100])
     func steady(_ seconds: Double) throws {

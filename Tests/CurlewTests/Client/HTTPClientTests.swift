@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("A client with a base URL", .timeLimit(.minutes(1)))
+@Suite("A client with a base URL", .timeLimit(.minutes(4)))
 struct HTTPClientTests {
     private struct Person: Codable, Sendable, Equatable {
         var name: String

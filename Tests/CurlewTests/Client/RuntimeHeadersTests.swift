@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Header fields that change while a session runs", .timeLimit(.minutes(1)))
+@Suite("Header fields that change while a session runs", .timeLimit(.minutes(4)))
 struct RuntimeHeadersTests {
     private func session(_ fields: RuntimeHeaders, _ transport: MockTransport) -> Session {
         Session(

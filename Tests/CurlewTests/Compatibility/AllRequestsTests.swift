@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Everything that a session has under way, for callers that do not wait.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct AllRequestsTests {
     private func isTrue(_ condition: () -> Bool) async throws {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Requests that are set up when they are made.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct EagerSetupTests {
     private func isTrue(_ condition: () -> Bool) async throws {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }

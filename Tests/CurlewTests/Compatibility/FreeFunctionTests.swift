@@ -6,7 +6,7 @@ import FoundationNetworking
 import Testing
 
 /// Alamofire 4's functions send what the session's methods of the same names do.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct FreeFunctionTests {
     struct Name: Codable, Sendable { var name = "Ada" }
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// What code written for Alamofire relies on.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct MigratedCodeTests {
     @Test func callSitesCompile() async throws {
         let session = Session(transport: MockTransport { _ in .text("{\"a\": 1}", type: "text/json") })

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads of an earlier process", .timeLimit(.minutes(1)))
+@Suite("Downloads of an earlier process", .timeLimit(.minutes(4)))
 struct DownloadJournalTests {
     private let scratch: ScratchDirectory
     private let journal: DownloadJournal

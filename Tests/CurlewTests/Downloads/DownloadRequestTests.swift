@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Downloads", .timeLimit(.minutes(1)))
+@Suite("Downloads", .timeLimit(.minutes(4)))
 struct DownloadRequestTests {
     let session = Session()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Progress", .timeLimit(.minutes(1)))
+@Suite("Progress", .timeLimit(.minutes(4)))
 struct ProgressTests {
     let session = Session()
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Resumed downloads", .timeLimit(.minutes(1)))
+@Suite("Resumed downloads", .timeLimit(.minutes(4)))
 struct ResumeTests {
     let session = Session()
 

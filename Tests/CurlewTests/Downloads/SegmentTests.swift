@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Segmented downloads", .timeLimit(.minutes(1)))
+@Suite("Segmented downloads", .timeLimit(.minutes(4)))
 struct SegmentTests {
     let session = Session()
     static let length = 9 << 20

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ErrorQuestionTests {
     private struct Reason: Error {}
 

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Network activity", .timeLimit(.minutes(1)))
+@Suite("Network activity", .timeLimit(.minutes(4)))
 struct ActivityTests {
     /// A clock that a test moves.
     private final class ManualTimer: Sendable {

@@ -8,7 +8,7 @@ import Testing
 @testable import Curlew
 
 /// Each event of a monitor reaches its own closure, and no other; a composite passes every one on.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ClosureEventMonitorTests {
     @Test func eachEventCallsItsClosure() async throws {
         let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))

@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct EventOrderTests {
     @Test func eventsComeInAlamofiresOrder() async throws {
         let monitor = RecordingMonitor()

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct HARRecorderTests {
     @Test func everyExchangeIsAnEntryWithoutSecrets() async throws {
         let recorder = HARRecorder()

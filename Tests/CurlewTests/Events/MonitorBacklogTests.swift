@@ -9,7 +9,7 @@ import Testing
 @testable import Curlew
 
 /// What monitors cost that do not want the bytes of bodies, or are slow.
-@Suite("Bytes for monitors", .timeLimit(.minutes(1)))
+@Suite("Bytes for monitors", .timeLimit(.minutes(4)))
 struct MonitorBacklogTests {
     /// Has no method for bytes of bodies.
     private struct Deaf: EventMonitor {

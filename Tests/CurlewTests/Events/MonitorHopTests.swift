@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 /// When monitors' queues are woken, and what they find then.
-@Suite("Hops to monitors", .timeLimit(.minutes(1)))
+@Suite("Hops to monitors", .timeLimit(.minutes(4)))
 struct MonitorHopTests {
     private enum Kind { case now, later }
 

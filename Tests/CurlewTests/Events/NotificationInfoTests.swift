@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("What notifications say", .timeLimit(.minutes(1)))
+@Suite("What notifications say", .timeLimit(.minutes(4)))
 struct NotificationInfoTests {
     /// Notifications about a test's own requests.
     private final class Listener: Sendable {

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite("Logs and notifications", .timeLimit(.minutes(1)))
+@Suite("Logs and notifications", .timeLimit(.minutes(4)))
 struct ObservationTests {
     private struct Line: Sendable {
         let level: LogEventMonitor.Level

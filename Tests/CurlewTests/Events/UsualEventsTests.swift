@@ -7,7 +7,7 @@ import Testing
 @testable import Curlew
 
 /// Events that every request has are built only for those who do something with them.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct UsualEventsTests {
     private struct Deaf: EventMonitor {
         let queue: DispatchQueue

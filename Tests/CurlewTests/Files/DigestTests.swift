@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Checksums", .timeLimit(.minutes(1)))
+@Suite("Checksums", .timeLimit(.minutes(4)))
 struct DigestTests {
     /// Of "abc", from the standards that define them.
     static let known: [(ChecksumAlgorithm, String)] = [

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Download file", .timeLimit(.minutes(1)))
+@Suite("Download file", .timeLimit(.minutes(4)))
 struct DownloadFileTests {
     func made(in scratch: ScratchDirectory, _ text: String = "new") throws -> DownloadFile {
         let file = try DownloadFile.create(in: scratch.path)

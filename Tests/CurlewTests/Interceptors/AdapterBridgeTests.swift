@@ -86,7 +86,7 @@ extension URLRequest {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct AdapterBridgeTests {
     let session = Session(transport: MockTransport())
     let request = URLRequest(url: URL(string: "https://example.com/")!)

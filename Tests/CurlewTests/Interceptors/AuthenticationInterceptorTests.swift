@@ -52,7 +52,7 @@ private final class TokenAuthenticator: Authenticator {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct AuthenticationInterceptorTests {
     let session = Session(transport: MockTransport())
     let url = URL(string: "https://example.com/")!

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct RequestCompressionTests {
     private func adapted(_ request: URLRequest, by adapter: any RequestInterceptor) async throws -> URLRequest {
         try await adapter.adapt(

@@ -5,7 +5,7 @@ import Testing
 @testable import Curlew
 @testable import CurlewTesting
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct RetryPolicyTests {
     static let now = Date(timeIntervalSince1970: 784_111_777)
 

@@ -46,7 +46,7 @@ private final class CompletionAuthenticator: Authenticator {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SessionInterceptionTests {
     /// Holds the unauthorized answers back until all fifty have been asked for.
     private func guarded(_ count: Int) -> MockTransport {

@@ -2,7 +2,7 @@ import Curlew
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct BodyEncodingTests {
     private func post(_ headers: HTTPHeaders? = nil) throws -> URLRequest {
         try URLRequest(url: "https://example.com/", method: .post, headers: headers)

@@ -2,7 +2,7 @@ import Curlew
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct URLConversionTests {
     @Test func turnsStringsURLsAndComponentsIntoURLs() throws {
         let url = try #require(URL(string: "https://example.com/a?b=c"))

@@ -2,7 +2,7 @@ import Curlew
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct URLEncodingTests {
     let request = URLRequest(url: URL(string: "https://example.com/")!)
 

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Terminals ask retriers about what they cannot decode, as handlers do.
-@Suite("Retries for what cannot be decoded", .timeLimit(.minutes(1)))
+@Suite("Retries for what cannot be decoded", .timeLimit(.minutes(4)))
 struct SerializerRetryTests {
     private func session(_ retries: Int, _ answers: MockResponse...) -> (Session, CountingRetrier, MockTransport) {
         let transport = MockTransport(collectsBodies: false)

@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Credentials that one request brought, at later ones.
-@Suite("Stored credentials", .timeLimit(.minutes(1)))
+@Suite("Stored credentials", .timeLimit(.minutes(4)))
 struct StoredCredentialTests {
     private func withSession(
         _ body: (Session, TestServer) async throws -> Void

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("A URLRequest's own properties", .timeLimit(.minutes(1)))
+@Suite("A URLRequest's own properties", .timeLimit(.minutes(4)))
 struct URLRequestPropertyTests {
     private func lowered(_ change: (inout URLRequest) -> Void) async throws -> MockRequest {
         var request = URLRequest(url: try #require(URL(string: "https://example.com")))

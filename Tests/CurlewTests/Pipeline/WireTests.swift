@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Over sockets: what the pipeline puts onto the wire and takes from it.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct WireTests {
     @Test func credentialsInTheURLBecomeBasicAuthentication() async throws {
         let server = try TestServer()

@@ -7,7 +7,7 @@ import Testing
 @testable import struct Curlew.NetworkState
 
 /// Real links that go down and up, in a network namespace of the test's own.
-@Suite("Reachability in a network namespace", .serialized, .timeLimit(.minutes(1)), .enabled(if: Namespace.isAvailable))
+@Suite("Reachability in a network namespace", .serialized, .timeLimit(.minutes(4)), .enabled(if: Namespace.isAvailable))
 struct NamespaceTimingTests {
     @Test func `a link that loses and regains its carrier is reported within 100 ms`() async throws {
         let namespace = try Namespace()

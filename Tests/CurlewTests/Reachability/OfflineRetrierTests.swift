@@ -2,7 +2,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Waiting for the network", .timeLimit(.minutes(1)))
+@Suite("Waiting for the network", .timeLimit(.minutes(4)))
 struct OfflineRetrierTests {
     static let cases: [([NetworkReachabilityStatus], NetworkReachabilityStatus.ConnectionType?, Bool)] = [
         ([.notReachable, .reachable(.ethernetOrWiFi)], nil, true),

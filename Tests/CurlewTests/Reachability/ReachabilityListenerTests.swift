@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// The way to this machine itself is always there.
-@Suite("A listener for reachability", .timeLimit(.minutes(1)))
+@Suite("A listener for reachability", .timeLimit(.minutes(4)))
 struct ReachabilityListenerTests {
     private let queue = DispatchQueue(label: "reachability.listener")
 

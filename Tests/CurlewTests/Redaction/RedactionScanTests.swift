@@ -6,7 +6,7 @@ import FoundationNetworking
 import Testing
 
 /// Looks for known secrets in everything that Curlew prints by itself.
-@Suite("Nothing printed holds a secret", .timeLimit(.minutes(1)))
+@Suite("Nothing printed holds a secret", .timeLimit(.minutes(4)))
 struct RedactionScanTests {
     /// Every secret of these tests has it in its text.
     private static let mark = "SECRET"

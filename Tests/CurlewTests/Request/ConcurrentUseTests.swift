@@ -7,7 +7,7 @@ import Foundation
 import Testing
 
 /// Requests over the wire that several threads use at once, each doing what it likes.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ConcurrentUseTests {
     /// What a thread does with a request, among others that do the same.
     private enum Step: CaseIterable {

@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// Handlers that are attached while another thread starts, holds or ends their request.
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct HandlerRaceTests {
     /// What the other thread does meanwhile.
     enum Other: String, CaseIterable {

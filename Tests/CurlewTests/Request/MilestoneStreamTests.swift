@@ -4,7 +4,7 @@ import Foundation
 import Testing
 
 /// Streams of what happens to a request, opened at any moment: each value comes once.
-@Suite("Milestones as streams", .timeLimit(.minutes(1)))
+@Suite("Milestones as streams", .timeLimit(.minutes(4)))
 struct MilestoneStreamTests {
     private let transport = MockTransport { _ in .text("x") }
 

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Hosts of requests", .timeLimit(.minutes(1)))
+@Suite("Hosts of requests", .timeLimit(.minutes(4)))
 struct RequestHostTests {
     /// Foundation takes them all.
     @Test(arguments: [

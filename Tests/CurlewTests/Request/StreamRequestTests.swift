@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct StreamRequestTests {
     let pieces = ["one\ntw", "o\n\nthree"].map { Data($0.utf8) }
     let queue = DispatchQueue(label: "stream")

@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite("Upload progress", .timeLimit(.minutes(1)))
+@Suite("Upload progress", .timeLimit(.minutes(4)))
 struct UploadProgressTests {
     /// What the closure was told, as fractions.
     private func fractions(of request: UploadRequest) async throws -> [Double] {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ResponseSerializerTests {
     private struct Reason: Error {}
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ResponseValidationTests {
     private func error(_ result: Result<Void, any Error>) -> CurlewError? {
         guard case .failure(let error) = result else { return nil }

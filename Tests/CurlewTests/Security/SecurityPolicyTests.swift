@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("AFNetworking's security policy", .timeLimit(.minutes(1)))
+@Suite("AFNetworking's security policy", .timeLimit(.minutes(4)))
 struct SecurityPolicyTests {
     private static let untrusted = 20
 

@@ -47,7 +47,7 @@ private final class SelfSignedServer {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ServerTrustSessionTests {
     private func status(_ server: SelfSignedServer, _ manager: ServerTrustManager?) async -> String {
         let session = Session(

@@ -50,7 +50,7 @@ struct Certificates {
     }
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct ServerTrustTests {
     private let all: Certificates
 

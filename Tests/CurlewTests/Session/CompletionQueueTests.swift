@@ -5,7 +5,7 @@ import Dispatch
 import Foundation
 import Testing
 
-@Suite("A session's completion queue and group", .timeLimit(.minutes(1)))
+@Suite("A session's completion queue and group", .timeLimit(.minutes(4)))
 struct CompletionQueueTests {
     private static let key = DispatchSpecificKey<String>()
 

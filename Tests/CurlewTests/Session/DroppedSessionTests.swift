@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Nobody has to close a session, whatever its requests are at when the last reference to it goes.
-@Suite("Dropped sessions", .timeLimit(.minutes(1)))
+@Suite("Dropped sessions", .timeLimit(.minutes(4)))
 struct DroppedSessionTests {
     /// What must be gone in the end.
     private final class Left: Sendable {

@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// Cookies and hosts that want https, in files.
-@Suite("Kept state", .timeLimit(.minutes(1)))
+@Suite("Kept state", .timeLimit(.minutes(4)))
 struct KeptStateTests {
     private func mode(_ url: URL) -> mode_t? {
         var status = stat()

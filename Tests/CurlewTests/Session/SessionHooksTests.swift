@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("Hooks of a session", .timeLimit(.minutes(1)))
+@Suite("Hooks of a session", .timeLimit(.minutes(4)))
 struct SessionHooksTests {
     private func session(_ transport: (any Transport)? = nil, _ set: (inout SessionHooks) -> Void) -> Session {
         var hooks = SessionHooks()

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct SessionLifecycleTests {
     @Test func awaitingTheBodyRunsTheRequest() async throws {
         let transport = MockTransport { _ in .text("hello") }

@@ -3,7 +3,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-@Suite("A session's tasks by kind", .timeLimit(.minutes(1)))
+@Suite("A session's tasks by kind", .timeLimit(.minutes(4)))
 struct SessionTasksTests {
     @Test("each kind is in its view, in the order of making, also before it starts")
     func kinds() async throws {

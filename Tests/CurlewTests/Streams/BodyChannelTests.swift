@@ -5,7 +5,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Body channel", .timeLimit(.minutes(1)))
+@Suite("Body channel", .timeLimit(.minutes(4)))
 struct BodyChannelTests {
     /// Counts what a channel asks of its transfer.
     final class CountingControl: TransferControl {

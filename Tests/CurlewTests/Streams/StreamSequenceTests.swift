@@ -6,7 +6,7 @@ import Testing
 @testable import Curlew
 
 /// The sequences over a body, fed by hand: no request, no transport.
-@Suite("Stream sequences", .timeLimit(.minutes(1)))
+@Suite("Stream sequences", .timeLimit(.minutes(4)))
 struct StreamSequenceTests {
     /// A channel that was filled before anybody reads it.
     static func channel(_ chunks: [String], error: CurlewError? = nil) -> BodyChannel {

@@ -32,7 +32,7 @@ private func stream(_ source: BodySource) throws -> (any BodyStream, Int64?) {
     return (stream, length)
 }
 
-@Suite(.timeLimit(.minutes(1)))
+@Suite(.timeLimit(.minutes(4)))
 struct BodyStreamTests {
     static let large = Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
 

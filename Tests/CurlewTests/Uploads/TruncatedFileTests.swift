@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("Files that change while they are sent", .timeLimit(.minutes(1)))
+@Suite("Files that change while they are sent", .timeLimit(.minutes(4)))
 struct TruncatedFileTests {
     @Test("a file that is cut while it is uploaded is an error, never a shorter body")
     func truncated() async throws {

@@ -8,7 +8,7 @@ import Testing
 @testable import Curlew
 
 /// Uploads as a session makes them.
-@Suite("Upload requests", .timeLimit(.minutes(1)))
+@Suite("Upload requests", .timeLimit(.minutes(4)))
 struct UploadRequestTests {
     let session = Session()
 

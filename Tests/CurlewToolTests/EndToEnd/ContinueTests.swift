@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew --continue without a resume file", .timeLimit(.minutes(1)))
+@Suite("curlew --continue without a resume file", .timeLimit(.minutes(4)))
 struct ContinueTests {
     private let server: TestServer
     private let base: String

@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew --download", .timeLimit(.minutes(1)))
+@Suite("curlew --download", .timeLimit(.minutes(4)))
 struct DownloadTests {
     private let server: TestServer
     private let base: String

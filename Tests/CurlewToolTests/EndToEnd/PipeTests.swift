@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew in pipes", .timeLimit(.minutes(1)))
+@Suite("curlew in pipes", .timeLimit(.minutes(4)))
 struct PipeTests {
     private let server: TestServer
     private let base: String

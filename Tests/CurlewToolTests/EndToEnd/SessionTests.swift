@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew --session", .timeLimit(.minutes(1)))
+@Suite("curlew --session", .timeLimit(.minutes(4)))
 struct SessionFileTests {
     private let server: TestServer
     private let folder: ScratchDirectory

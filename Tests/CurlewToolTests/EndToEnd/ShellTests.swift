@@ -5,7 +5,7 @@ import Testing
 @testable import CurlewTool
 
 /// What is generated for others to read, read by them.
-@Suite("The shells and the man page", .timeLimit(.minutes(1)))
+@Suite("The shells and the man page", .timeLimit(.minutes(4)))
 struct ShellTests {
     private let scratch: ScratchDirectory
 

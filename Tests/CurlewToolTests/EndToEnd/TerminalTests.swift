@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew on a terminal", .timeLimit(.minutes(1)))
+@Suite("curlew on a terminal", .timeLimit(.minutes(4)))
 struct TerminalTests {
     private let server: TestServer
     private let base: String

@@ -5,7 +5,7 @@ import Testing
 
 @testable import CurlewTool
 
-@Suite("curlew with bodies from files and pipes, and without a request", .timeLimit(.minutes(1)))
+@Suite("curlew with bodies from files and pipes, and without a request", .timeLimit(.minutes(4)))
 struct UploadTests {
     private let server: TestServer
     private let base: String

@@ -5,7 +5,7 @@ import Foundation
 import Glibc
 import Testing
 
-@Suite("Out of descriptors", .serialized, .timeLimit(.minutes(1)))
+@Suite("Out of descriptors", .serialized, .timeLimit(.minutes(4)))
 struct DescriptorLimitProcessWideTests {
     /// Runs `body` while the process can open nothing.
     private func withoutDescriptors<R>(_ body: () async throws -> R) async throws -> R {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("Poller", .timeLimit(.minutes(1)))
+@Suite("Poller", .timeLimit(.minutes(4)))
 struct PollerTests {
     private func withPoller(_ body: (inout Poller) throws -> Void) throws {
         var ends: [Int32] = [-1, -1]

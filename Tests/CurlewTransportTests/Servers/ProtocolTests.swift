@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Protocols", .enabled(if: RealServers.areUp), .timeLimit(.minutes(1)))
+@Suite("Protocols", .enabled(if: RealServers.areUp), .timeLimit(.minutes(4)))
 struct ProtocolTests {
     @Test func http2IsNegotiatedAndSharedByAll() async throws {
         try await withSecureTransport { transport in

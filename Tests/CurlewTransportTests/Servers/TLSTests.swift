@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("TLS", .enabled(if: RealServers.areUp), .timeLimit(.minutes(1)))
+@Suite("TLS", .enabled(if: RealServers.areUp), .timeLimit(.minutes(4)))
 struct TLSTests {
     @Test(arguments: [
         ("NGINX_EXPIRED", CurlewError.Code.certificateExpired), ("NGINX_NOT_YET_VALID", .certificateExpired),

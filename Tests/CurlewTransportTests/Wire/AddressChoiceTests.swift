@@ -6,7 +6,7 @@ import Glibc
 import Testing
 
 /// From where and to where connections are made.
-@Suite("Choice of addresses", .timeLimit(.minutes(1)))
+@Suite("Choice of addresses", .timeLimit(.minutes(4)))
 struct AddressChoiceTests {
     /// A name with an IPv6 address at which nobody answers, and an IPv4 one where the server is.
     private func withDeafIPv6(

@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Bad input", .timeLimit(.minutes(1)))
+@Suite("Bad input", .timeLimit(.minutes(4)))
 struct BadInputTests {
     @Test(arguments: [
         "ftp://127.0.0.1/x", "file:///etc/passwd", "/relative", "mailto:a@b", "http://", "http:///path",

@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Cancellation", .timeLimit(.minutes(1)), .serialized)
+@Suite("Cancellation", .timeLimit(.minutes(4)), .serialized)
 struct CancellationTimingTests {
     private static let rounds = 7
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CurlewTransport
 
 /// Hundreds of requests for one host that has two connections.
-@Suite("Waiting for a connection", .timeLimit(.minutes(1)))
+@Suite("Waiting for a connection", .timeLimit(.minutes(4)))
 struct ConnectionLineTests {
     private let count = 3 * ConnectionLines.most + 50
 

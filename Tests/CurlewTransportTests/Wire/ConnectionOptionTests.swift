@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Connection options", .timeLimit(.minutes(1)))
+@Suite("Connection options", .timeLimit(.minutes(4)))
 struct ConnectionOptionTests {
     @Test func credentialsComeFromANetrcFile() async throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "netrc-\(UUID())")

@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Exchanges", .timeLimit(.minutes(1)))
+@Suite("Exchanges", .timeLimit(.minutes(4)))
 struct ExchangeTests {
     @Test func deliversHeadAndBody() async throws {
         try await withTransport { transport, server in

@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Flow", .timeLimit(.minutes(1)))
+@Suite("Flow", .timeLimit(.minutes(4)))
 struct FlowTests {
     @Test func aPausedSinkHoldsTheServerBack() async throws {
         try await withTransport(server: { $0.sendBufferSize = 16_384 }) { transport, server in

@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Handles that were used before", .timeLimit(.minutes(1)))
+@Suite("Handles that were used before", .timeLimit(.minutes(4)))
 struct HandleReuseTests {
     /// libcurl 7.88 keeps the receive buffer of such a handle, and refuses to change its size.
     @Test(

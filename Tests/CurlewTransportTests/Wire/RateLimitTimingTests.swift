@@ -4,7 +4,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Rate limits", .timeLimit(.minutes(1)), .serialized)
+@Suite("Rate limits", .timeLimit(.minutes(4)), .serialized)
 struct RateLimitTimingTests {
     /// A rate is kept over the whole of a transfer, so it shows in how long one takes.
     private func expectRate(

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// libcurl sends a request again by itself when a re-used connection dies under it.
-@Suite("Silent repetition", .timeLimit(.minutes(1)))
+@Suite("Silent repetition", .timeLimit(.minutes(4)))
 struct ResendTests {
     private func afterOneExchange(
         method: HTTPMethod,

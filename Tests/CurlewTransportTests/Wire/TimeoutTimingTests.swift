@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Timeouts", .timeLimit(.minutes(1)), .serialized)
+@Suite("Timeouts", .timeLimit(.minutes(4)), .serialized)
 struct TimeoutTimingTests {
     private static let short = Duration.milliseconds(80).asTestBound
 

@@ -5,7 +5,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-@Suite("Uploads", .timeLimit(.minutes(1)))
+@Suite("Uploads", .timeLimit(.minutes(4)))
 struct UploadTests {
     @Test(arguments: [0, 1, 1000, 65_536, 65_537, 3_000_000])
     func dataOfAnySizeArrives(_ count: Int) async throws {
