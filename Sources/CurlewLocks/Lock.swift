@@ -2,14 +2,15 @@ public import Synchronization
 
 /// A mutual-exclusion lock around the state that it protects. Copies share both.
 ///
-/// State and lock are one allocation, and everything is inlinable, because every request makes a lock and takes it many
+/// State and lock are one allocation, and `body` is inlined, because every request makes a lock and takes it many
 /// times. Docs/Decisions/0011 says why it is neither `Synchronization.Mutex` nor pthread's.
 ///
 /// A lock that protects no value of its own is `Lock(false)`, not `Lock(())`: the thread sanitizer needs a state
 /// with a size to tell its accesses from others.
 public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touched only while the lock is held.
+    // Where both live, at addresses that never change.
     @usableFromInline
-    let box: LockBox<State>
+    let box: ManagedBuffer<State, Atomic<UInt32>>
 
     /// Makes a lock around its state.
     @inlinable
@@ -18,8 +19,7 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     /// A large state is made where it stays: a copy would cost more than the lock.
     @inlinable
     public init(making state: () -> State) {
-        let made = LockBox<State>.create(minimumCapacity: 1) { _ in state() }
-        box = unsafeDowncast(made, to: LockBox<State>.self)  // SAFETY: `create` makes the class it is called on.
+        box = ManagedBuffer.create(minimumCapacity: 1) { _ in state() }
         LockWord.make(at: word)
     }
 
@@ -37,9 +37,4 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     var word: LockWord.Address { box.withUnsafeMutablePointerToElements { $0 } }
     @inlinable
     var state: UnsafeMutablePointer<State> { box.withUnsafeMutablePointerToHeader { $0 } }
-}
-
-/// Where a lock's state and word live, at addresses that never change.
-@usableFromInline
-final class LockBox<State>: ManagedBuffer<State, Atomic<UInt32>> {
 }

@@ -5,8 +5,6 @@ internal import FoundationNetworking
 
 /// The end of a try: its body is closed, its response validated, its monitors told.
 extension Attempt {
-    // Inlined: see `run`.
-    @inline(__always)
     func concluded(
         _ failure: CurlewError?,
         _ delegate: TaskDelegate,

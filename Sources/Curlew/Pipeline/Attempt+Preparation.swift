@@ -16,7 +16,7 @@ extension Attempt {
     // Inlined: see `run`.
     @inline(__always)
     func prepared(_ start: TryStart, in session: Session) async throws(CurlewError) -> Prepared {
-        if number == 0, request.isSetUpAhead, let early = preparedAhead() { return try early.get() }
+        if let early = preparedAhead() { return try early.get() }
         let initial = try begin(start)
         // Called only where there is something to wait for.
         let adapted = start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters, in: session)
@@ -24,8 +24,9 @@ extension Attempt {
         return number > 0 && request.replacesBodies ? try await replacingBody(ready) : ready
     }
 
-    @inline(never)
-    private func preparedAhead() -> Result<Prepared, CurlewError>? { request.takePreparation() }
+    private func preparedAhead() -> Result<Prepared, CurlewError>? {
+        number == 0 && request.isSetUpAhead ? request.takePreparation() : nil
+    }
 
     /// Everything before the wire, ahead of the request's start.
     func prepare(_ start: TryStart, in session: Session) async throws(CurlewError) -> Prepared {
@@ -34,14 +35,11 @@ extension Attempt {
             start.adapters.isEmpty ? initial : try await adapt(initial, with: start.adapters, in: session))
     }
 
-    // Never inlined, as what follows: see `ended(by:)`.
-    @inline(never)
     private func begin(_ start: TryStart) throws(CurlewError) -> SentRequest {
         if let cancellation = start.cancellation { throw cancellation }
         return try initialRequest(isSeen: events?.hears(.requests) == true)
     }
 
-    @inline(never)
     private func ready(_ adapted: SentRequest) throws(CurlewError) -> Prepared {
         let upload = try request.makeUpload(events: events)
         try request.created(adapted, events)

@@ -26,8 +26,6 @@ struct Attempt {
         }
     }
 
-    // Never inlined, nor others below that few requests need: the compiler inlines only so much.
-    @inline(never)
     private func ended(by error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
@@ -84,7 +82,7 @@ struct Attempt {
     }
 
     /// Whether another exchange follows the response, with what `lowered` is then.
-    // A function of its own, as those that it calls: few responses need their frames, which are made when they are called.
+    // A function of its own: few responses need its frame, which is made when it is called.
     @inline(never)
     private mutating func goesOn(
         from lowered: inout TransferRequest,
@@ -106,7 +104,8 @@ struct Attempt {
         }
         guard case .success(let response) = outcome else { return false }
         if response.head.status == 401 {
-            switch await challengeAnswer(to: response.head, lowered, trail.answeredChallenges) {
+            let answering = ChallengeAnswering(attempt: self, lowered: lowered, failureCount: trail.answeredChallenges)
+            switch await answering.next(after: response.head) {
             case .deliver: outcome = await delivered(delegate, outcome)
             case .refuse(let error): outcome = .failure(error)
             case .again(let next):
@@ -117,7 +116,13 @@ struct Attempt {
             }
         }
         if (300..<400).contains(response.head.status) {
-            switch await redirection(after: response.head, lowered, trail.sent, trail.hops) {
+            let redirection = Redirection(
+                attempt: self,
+                lowered: lowered,
+                urlRequest: trail.sent.urlRequest,
+                hops: trail.hops
+            )
+            switch await redirection.next(after: response.head) {
             case .deliver: outcome = await delivered(delegate, outcome)
             case .refuse(let error): outcome = .failure(error)
             case .follow(let next, let nextRequest, let hop):
@@ -168,25 +173,6 @@ struct Attempt {
         } catch {
             return .failure(error)
         }
-    }
-
-    @inline(never)
-    private func challengeAnswer(
-        to head: ResponseHead,
-        _ lowered: TransferRequest,
-        _ answered: Int
-    ) async -> ChallengeAnswering.Next {
-        await ChallengeAnswering(attempt: self, lowered: lowered, failureCount: answered).next(after: head)
-    }
-
-    @inline(never)
-    private func redirection(
-        after head: ResponseHead,
-        _ lowered: TransferRequest,
-        _ sent: SentRequest,
-        _ hops: [RedirectHop]
-    ) async -> Redirection.Next {
-        await Redirection(attempt: self, lowered: lowered, urlRequest: sent.urlRequest, hops: hops).next(after: head)
     }
 
     /// A response that was held back is the answer after all.
@@ -268,7 +254,6 @@ struct Attempt {
     }
 
     /// The exchange was set up ahead: monitors that know of it are told its end as well.
-    @inline(never)
     private func startsEarlier() throws(CurlewError) {
         try checkCancellation()
         request.record.withLock { $0.taskState = .running }

@@ -6,8 +6,6 @@ internal import FoundationNetworking
 // What a run asks and tells its request.
 extension Request {
     /// What the next try goes by, read in one step.
-    // Never inlined: see `Attempt.ended(by:)`.
-    @inline(never)
     func tryBegins() -> TryStart {
         let (own, hub, total, cancellation) = record.withLock { record in
             (

@@ -29,48 +29,35 @@ package enum Hostname {
         return true
     }
 
-    /// Whether a URL's host has to be looked at: the URL has an escape or a character that may hide a delimiter
-    /// in the host. Few have, and taking a URL apart costs more than this.
+    /// Whether a URL's host has to be looked at: before its path is something that may hide a delimiter in the host, or
+    /// credentials. Few have, and taking a URL apart costs more than this.
     package static func mayBeUnusable(in url: String) -> Bool {
         var url = url
-        return url.withUTF8 { bytes in
-            if hasPlainHost(bytes) { return false }
-            let delimiters = delimiters
-            var (slashes, colons) = (0, 0)
-            for byte in bytes where delimiters.contains(byte) {
-                switch byte {
-                case UInt8(ascii: ":"): colons += 1
-                // Two before the host; the third ends it, as a query or a fragment would.
-                case UInt8(ascii: "/"):
-                    slashes += 1
-                    if slashes == 3 { return colons > 2 }
-                case UInt8(ascii: "?"), UInt8(ascii: "#"): return colons > 2
-                default: return true
-                }
-            }
-            // One behind the scheme, one before the port.
-            return colons > 2
-        }
+        return url.withUTF8 { !hasPlainHost($0) }
     }
 
-    /// Whether it begins as nearly every URL does: two slashes, a name or an address, perhaps a port, a third slash.
+    /// Whether there are but a scheme, two slashes, a name or an address of four numbers, and perhaps a port, up to the
+    /// path, the query, the fragment or the end.
     private static func hasPlainHost(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard bytes.count > 8, bytes.starts(with: "http".utf8) else { return false }
-        let colon = bytes[4] == UInt8(ascii: "s") ? 5 : 4
-        let slash = UInt8(ascii: "/")
-        guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == slash, bytes[colon + 2] == slash else {
-            return false
+        var index = 0
+        while index < bytes.count, isPlain(bytes[index]) { index += 1 }
+        for byte in "://".utf8 {
+            guard index < bytes.count, bytes[index] == byte else { return false }
+            index += 1
         }
-        var index = colon + 3
-        while index < bytes.count, isPlainHostByte(bytes[index]) { index += 1 }
+        while index < bytes.count, isPlain(bytes[index]) { index += 1 }
         if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
             index += 1
             while index < bytes.count, ASCII.isDigit(bytes[index]) { index += 1 }
         }
-        return index < bytes.count && bytes[index] == slash
+        guard index < bytes.count else { return true }
+        return switch bytes[index] {
+        case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"): true
+        default: false
+        }
     }
 
-    private static func isPlainHostByte(_ byte: UInt8) -> Bool {
+    private static func isPlain(_ byte: UInt8) -> Bool {
         ASCII.isAlpha(byte) || ASCII.isDigit(byte) || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "-")
     }
 
