@@ -19,3 +19,9 @@ void curlew_futex_wake(const void *word) {
     syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, 1, NULL, NULL, 0);
     errno = kept;
 }
+
+uint32_t curlew_thread(void) {
+    static _Thread_local uint32_t number;
+    if (!number) number = (uint32_t)syscall(SYS_gettid);
+    return number;
+}

@@ -12,23 +12,33 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     @usableFromInline
     let box: ManagedBuffer<State, Atomic<UInt32>>
 
-    /// Makes a lock around its state.
+    /// Makes a lock around its state, which nothing else may refer to from then on.
     @inlinable
-    public init(_ state: sending State) { self.init(making: { state }) }
+    public init(_ state: sending State) {
+        box = ManagedBuffer.create(minimumCapacity: LockWord.count) { _ in state }
+        LockWord.make(at: word)
+    }
 
     /// A large state is made where it stays: a copy would cost more than the lock.
     @inlinable
-    public init(making state: () -> State) {
-        box = ManagedBuffer.create(minimumCapacity: 1) { _ in state() }
+    public init(making state: () -> sending State) {
+        box = ManagedBuffer.create(minimumCapacity: LockWord.count) { _ in state() }
         LockWord.make(at: word)
     }
 
     /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
+    ///
+    /// Assigning to the state releases what it held. Where that can be an object of the user's, or a closure that
+    /// captures one, return the old value and let it go outside: its `deinit` may ask for this lock.
+    /// A debug build traps where a thread asks for a lock that it holds; a release build would wait for ever.
     @inlinable
-    public func withLock<R: ~Copyable, E: Error>(_ body: (inout State) throws(E) -> sending R) throws(E) -> sending R {
+    public func withLock<R: ~Copyable, E: Error>(
+        _ body: (inout sending State) throws(E) -> sending R
+    ) throws(E) -> sending R {
         let word = word
         LockWord.lock(word)
-        defer { LockWord.unlock(word) }
+        // The body may drop the last reference to the lock itself, and the addresses are the box's.
+        defer { withExtendedLifetime(box) { LockWord.unlock(word) } }
         return try body(&state.pointee)
     }
 

@@ -18,18 +18,46 @@ enum LockWord {
     /// Where a lock is held for the length of a few stores, it comes free sooner than a sleeper wakes.
     private static let rounds = 40
 
+    /// How many words a lock takes. In a debug build the second holds the number of the thread that holds the lock.
+    @inlinable static var count: Int {
+        #if DEBUG
+            2
+        #else
+            1
+        #endif
+    }
+
     @usableFromInline
-    static func make(at word: Address) { word.initialize(to: Atomic(free)) }
+    static func make(at word: Address) {
+        for word in word..<word + count { word.initialize(to: Atomic(free)) }
+    }
 
     @usableFromInline
     static func lock(_ word: Address) {
+        #if DEBUG
+            // Other threads' stores never make this equal to the number of this thread: the order does not matter.
+            if word[1].load(ordering: .relaxed) == curlew_thread() { trapOnRecursion() }
+        #endif
         if !take(word) { wait(word) }
+        #if DEBUG
+            word[1].store(curlew_thread(), ordering: .relaxed)
+        #endif
     }
 
     @usableFromInline
     static func unlock(_ word: Address) {
+        #if DEBUG
+            word[1].store(free, ordering: .relaxed)
+        #endif
         if word.pointee.exchange(free, ordering: .releasing) == awaited { wake(word) }
     }
+
+    #if DEBUG
+        @inline(never)
+        private static func trapOnRecursion() {
+            assertionFailure("This thread holds the lock already: foreign code ran, or was released, under it.")
+        }
+    #endif
 
     private static func take(_ word: Address) -> Bool {
         word.pointee.compareExchange(
@@ -46,7 +74,7 @@ enum LockWord {
             curlew_futex_spin()
             if word.pointee.load(ordering: .relaxed) == free, take(word) { return }
         }
-        // Whoever has slept cannot know whether others still do, and takes the lock as one that is awaited.
+        // A thread that has slept cannot know whether others still do, and takes the lock as one that is awaited.
         while word.pointee.exchange(awaited, ordering: .acquiring) != free { curlew_futex_wait(word, awaited) }
     }
 

@@ -20,7 +20,7 @@ public final class MostlyEmpty<State>: Sendable {
     public var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 
     /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
-    public func withLock<R>(_ body: (inout State) -> sending R) -> sending R {
+    public func withLock<R>(_ body: (inout sending State) -> sending R) -> sending R {
         state.withLock { state in
             defer { isFilled.store(!isNothing(state), ordering: .releasing) }
             return body(&state)

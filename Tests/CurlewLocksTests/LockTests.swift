@@ -47,6 +47,66 @@ struct LockTests {
         #expect(lock.withLock { $0 } == 1)
     }
 
+    #if DEBUG && compiler(>=6.2)
+    /// A release build waits for ever, which no test would see the end of.
+    @Test func aThreadThatTakesALockTwiceTrapsInADebugBuild() async {
+        await #expect(processExitsWith: .failure) {
+            let lock = Lock(0)
+            lock.withLock { _ in lock.withLock { $0 += 1 } }
+        }
+    }
+    #endif
+
+    @Test func aThreadThatHasHeldALockTakesItAgain() {
+        let (outer, inner) = (Lock(0), Lock(0))
+        for _ in 0..<3 {
+            outer.withLock { outer in
+                outer += 1
+                inner.withLock { $0 += 1 }
+            }
+        }
+        #expect(outer.withLock { $0 } + inner.withLock { $0 } == 6)
+    }
+
+    /// The body drops the last reference to what holds the lock.
+    @Test func aLockOutlivesTheBodyThatItRuns() {
+        final class Owner: Sendable {
+            let lock = Lock(0)
+        }
+        let owner = Lock<Owner?>(Owner())
+        func lock() -> Lock<Int> { owner.withLock { $0?.lock } ?? Lock(-1) }
+        let left = lock().withLock { state in
+            let last = owner.withLock { exchange(&$0) }
+            withExtendedLifetime(last) {}
+            state += 1
+            return state
+        }
+        #expect(left == 1)
+
+        func exchange(_ owner: inout Owner?) -> Owner? {
+            defer { owner = nil }
+            return owner
+        }
+    }
+
+    /// What is in a lock is nobody else's, so it need not be Sendable; what comes out of it has to be cut loose.
+    @Test func holdsWhatIsNotSendable() async {
+        final class Counter {
+            var count = 0
+        }
+        let lock = Lock(Counter())
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 { group.addTask { lock.withLock { $0.count += 1 } } }
+        }
+        let counter = lock.withLock { counter in
+            let old = counter
+            counter = Counter()
+            return old
+        }
+        #expect(counter.count == 4)
+        #expect(lock.withLock { $0.count } == 0)
+    }
+
     @Test func aHandoffRunsItsWorkOnTheQueueAfterWhatCameBefore() async {
         let queue = DispatchQueue(label: "test")
         let handoff = Handoff()

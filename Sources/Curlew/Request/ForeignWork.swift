@@ -8,20 +8,36 @@ internal import CurlewLocks
 class ForeignWork: @unchecked Sendable {
     private struct State {
         /// While it runs.
-        var task: UnsafeCurrentTask?
+        var task: RunningTask?
         var isCancelled = false
+        /// A thread is on its way into `task`, which must not end before it has come back.
+        var isBeingCancelled = false
+        /// The end of the work, where it waits for that thread.
+        var end: UnsafeContinuation<Void, Never>?
+    }
+
+    // SAFETY: `UnsafeCurrentTask` allows `cancel` from everywhere while its task lives; see `isBeingCancelled`.
+    private struct RunningTask: @unchecked Sendable {
+        let task: UnsafeCurrentTask
     }
 
     private let state = Lock(making: { State() })
 
     /// Cancels the work that runs, or is about to. Cancellation handlers of foreign code run in here.
     final func cancel() {
-        // SAFETY: `UnsafeCurrentTask` allows `cancel` from elsewhere while its task lives, and that task
-        // cannot end before it has taken this lock.
-        state.withLock { state in
+        let running = state.withLock { state -> RunningTask? in
+            guard !state.isCancelled else { return nil }
             state.isCancelled = true
-            state.task?.cancel()
+            state.isBeingCancelled = state.task != nil
+            return state.task
         }
+        guard let running else { return }
+        running.task.cancel()
+        let end = state.withLock { state in
+            state.isBeingCancelled = false
+            return exchange(&state.end, with: nil)
+        }
+        end?.resume()
     }
 
     /// In the child, which `cancel` reaches from now on.
@@ -30,15 +46,36 @@ class ForeignWork: @unchecked Sendable {
     @inline(never)
     fileprivate final func begins() {
         withUnsafeCurrentTask { task in
-            state.withLock { state in
-                state.task = task
-                if state.isCancelled { task?.cancel() }
+            guard let task else { return }
+            let running = RunningTask(task: task)
+            let isCancelled = state.withLock { state in
+                state.task = running
+                return state.isCancelled
             }
+            if isCancelled { task.cancel() }
         }
     }
 
+    /// In the child, which `cancel` reaches no more. False while it is still at it.
     @inline(never)
-    fileprivate final func ends() { state.withLock { $0.task = nil } }
+    fileprivate final func ends() -> Bool {
+        state.withLock { state in
+            state.task = nil
+            return !state.isBeingCancelled
+        }
+    }
+
+    /// Returns when `cancel` has let go of the child.
+    @inline(never)
+    fileprivate final func untilLetGo() async {
+        await withUnsafeContinuation { continuation in
+            let mayEnd = state.withLock { state in
+                if state.isBeingCancelled { state.end = continuation }
+                return !state.isBeingCancelled
+            }
+            if mayEnd { continuation.resume() }
+        }
+    }
 }
 
 /// What is to be done, and what came of it: one object, which is all that the child task has to hold.
@@ -72,7 +109,7 @@ extension ForeignJob {
     private func runInChild() async {
         begins()
         do { result = .success(try await work()) } catch { result = .failure(error) }
-        ends()
+        if !ends() { await untilLetGo() }
     }
 }
 
