@@ -21,9 +21,9 @@ enum LockWord {
     /// How many words a lock takes. In a debug build the second holds the number of the thread that holds the lock.
     @inlinable static var count: Int {
         #if DEBUG
-            2
+        2
         #else
-            1
+        1
         #endif
     }
 
@@ -35,28 +35,28 @@ enum LockWord {
     @usableFromInline
     static func lock(_ word: Address) {
         #if DEBUG
-            // Other threads' stores never make this equal to the number of this thread: the order does not matter.
-            if word[1].load(ordering: .relaxed) == curlew_thread() { trapOnRecursion() }
+        // Other threads' stores never make this equal to the number of this thread: the order does not matter.
+        if word[1].load(ordering: .relaxed) == curlew_thread() { trapOnRecursion() }
         #endif
         if !take(word) { wait(word) }
         #if DEBUG
-            word[1].store(curlew_thread(), ordering: .relaxed)
+        word[1].store(curlew_thread(), ordering: .relaxed)
         #endif
     }
 
     @usableFromInline
     static func unlock(_ word: Address) {
         #if DEBUG
-            word[1].store(free, ordering: .relaxed)
+        word[1].store(free, ordering: .relaxed)
         #endif
         if word.pointee.exchange(free, ordering: .releasing) == awaited { wake(word) }
     }
 
     #if DEBUG
-        @inline(never)
-        private static func trapOnRecursion() {
-            assertionFailure("This thread holds the lock already: foreign code ran, or was released, under it.")
-        }
+    @inline(never)
+    private static func trapOnRecursion() {
+        assertionFailure("This thread holds the lock already: foreign code ran, or was released, under it.")
+    }
     #endif
 
     private static func take(_ word: Address) -> Bool {
