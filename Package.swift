@@ -61,7 +61,7 @@ let package = Package(
             swiftSettings: strict
         ),
         // Apart from Curlew, because FoundationXML is one more library to load at every start.
-        .target(name: "CurlewXML", dependencies: ["Curlew", "CurlewLocks"], swiftSettings: strict),
+        .target(name: "CurlewXML", dependencies: ["Curlew"], swiftSettings: strict),
         .target(
             name: "CurlewTesting",
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],

@@ -1,5 +1,4 @@
 public import Curlew
-internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 public import FoundationXML
@@ -95,17 +94,20 @@ private final class WellFormedness: NSObject, XMLParserDelegate {
     }
 }
 
-/// A parsed document. `XMLDocument` is a mutable class, so one caller at a time gets at it.
+/// A parsed document. `XMLDocument` is a mutable class, so one thread at a time gets at it.
 // SAFETY: `document` is only touched inside `lock`.
 public final class XMLTree: @unchecked Sendable {
     private let document: XMLDocument
-    private let lock = Lock(false)
+    // Recursive, because foreign code runs under it, which may ask this tree.
+    private let lock = NSRecursiveLock()
 
     init(_ document: sending XMLDocument) { self.document = document }
 
     /// Runs `body` with the document to itself; nodes must not leave it.
     public func withDocument<R: Sendable>(_ body: (XMLDocument) throws -> R) rethrows -> R {
-        try lock.withLock { _ in try body(document) }
+        lock.lock()
+        defer { lock.unlock() }
+        return try body(document)
     }
 }
 

@@ -19,6 +19,11 @@ struct XMLSerializerTests {
         }
     }
 
+    @Test func `a document can be asked from within a question`() throws {
+        let tree = try XMLDocumentResponseSerializer().serialize(request: nil, response: nil, data: xml, error: nil)
+        #expect(tree.withDocument { _ in tree.withDocument { $0.rootElement()?.name } } == "list")
+    }
+
     @Test func `a document can be asked`() throws {
         let tree = try XMLDocumentResponseSerializer().serialize(request: nil, response: nil, data: xml, error: nil)
         let ids = tree.withDocument { document in

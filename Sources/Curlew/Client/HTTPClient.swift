@@ -24,7 +24,20 @@ public final class HTTPClient: Sendable {
 
     private struct State {
         var session: Session
-        var defaults: RequestDefaults
+        private(set) var defaults: RequestDefaults
+        /// Counts every change of the defaults.
+        private(set) var version = 0
+
+        init(session: Session, defaults: RequestDefaults) {
+            self.session = session
+            self.defaults = defaults
+        }
+
+        /// What was replaced is for the caller to let go of.
+        mutating func replaceDefaults(_ new: RequestDefaults) -> RequestDefaults {
+            version += 1
+            return exchange(&defaults, with: new)
+        }
     }
 
     /// `transport` makes the transport of each session that the client makes; nil is the configuration's own.
@@ -79,11 +92,20 @@ public final class HTTPClient: Sendable {
     /// What requests have in common from here on. `changeDefaults` changes several things in one step.
     public var defaults: RequestDefaults {
         get { state.withLock { $0.defaults } }
-        set { state.withLock { $0.defaults = newValue } }
+        set { _ = state.withLock { $0.replaceDefaults(newValue) } }
     }
 
-    /// Changes what requests have in common from here on.
-    public func changeDefaults(_ change: (inout RequestDefaults) -> Void) { state.withLock { change(&$0.defaults) } }
+    /// Changes what requests have in common from here on. The closure is called again where another thread has changed
+    /// them meanwhile.
+    public func changeDefaults(_ change: (inout RequestDefaults) -> Void) {
+        OptimisticChange.carryOut(
+            reading: { state.withLock { ($0.defaults, $0.version) } },
+            change,
+            storing: { new, version in
+                state.withLock { $0.version == version ? $0.replaceDefaults(new) : nil } != nil
+            }
+        )
+    }
 
     /// The client's requests, by kind.
     public var tasks: SessionTasks { get async { await session.tasks } }

@@ -21,51 +21,69 @@ final class SegmentProgress: Sendable {
 /// The ways to all exchanges of a segmented download, as one. What was asked for before an exchange started
 /// concerns it too.
 final class SegmentControls: TransferControl {
-    private struct State {
+    fileprivate struct State {
         /// By segment: an exchange that has ended makes room for the next.
         var controls: [Int: any TransferControl] = [:]
         var isSuspended = false
         var cancellation: CurlewError?
+        /// What is to be carried out, in the order in which it was decided, and whether a thread is at it: without the lock,
+        /// since transports are not Curlew's alone.
+        var orders: [@Sendable () -> Void] = []
+        var isCarryingOut = false
     }
 
     private let state = Lock(State())
 
-    // A control only enqueues: it is called under the lock, so that all exchanges get what several threads ask
-    // for in one order.
-
     func add(_ control: any TransferControl, forSegment index: Int) {
-        state.withLock { state in
-            state.controls[index] = control
+        let former = state.withLock { state in
             if let cancellation = state.cancellation {
-                control.cancel(with: cancellation)
+                state.orders.append { control.cancel(with: cancellation) }
             } else if state.isSuspended {
-                control.suspend()
+                state.orders.append { control.suspend() }
             }
+            return state.controls.updateValue(control, forKey: index)
+        }
+        carryOut()
+        withExtendedLifetime(former) {}
+    }
+
+    private func order(_ change: (inout State) -> Void, _ order: @escaping @Sendable (any TransferControl) -> Void) {
+        state.withLock { state in
+            change(&state)
+            for control in state.controls.values { state.orders.append { order(control) } }
+        }
+        carryOut()
+    }
+
+    private func carryOut() {
+        while let order = state.withLock({ state in state.next() }) {
+            order()
+            state.withLock { $0.isCarryingOut = false }
         }
     }
 
     func resumeReceiving() {
-        state.withLock { state in for control in state.controls.values { control.resumeReceiving() } }
+        order({ _ in }, { $0.resumeReceiving() })
     }
 
     func suspend() {
-        state.withLock { state in
-            state.isSuspended = true
-            for control in state.controls.values { control.suspend() }
-        }
+        order({ $0.isSuspended = true }, { $0.suspend() })
     }
 
     func resume() {
-        state.withLock { state in
-            state.isSuspended = false
-            for control in state.controls.values { control.resume() }
-        }
+        order({ $0.isSuspended = false }, { $0.resume() })
     }
 
     func cancel(with error: CurlewError) {
-        state.withLock { state in
-            state.cancellation = state.cancellation ?? error
-            for control in state.controls.values { control.cancel(with: error) }
-        }
+        order({ $0.cancellation = $0.cancellation ?? error }, { $0.cancel(with: error) })
+    }
+}
+
+extension SegmentControls.State {
+    /// Nil where nothing is left, or another thread is at it.
+    fileprivate mutating func next() -> (@Sendable () -> Void)? {
+        guard !isCarryingOut, !orders.isEmpty else { return nil }
+        isCarryingOut = true
+        return orders.removeFirst()
     }
 }

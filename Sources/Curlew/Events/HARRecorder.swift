@@ -53,7 +53,7 @@ public final class HARRecorder: EventMonitor {
     // MARK: Events
 
     public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-        state.withLock { $0.next[ObjectIdentifier(request)] = urlRequest }
+        _ = state.withLock { $0.next.updateValue(urlRequest, forKey: ObjectIdentifier(request)) }
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
@@ -103,7 +103,7 @@ public final class HARRecorder: EventMonitor {
         }
         let key = state.withLock { $0.open[task]?.request }
         end(task)
-        if let key { state.withLock { $0.next[key] = request } }
+        if let key { _ = state.withLock { $0.next.updateValue(request, forKey: key) } }
     }
 
     public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
@@ -120,7 +120,7 @@ public final class HARRecorder: EventMonitor {
         guard var exchange = state.withLock({ $0.open[task] }) else { return }
         body(&exchange)
         let changed = exchange
-        state.withLock { $0.open[task] = changed }
+        _ = state.withLock { $0.open.updateValue(changed, forKey: task) }
     }
 
     private func end(_ task: TaskIdentifier) {

@@ -23,20 +23,32 @@ final class MonitorHub: Sendable {
     private let deaf = Atomic(UsualEvents().rawValue)
     private let inFlight = Atomic(0)
 
-    /// nil without monitors: whoever emits builds nothing then.
-    init?(_ monitors: [any EventMonitor]) {
+    convenience init?(_ monitors: [any EventMonitor]) { self.init(monitors.map(Listed.init)) }
+
+    /// nil without monitors: then no event is built.
+    init?(_ monitors: [Listed]) {
         guard !monitors.isEmpty else { return nil }
         var byQueue: [(queue: DispatchQueue, monitors: [any EventMonitor])] = []
-        for monitor in monitors {
-            let queue = monitor.queue
-            if let index = byQueue.firstIndex(where: { $0.queue === queue }) {
-                byQueue[index].monitors.append(monitor)
+        for listed in monitors {
+            if let index = byQueue.firstIndex(where: { $0.queue === listed.queue }) {
+                byQueue[index].monitors.append(listed.monitor)
             } else {
-                byQueue.append((queue, [monitor]))
+                byQueue.append((listed.queue, [listed.monitor]))
             }
         }
         lanes = byQueue.map { MonitorLane(queue: $0.queue, monitors: $0.monitors) }
         backlog = Lock(MonitorBacklog(monitors: byQueue.map { $0.monitors.count }))
+    }
+
+    /// A monitor and its queue, which was asked for without a lock: that is foreign code.
+    struct Listed {
+        let monitor: any EventMonitor
+        let queue: DispatchQueue
+
+        init(_ monitor: any EventMonitor) {
+            self.monitor = monitor
+            queue = monitor.queue
+        }
     }
 
     // MARK: Events for everybody

@@ -62,7 +62,9 @@ public final class NetworkActivityMonitor: EventMonitor {
     }
 
     /// Called with every change of `isActive`. The last closure set is called.
-    public func onChange(_ action: (@Sendable (_ isActive: Bool) -> Void)?) { state.withLock { $0.onChange = action } }
+    public func onChange(_ action: (@Sendable (_ isActive: Bool) -> Void)?) {
+        _ = state.withLock { exchange(&$0.onChange, with: action) }
+    }
 
     /// Every change of `isActive`, the present value first.
     public var changes: StreamOf<Bool> {
@@ -72,7 +74,7 @@ public final class NetworkActivityMonitor: EventMonitor {
         }
         return StreamOf(
             bufferingPolicy: .unbounded,
-            onTermination: { [weak self] in self?.state.withLock { $0.streams[number] = nil } }
+            onTermination: { [weak self] in _ = self?.state.withLock { $0.streams.removeValue(forKey: number) } }
         ) { continuation in
             let now = state.withLock { state in
                 state.streams[number] = continuation

@@ -89,9 +89,6 @@ extension Request {
 
     /// Its result, once.
     func takePreparation() -> Result<Attempt.Prepared, CurlewError>? {
-        record.withLock { record in
-            defer { record.preparation = nil }
-            return record.preparation?.result
-        }
+        record.withLock { $0.takePreparation() }
     }
 }

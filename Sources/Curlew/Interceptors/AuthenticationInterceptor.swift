@@ -27,7 +27,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     /// The current credential. Setting it, for instance at a log-in, overtakes a refresh under way.
     public var credential: Credential? {
         get { state.withLock { $0.credential } }
-        set { state.withLock { $0.replaceCredential(newValue) } }
+        set { _ = state.withLock { $0.replaceCredential(newValue) } }
     }
 
     let authenticator: AuthenticatorType
@@ -56,7 +56,11 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         if isInsideRefresh { return credential.map { applying($0, to: urlRequest) } ?? urlRequest }
         while true {
             try Task.checkCancellation()
-            switch state.withLock({ $0.adapt() }) {
+            let (current, version) = state.withLock { ($0.credential, $0.version) }
+            // Foreign code: without the lock.
+            let requiresRefresh = current?.requiresRefresh ?? false
+            switch state.withLock({ $0.adapt(requiresRefresh, of: version) })?.action {
+            case nil: continue
             case .apply(let credential): return applying(credential, to: urlRequest)
             case .fail(let error): throw error
             case .refresh(let flight, let credential):
@@ -126,7 +130,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             let result = await RefreshScope.$current.withValue(ObjectIdentifier(self)) {
                 await Result.of { try await self.refreshed(credential, for: session) }
             }
-            state.withLock { $0.refreshEnded(flight, with: result) }
+            _ = state.withLock { $0.refreshEnded(flight, with: result) }
             return result
         }
     }

@@ -35,21 +35,30 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
     init(credential: Credential?) { self.credential = credential }
 
     /// A credential from outside: whatever is being refreshed is out of date.
-    mutating func replaceCredential(_ new: Credential?) {
-        credential = new
+    mutating func replaceCredential(_ new: Credential?) -> Replaced {
         version += 1
-        refreshing = .idle
+        return Replaced(credential: exchange(&credential, with: new), refreshing: exchange(&refreshing, with: .idle))
     }
 
-    mutating func adapt() -> AdaptAction {
-        if case .running(let flight, isAwaited: true) = refreshing { return .wait(flight) }
-        guard let credential else { return .fail(AuthenticationError.missingCredential) }
+    /// What was replaced can be the last reference to an object of the user's: it is let go of without the lock.
+    struct Replaced {
+        var credential: Credential?
+        var refreshing = Refreshing.idle
+    }
+
+    /// `requiresRefresh`: what the credential with this version says, which was asked without the lock. Nil where the
+    /// credential is another one by now.
+    mutating func adapt(_ requiresRefresh: Bool, of version: Int) -> (action: AdaptAction, replaced: Replaced)? {
+        if case .running(let flight, isAwaited: true) = refreshing { return (.wait(flight), Replaced()) }
+        guard let credential else { return (.fail(AuthenticationError.missingCredential), Replaced()) }
         switch refreshing {
-        case .running: return .apply(credential)
+        case .running: return (.apply(credential), Replaced())
         case .idle, .failed:
-            if credential.requiresRefresh { return .refresh(begin(isAwaited: true), credential) }
+            guard version == self.version else { return nil }
+            let replaced = Replaced(refreshing: refreshing)
+            if requiresRefresh { return (.refresh(begin(isAwaited: true), credential), replaced) }
             refreshing = .idle
-            return .apply(credential)
+            return (.apply(credential), replaced)
         }
     }
 
@@ -80,11 +89,11 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
     }
 
     /// The refresh's result, unless it was overtaken by a credential from outside.
-    mutating func refreshEnded(_ flight: Flight, with result: Result<Credential, any Error>) {
-        guard case .running(let current, _) = refreshing, current === flight else { return }
+    mutating func refreshEnded(_ flight: Flight, with result: Result<Credential, any Error>) -> Replaced {
+        guard case .running(let current, _) = refreshing, current === flight else { return Replaced() }
         switch result {
-        case .success(let new): replaceCredential(new)
-        case .failure(let error): refreshing = .failed(error)
+        case .success(let new): return replaceCredential(new)
+        case .failure(let error): return Replaced(refreshing: exchange(&refreshing, with: .failed(error)))
         }
     }
 }

@@ -45,7 +45,7 @@ extension Request {
             return record.machine.isCancelled
         }
         if isCancelled { job.cancel() }
-        defer { record.withLock { $0.foreignWork = nil } }
+        defer { _ = record.withLock { exchange(&$0.foreignWork, with: nil) } }
         return try await job.run()
     }
 }

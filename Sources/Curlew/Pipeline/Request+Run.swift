@@ -47,16 +47,18 @@ extension Request {
 
     /// Forgets what the last try brought. False if the request was cancelled in the meantime.
     func prepareForRetry() -> Bool {
-        record.withLock { record in
-            guard !record.machine.isCancelled else { return false }
+        // The error goes without the lock: it may hold one of the user's.
+        let (isReady, _) = record.withLock { record in
+            guard !record.machine.isCancelled else { return (false, nil as CurlewError?) }
+            let error = exchange(&record.error, with: nil)
             record.retryCount += 1
-            record.error = nil
             record.body = .none
             record.download = TransferCount()
             record.handlers.startOver()
             record.machine.restarted()
-            return true
+            return (true, error)
         }
+        return isReady
     }
 
     /// Whether the driver has to wait: `untilLetGo`.

@@ -45,10 +45,9 @@ public final class NetworkReachabilityManager: Sendable {
     }
 
     deinit {
-        state.withLock { state in
-            state.monitor?.stop()
-            for stream in state.streams.values { stream.finish() }
-        }
+        let (monitor, streams) = state.withLock { ($0.monitor, Array($0.streams.values)) }
+        monitor?.stop()
+        for stream in streams { stream.finish() }
     }
 
     /// The last known status; `.unknown` unless somebody listens.
@@ -124,7 +123,7 @@ public final class NetworkReachabilityManager: Sendable {
         }
         former?.stop()
         guard monitor.start() else {
-            state.withLock { if $0.monitor === monitor { $0.monitor = nil } }
+            _ = state.withLock { $0.monitor === monitor ? exchange(&$0.monitor, with: nil) : nil }
             return false
         }
         return true
@@ -141,12 +140,13 @@ public final class NetworkReachabilityManager: Sendable {
     }
 
     private func streamEnded(_ key: Int) {
+        var gone: AsyncStream<NetworkReachabilityStatus>.Continuation?
         let idle = state.withLock { state -> NetworkMonitor? in
-            state.streams[key] = nil
+            gone = state.streams.removeValue(forKey: key)
             guard state.streams.isEmpty, !state.hasListener else { return nil }
-            defer { state.monitor = nil }
-            return state.monitor
+            return exchange(&state.monitor, with: nil)
         }
+        withExtendedLifetime(gone) {}
         idle?.stop()
     }
 }

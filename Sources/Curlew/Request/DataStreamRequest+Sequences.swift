@@ -66,7 +66,7 @@ extension DataStreamRequest {
             automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
         )
         if let options = record.withLock({ $0.extras?.options }) {
-            next.record.withLock { $0.ownExtras.options = options }
+            _ = next.record.withLock { exchange(&$0.ownExtras.options, with: options) }
         }
         return next.expectingEvents()
     }

@@ -28,7 +28,7 @@ final class ProgressReporter: Sendable {
     /// Of several closures the last one set is called.
     func setHandler(queue: DispatchQueue, _ body: @escaping Handler) {
         let observer = ProgressObserver(queue: queue, body)
-        state.withLock { $0.handler = observer }
+        _ = state.withLock { exchange(&$0.handler, with: observer) }
     }
 
     /// Calls this closure too.

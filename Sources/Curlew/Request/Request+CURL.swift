@@ -38,10 +38,10 @@ extension Request {
         calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
         let hook = Hook(queue: queue, body: handler)
-        let isCreated = record.withLock { record in
+        // The hook that is replaced goes without the lock.
+        let (isCreated, _) = record.withLock { record in
             let isCreated = record.toldRequest != nil || record.result != nil
-            if !isCreated { record.ownExtras.hooks.onCURL = hook }
-            return isCreated
+            return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
         }
         if isCreated { hook.call(cURLDescription()) }
         return self

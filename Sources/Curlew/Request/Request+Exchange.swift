@@ -12,17 +12,15 @@ extension Request {
     }
 
     func transferStarted(_ control: any TransferControl) {
-        let error = record.withLock { record -> CurlewError? in
-            record.control = control
-            switch record.machine.state {
-            case .cancelled: return record.cancellationError ?? .explicitlyCancelled
-            case .suspended:
-                control.suspend()
-                return nil
-            case .initialized, .resumed, .finished: return nil
-            }
+        let (state, error, _) = record.withLock { record in
+            record.controlIsSuspended = false
+            return (record.machine.state, record.cancellationError, exchange(&record.control, with: control))
         }
-        if let error { control.cancel(with: error) }
+        switch state {
+        case .cancelled: control.cancel(with: error ?? .explicitlyCancelled)
+        case .suspended: tellControl()
+        case .initialized, .resumed, .finished: break
+        }
     }
 
     /// What the body has to wait for: somebody's answer.
@@ -115,12 +113,12 @@ extension Request {
     /// The exchange is over: this is what it brought, or what has come into memory.
     @discardableResult
     func keep(_ body: ReceivedBody) -> KeptResponse {
-        record.withLock { record in
-            record.control = nil
+        let (kept, _) = record.withLock { record in
             record.taskState = .none
             record.body = exchange(&record.incoming, with: nil).map { .data($0) } ?? body
-            return KeptResponse(record)
+            return (KeptResponse(record), exchange(&record.control, with: nil))
         }
+        return kept
     }
 }
 

@@ -41,9 +41,10 @@ extension Request {
     }
 
     func setHeadHook(_ hook: HeadHook) {
-        record.withLock { record in
-            record.ownExtras.hooks.onHead = hook
+        // What was replaced goes without the lock: closures hold what their `deinit` may ask the request from.
+        _ = record.withLock { record in
             if case .asking = hook { record.ownExtras.options.asksAboutHead = true }
+            return exchange(&record.ownExtras.hooks.onHead, with: hook)
         }
     }
 

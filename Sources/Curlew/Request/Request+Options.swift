@@ -88,7 +88,8 @@ extension Request {
     /// Decides about this request's redirects. Set twice the last one counts.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
-        record.withLock { $0.ownExtras.options.redirectHandler = handler }
+        // What was replaced goes without the lock: its `deinit` may ask the request.
+        _ = record.withLock { exchange(&$0.ownExtras.options.redirectHandler, with: handler) }
         return self
     }
 
@@ -128,9 +129,10 @@ extension Request {
     /// Adds a monitor for this request's events, behind those that there are and behind the session's.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-        record.withLock { record in
-            record.ownExtras.hooks.ownMonitors.append(monitor)
-            record.ownExtras.hooks.monitors = MonitorHub(record.ownExtras.hooks.ownMonitors)
+        let listed = MonitorHub.Listed(monitor)
+        _ = record.withLock { record in
+            record.ownExtras.hooks.ownMonitors.append(listed)
+            return exchange(&record.ownExtras.hooks.monitors, with: MonitorHub(record.ownExtras.hooks.ownMonitors))
         }
         return self
     }
@@ -190,9 +192,8 @@ extension Request {
         at path: WritableKeyPath<RequestHooks, Hook<Value>?>,
         last: (RequestRecord) -> Value?
     ) -> Self {
-        let last = record.withLock { record in
-            record.ownExtras.hooks[keyPath: path] = hook
-            return last(record)
+        let (last, _) = record.withLock { record in
+            (last(record), exchange(&record.ownExtras.hooks[keyPath: path], with: hook))
         }
         if let last { hook.call(last) }
         return self

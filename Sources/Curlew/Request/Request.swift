@@ -115,6 +115,15 @@ public class Request: @unchecked Sendable {
         return self
     }
 
+    /// Tells the exchange whether it is to stand still: in the order in which that was decided, but without the lock, since
+    /// transports are not Curlew's alone.
+    func tellControl() {
+        while let (control, isSuspended) = record.withLock({ $0.nextTold() }) {
+            if isSuspended { control.suspend() } else { control.resume() }
+            record.withLock { $0.controlIsTold = true }
+        }
+    }
+
     func carryOut(_ resumption: RequestRecord.Resumption) {
         eventSink?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
         switch resumption {
@@ -122,6 +131,7 @@ public class Request: @unchecked Sendable {
             unshelve()
             HandlerRun.start(self, drives: true)
         case .proceed(let task, let driver):
+            tellControl()
             driver?.resume()
             if let task { eventSink?.emitLeading(.resumedTask) { [self] in { $0.request(self, didResumeTask: task) } } }
         }
@@ -132,10 +142,10 @@ public class Request: @unchecked Sendable {
     public func suspend() -> Self {
         let (didSuspend, task) = record.withLock { record in
             guard record.machine.suspended() else { return (false, nil as TaskIdentifier?) }
-            record.control?.suspend()
             return (true, record.startedTask)
         }
         guard didSuspend else { return self }
+        tellControl()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
         if let task { eventSink?.emit { [self] in $0.request(self, didSuspendTask: task) } }
         return self
@@ -237,18 +247,22 @@ public class Request: @unchecked Sendable {
 
     /// Keeps the result, and wakes everybody who waits for it. `isLast`: nobody but handlers works on.
     func settle(_ result: RunResult, isLast: Bool = false) {
-        let (joiners, upload, download, streams) = record.withLock { record in
+        // What the record lets go of can be the last reference to the session or to objects of the user's: it is kept until
+        // the lock is free.
+        let (joiners, upload, download, streams, _) = record.withLock { record in
             record.machine.runEnded()
-            record.result = result
-            record.control = nil
+            let gone = (
+                exchange(&record.result, with: result), exchange(&record.control, with: nil), record.takePreparation(),
+                exchange(&record.session, with: .none)
+            )
             record.task = nil
             record.taskState = .none
-            record.preparation = nil
-            record.session = .none
             if isLast, !record.handlers.isRunning { record.machine.finished() }
             let hooks = record.extras?.hooks
             record.extras?.hooks.streams = []
-            return (record.joiners.takeAll(), hooks?.uploadProgress, hooks?.downloadProgress, hooks?.streams ?? [])
+            return (
+                record.joiners.takeAll(), hooks?.uploadProgress, hooks?.downloadProgress, hooks?.streams ?? [], gone
+            )
         }
         resultArrived(result)
         for joiner in joiners { joiner.resume(returning: result) }

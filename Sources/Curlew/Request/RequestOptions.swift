@@ -33,7 +33,7 @@ struct RequestOptions {
 /// Closures that want to be told about the run as it goes.
 struct RequestHooks {
     var taskDescription: String?
-    var ownMonitors: [any EventMonitor] = []
+    var ownMonitors: [MonitorHub.Listed] = []
     var monitors: MonitorHub?
     var uploadProgress: ProgressReporter?
     var downloadProgress: ProgressReporter?

@@ -18,10 +18,18 @@ extension RequestRecord {
             handlers.begin()
             return .start
         case .proceed:
-            // Under the lock, so that the transport gets what several threads ask for in the order decided here.
-            control?.resume()
             return .proceed(task: taskState == .running ? task : nil, driver: exchange(&heldDriver, with: nil))
         }
+    }
+
+    /// What the exchange is to be told next, and that one thread tells it at a time; nil where it knows, or another thread is
+    /// at it.
+    mutating func nextTold() -> (control: any TransferControl, isSuspended: Bool)? {
+        let isSuspended = machine.state == .suspended
+        guard controlIsTold, let control, isSuspended != controlIsSuspended else { return nil }
+        controlIsTold = false
+        controlIsSuspended = isSuspended
+        return (control, isSuspended)
     }
 
     /// What is left to do for a handler.

@@ -36,6 +36,10 @@ struct RequestRecord {
     // The run.
     /// The way to the exchange in flight.
     var control: (any TransferControl)?
+    /// Whether it stands still by what it was told last.
+    var controlIsSuspended = false
+    /// No thread is about to tell it something.
+    var controlIsTold = true
     /// The driver's task where Curlew started it.
     var ownedTask: Task<Void, Never>?
     /// Foreign code at work for the driver, where the driver's task is a user's own.
@@ -70,6 +74,12 @@ struct RequestRecord {
             extras = made
             return made
         }
+    }
+
+    /// What was done ahead, once.
+    mutating func takePreparation() -> Result<Attempt.Prepared, CurlewError>? {
+        defer { preparation = nil }
+        return preparation?.result
     }
 
     typealias Driver = UnsafeContinuation<Void, Never>

@@ -58,7 +58,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     override func makeUpload(events: EventSink?) throws(CurlewError) -> Uploadable? {
         do {
             let made = try makeUploadable()
-            record.withLock { $0.uploadable = made }
+            _ = record.withLock { exchange(&$0.uploadable, with: made) }
             events?.emitLeading { [self] in $0.request(self, didCreateUploadable: made) }
             if case .stream(let stream, _) = made {
                 events?.emitLeading { [self] in $0.request(self, didProvideInputStream: stream) }

@@ -16,6 +16,8 @@ public import Foundation
 public final class RuntimeHeaders: Sendable {
     private struct State {
         var fields: HTTPHeaders
+        /// Counts every change.
+        var version = 0
         /// The fields laid over a session's own: one object until something changes, since a transport keeps its own
         /// form of it.
         var laidOver: (base: DefaultHeaders, result: DefaultHeaders)?
@@ -44,12 +46,22 @@ public final class RuntimeHeaders: Sendable {
         }
     }
 
-    /// Changes several fields in one step: no request sees one without the other.
+    /// Changes several fields in one step: no request sees one without the other. The closure is called again where another
+    /// thread has changed them meanwhile.
     public func change(_ change: (inout HTTPHeaders) -> Void) {
-        state.withLock { state in
-            change(&state.fields)
-            state.laidOver = nil
-        }
+        OptimisticChange.carryOut(
+            reading: { state.withLock { ($0.fields, $0.version) } },
+            change,
+            storing: { new, version in
+                state.withLock { state in
+                    guard state.version == version else { return false }
+                    state.fields = new
+                    state.version += 1
+                    state.laidOver = nil
+                    return true
+                }
+            }
+        )
     }
 
     /// Sets `Authorization` for Basic authentication.

@@ -99,14 +99,12 @@ private final class FormBody: Sendable {
     init(_ form: MultipartFormData) { self.form = form }
 
     func source() throws(CurlewError) -> BodySource {
-        let result = made.withLock { made -> Result<BodySource, CurlewError> in
-            if let made { return made }
-            let new: Result<BodySource, CurlewError>
-            do throws(CurlewError) { new = .success(try form.body()) } catch { new = .failure(error) }
-            made = new
-            return new
-        }
-        return try result.get()
+        if let made = made.withLock({ $0 }) { return try made.get() }
+        // Without the lock: this reads files. A request makes one try after the other.
+        let new: Result<BodySource, CurlewError>
+        do throws(CurlewError) { new = .success(try form.body()) } catch { new = .failure(error) }
+        made.withLock { $0 = $0 ?? new }
+        return try new.get()
     }
 }
 

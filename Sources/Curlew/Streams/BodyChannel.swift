@@ -26,9 +26,9 @@ final class BodyChannel: Sendable {
 
     /// A new attempt produces from now on, and is resumed through `control`.
     func producerStarts(_ control: any TransferControl) {
-        shared.withLock {
+        _ = shared.withLock {
             $0.machine.producerStarted()
-            $0.control = control
+            return exchange(&$0.control, with: control)
         }
     }
 
@@ -53,10 +53,11 @@ final class BodyChannel: Sendable {
 
     /// What is buffered can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        let wake = shared.withLock { shared in
-            shared.control = nil
-            shared.onAbandon = nil
-            return shared.machine.producerFinished(error)
+        let (wake, _, _) = shared.withLock { shared in
+            (
+                shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
+                exchange(&shared.onAbandon, with: nil)
+            )
         }
         perform(wake)
     }
@@ -79,12 +80,10 @@ final class BodyChannel: Sendable {
     func leave() {
         let (action, onAbandon) = shared.withLock { shared in
             let action = shared.machine.consumerLeft()
-            let onAbandon = action.cancelProducer ? shared.onAbandon : nil
-            shared.onAbandon = nil
-            return (action, onAbandon)
+            return (action, exchange(&shared.onAbandon, with: nil))
         }
         action.waiter?.resume(returning: .failure(Self.readerCancelled))
-        onAbandon?()
+        if action.cancelProducer { onAbandon?() }
     }
 
     /// Bytes held now, as the watermarks count them.

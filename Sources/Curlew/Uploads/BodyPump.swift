@@ -27,23 +27,26 @@ final class BodyPump: BodyStream {
     private static let readAhead = 2
 
     private let state = Lock(State())
-    // Only the queue's blocks take this lock, one at a time: it is what makes one block's work visible to the next.
-    private let producer: Lock<any BodyProducer>
+    // SAFETY: only the queue's blocks touch it, one at a time.
+    private nonisolated(unsafe) var producer: any BodyProducer
+    // Taken before and after: it makes one block's work visible to the next. Never meanwhile, since what the producer calls
+    // is a user's stream.
+    private let fence = Lock(false)
     private let queue = DispatchQueue(label: "curlew.body")
     private let throttle: BodyThrottle?
 
     init(_ producer: sending any BodyProducer, throttle: BodyThrottle? = nil) {
         isReplayable = producer.isReplayable
-        self.producer = Lock(producer)
+        self.producer = producer
         self.throttle = throttle
     }
 
     func open(waker: any BodyWaker) {
         if isReplayable { return begin(waker) }
         // What can be read once is left alone until the peer wants it: a connection that fails before costs nothing.
-        state.withLock { state in
-            state.waker = waker
+        _ = state.withLock { state in
             if state.hasBegun { state.end = .failed(Self.spent) }
+            return exchange(&state.waker, with: waker)
         }
     }
 
@@ -56,13 +59,13 @@ final class BodyPump: BodyStream {
     }
 
     func close() {
-        state.withLock { state in
+        _ = state.withLock { state in
             state.round += 1
             state.filled = []
-            state.waker = nil
             state.isFilling = false
+            return exchange(&state.waker, with: nil)
         }
-        queue.async { [self] in producer.withLock { $0.stop() } }
+        queue.async { [self] in withProducer { $0.stop() } }
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
@@ -100,15 +103,14 @@ final class BodyPump: BodyStream {
     }
 
     private func begin(_ waker: (any BodyWaker)?) {
-        let round = state.withLock { state in
+        let (round, _) = state.withLock { state in
             let next = State(round: state.round + 1, isFilling: true, hasBegun: true, waker: waker)
-            state = next
-            return next.round
+            return (next.round, exchange(&state, with: next))
         }
         queue.async { [self] in
             guard isCurrent(round) else { return }
             do throws(CurlewError) {
-                try producer.withLock { producer throws(CurlewError) in try producer.restart() }
+                try withProducer { producer throws(CurlewError) in try producer.restart() }
                 fillNow(round)
             } catch {
                 settle(round, .failed(error))
@@ -138,7 +140,7 @@ final class BodyPump: BodyStream {
             let size = min(throttle?.packetSize ?? Self.bufferSize, Self.bufferSize)
             var buffer = Data(count: size)
             do throws(CurlewError) {
-                let count = try producer.withLock { producer throws(CurlewError) in
+                let count = try withProducer { producer throws(CurlewError) in
                     try produce(from: &producer, into: &buffer)
                 }
                 guard count > 0 else { return settle(round, .end) }
@@ -147,6 +149,13 @@ final class BodyPump: BodyStream {
                 return settle(round, .failed(error))
             }
         }
+    }
+
+    /// On the queue.
+    private func withProducer<R, E: Error>(_ body: (inout any BodyProducer) throws(E) -> R) throws(E) -> R {
+        fence.withLock { _ in }
+        defer { fence.withLock { _ in } }
+        return try body(&producer)
     }
 
     private func produce(from producer: inout any BodyProducer, into data: inout Data) throws(CurlewError) -> Int {

@@ -28,21 +28,22 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
     var isReplayable: Bool { false }
 
     func open(waker: any BodyWaker) {
-        state.withLock { state in
-            state.waker = waker
+        _ = state.withLock { state in
             if state.isStarted { state.end = .failed(Self.spent) }
+            return exchange(&state.waker, with: waker)
         }
     }
 
     func rewind() -> Bool { state.withLock { !$0.hasBeenRead } }
 
     func close() {
-        let (pump, task) = state.withLock { state in
+        // The chunk and the waker go without the lock: `Data` can have a deallocator of the user's.
+        let (pump, task, _, _) = state.withLock { state in
             state.isClosed = state.isStarted
-            state.waker = nil
-            state.chunk = Data()
-            defer { (state.pump, state.task) = (nil, nil) }
-            return (state.pump, state.task)
+            return (
+                exchange(&state.pump, with: nil), exchange(&state.task, with: nil), exchange(&state.waker, with: nil),
+                exchange(&state.chunk, with: Data())
+            )
         }
         pump?.resume(returning: false)
         task?.cancel()
@@ -54,19 +55,17 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
             return !state.isStarted
         }
         if isFirst { start() }
-        let (answer, pump): (BodyRead, CheckedContinuation<Bool, Never>?) = state.withLock { state in
-            guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil) }
+        let (answer, pump, _): (BodyRead, CheckedContinuation<Bool, Never>?, Data?) = state.withLock { state in
+            guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil, nil) }
             state.hasBeenRead = true
             let count = min(buffer.count, state.chunk.count - state.offset)
             let start = state.chunk.startIndex + state.offset
             state.chunk.copyBytes(to: buffer, from: start..<start + count)
             state.offset += count
-            guard state.offset == state.chunk.count else { return (.bytes(count), nil) }
-            state.chunk = Data()
+            guard state.offset == state.chunk.count else { return (.bytes(count), nil, nil) }
             state.offset = 0
             state.isDemanded = true
-            defer { state.pump = nil }
-            return (.bytes(count), state.pump)
+            return (.bytes(count), exchange(&state.pump, with: nil), exchange(&state.chunk, with: Data()))
         }
         pump?.resume(returning: true)
         return answer

@@ -13,12 +13,17 @@ final class Router: Sendable {
         var handler: Handler
     }
 
-    private struct State {
+    private struct State: Sendable {
         /// The latest last; it wins.
         var routes: [Route] = []
         var scripts: [String: [TestServer.Response]] = [:]
         var connectionScripts: [[TestServer.Response]] = []
         var everyConnection: [TestServer.Response]?
+
+        mutating func replaceEveryConnection(with new: [TestServer.Response]?) -> [TestServer.Response]? {
+            defer { everyConnection = new }
+            return everyConnection
+        }
     }
 
     private let state = Lock(State())
@@ -34,19 +39,26 @@ final class Router: Sendable {
     }
 
     func scriptEveryConnection(_ responses: [TestServer.Response]?) {
-        state.withLock { $0.everyConnection = responses }
+        _ = state.withLock { $0.replaceEveryConnection(with: responses) }
     }
 
     func removeScripts() {
-        state.withLock { state in
-            state.scripts = [:]
-            state.connectionScripts = []
-            state.everyConnection = nil
+        _ = state.withLock { state in
+            let old = state
+            state = State(routes: old.routes)
+            return old
         }
     }
 
     /// Routes may hold on to the server that holds on to them.
-    func removeEverything() { state.withLock { $0 = State() } }
+    func removeEverything() {
+        // What they hold goes without the lock.
+        _ = state.withLock { state in
+            let old = state
+            state = State()
+            return old
+        }
+    }
 
     func takeConnectionScript() -> [TestServer.Response] {
         state.withLock { state in

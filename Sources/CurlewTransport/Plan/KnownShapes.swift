@@ -57,10 +57,11 @@ final class KnownShapes: Sendable {
     }
 
     func keep(_ plan: RequestPlan, for request: TransferRequest) {
-        state.withLock { state in
+        // The one that has to go does so without the lock: its options hold objects of the user's.
+        _ = state.withLock { state -> KnownShape? in
             // Many requests may have begun with a shape before one of them had it worked out.
             let isThat = { (known: KnownShape) in known.shape.isThat(of: request, isTLS: plan.isTLS) }
-            guard !state.staying.contains(where: isThat), !state.passing.contains(where: isThat) else { return }
+            guard !state.staying.contains(where: isThat), !state.passing.contains(where: isThat) else { return nil }
             if state.staying.count < Self.capacity {
                 // SAFETY: as `latest`.
                 let known = KnownShape(plan, of: request, earlier: state.staying.last.map { .passUnretained($0) })
@@ -69,9 +70,12 @@ final class KnownShapes: Sendable {
             } else if state.passing.count < Self.capacity {
                 state.passing.append(KnownShape(plan, of: request, earlier: nil))
             } else {
+                let gone = state.passing[state.next]
                 state.passing[state.next] = KnownShape(plan, of: request, earlier: nil)
                 state.next = (state.next + 1) % Self.capacity
+                return gone
             }
+            return nil
         }
     }
 }

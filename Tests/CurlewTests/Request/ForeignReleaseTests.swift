@@ -1,0 +1,233 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import Curlew
+
+/// Objects of the user's that ask Curlew while they go, and closures of the user's that do: no lock may be held then. A debug
+/// build traps where one is.
+@Suite(.timeLimit(.minutes(4)))
+struct ForeignReleaseTests {
+    /// Asks when its last reference goes.
+    private final class Asker: Sendable {
+        private let ask: @Sendable () -> Void
+        init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
+        deinit { ask() }
+    }
+
+    /// An option that closures or objects are given to, of which the last one counts.
+    enum Option: String, CaseIterable, Sendable {
+        case redirect, urlRequest, task, head, askedHead, curl, uploadProgress, downloadProgress
+    }
+
+    @Test(arguments: Option.allCases)
+    func whatAnOptionHeldMayAskTheRequestWhenItIsReplaced(_ option: Option) {
+        let request = Session(transport: MockTransport()).request("https://example.org/")
+        let answers = Answers<RequestState>()
+        set(option, of: request, holding: Asker { [weak request] in request.map { answers.add($0.state) } })
+        set(option, of: request, holding: nil)
+        #expect(answers.all == [.initialized])
+    }
+
+    private func set(_ option: Option, of request: DataRequest, holding asker: Asker?) {
+        switch option {
+        case .redirect: request.redirect(using: Holder(asker: asker))
+        case .urlRequest: request.onURLRequestCreation { _ in _ = asker }
+        case .task: request.onURLSessionTaskCreation { _ in _ = asker }
+        case .head: request.onHTTPResponse { (_: HTTPURLResponse) -> Void in _ = asker }
+        case .askedHead: request.onHTTPResponse(on: .main) { _, answer in answer(asker == nil ? .allow : .cancel) }
+        case .curl: request.cURLDescription(on: .main) { _ in _ = asker }
+        case .uploadProgress: request.uploadProgress { _ in _ = asker }
+        case .downloadProgress: request.downloadProgress { _ in _ = asker }
+        }
+    }
+
+    private struct Holder: RedirectHandler, RequestInterceptor {
+        let asker: Asker?
+    }
+
+    @Test func aMonitorMayAskItsRequestWhichQueueItHas() {
+        struct Asking: EventMonitor {
+            let request: Request
+            var queue: DispatchQueue { request.isInitialized ? .main : .global() }
+        }
+        let request = Session(transport: MockTransport()).request("https://example.org/")
+        request.eventMonitor(Asking(request: request))
+        #expect(request.isInitialized)
+    }
+
+    @Test func anErrorMayAskTheRequestThatIsTriedAgain() async throws {
+        struct Failure: Error {
+            let asker: Asker
+        }
+        struct Again: RequestRetrier {
+            func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult { .retry }
+        }
+        let answers = Answers<RequestState>()
+        let made = Answers<DataRequest>()
+        let transport = MockTransport { request in
+            guard request.index == 0 else { return .text("x") }
+            let failure = Failure(asker: Asker { answers.add(made.all.first?.state ?? .finished) })
+            throw CurlewError(.receiveFailed, phase: .receive, underlying: failure)
+        }
+        let request = Session(transport: transport).request("https://example.org/").retry(using: Again())
+        made.add(request)
+        #expect(try await request.data() == Data("x".utf8))
+        #expect(answers.all.count == 1)
+    }
+
+    @Test func whatASessionHeldMayAskTheRequestWithWhichTheSessionGoes() async throws {
+        let answers = Answers<RequestState>()
+        let made = Answers<DataRequest>()
+        func makeRequest() -> DataRequest {
+            let asker = Asker { answers.add(made.all.first?.state ?? .initialized) }
+            let transport = MockTransport { _ in withExtendedLifetime(asker) { .text("x") } }
+            return Session(transport: transport).request("https://example.org/")
+        }
+        let request = makeRequest()
+        made.add(request)
+        request.end(with: .explicitlyCancelled)
+        #expect(answers.all.count == 1)
+    }
+
+    /// Transports are not Curlew's alone, nor are the controls of their exchanges.
+    @Test func anExchangesControlMayAskTheRequest() async throws {
+        let transport = AskingTransport()
+        let request = Session(transport: transport).request("https://example.org/")
+        transport.ask = { _ = request.state }
+        request.suspend()
+        async let body = request.data()
+        for _ in 0..<50 {
+            request.resume()
+            request.suspend()
+        }
+        request.resume()
+        #expect(try await body == Data())
+        transport.ask = {}
+    }
+
+    @Test func aChangeOfDefaultsMayAskTheClient() {
+        let client = HTTPClient(baseURL: "https://example.org/", transport: { MockTransport() })
+        client.changeDefaults { $0.timeoutInterval = (client.defaults.timeoutInterval ?? 1) + 1 }
+        #expect(client.defaults.timeoutInterval == 2)
+        client.headers.change { $0.update(name: "X-Number", value: "\(client.headers.headers.count)") }
+        #expect(client.headers["X-Number"] == "0")
+        // One inside the other ends, and the outer one counts.
+        client.headers.change { fields in
+            client.headers["X-Inner"] = "1"
+            fields.update(name: "X-Number", value: "1")
+        }
+        #expect(client.headers["X-Number"] == "1")
+    }
+
+    @Test func noneOfManyChangesIsLost() async {
+        let client = HTTPClient(baseURL: "https://example.org/", transport: { MockTransport() })
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<200 {
+                        client.changeDefaults { $0.timeoutInterval = ($0.timeoutInterval ?? 0) + 1 }
+                        client.headers.change { fields in
+                            let number = fields.value(for: "X-Number").flatMap(Int.init) ?? 0
+                            fields.update(name: "X-Number", value: "\(number + 1)")
+                        }
+                    }
+                }
+            }
+        }
+        #expect(client.defaults.timeoutInterval == 800)
+        #expect(client.headers["X-Number"] == "800")
+    }
+
+    @Test func aCredentialMayAskTheInterceptor() async throws {
+        let interceptor = AuthenticationInterceptor(authenticator: Bearer())
+        let answers = Answers<Bool>()
+        let ask: @Sendable () -> Void = { [weak interceptor] in answers.add(interceptor?.credential == nil) }
+        interceptor.credential = Token(asker: Asker(ask), ask: ask)
+        let session = Session(transport: MockTransport { _ in .text("x") }, interceptor: interceptor)
+        #expect(try await session.request("https://example.org/").data() == Data("x".utf8))
+        #expect(answers.all == [false])
+        interceptor.credential = nil
+        #expect(answers.all == [false, true])
+    }
+
+    private struct Token: AuthenticationCredential {
+        let asker: Asker
+        let ask: @Sendable () -> Void
+        var requiresRefresh: Bool {
+            ask()
+            return false
+        }
+    }
+
+    private final class Bearer: Authenticator {
+        func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
+        func didRequest(
+            _ urlRequest: URLRequest,
+            with response: HTTPURLResponse,
+            failDueToAuthenticationError error: any Error
+        ) -> Bool { false }
+        func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+    }
+
+    @Test func whatTheSignForActivityHeldMayAskIt() {
+        let monitor = NetworkActivityMonitor()
+        let answers = Answers<Bool>()
+        func listen(_ asker: Asker) { monitor.onChange { _ in _ = asker } }
+        listen(Asker { [weak monitor] in answers.add(monitor?.isActive == false) })
+        #expect(answers.all.isEmpty)
+        monitor.onChange(nil)
+        #expect(answers.all == [true])
+    }
+
+    /// Cancelling runs handlers of the code that is cancelled, on the thread that cancels.
+    @Test func whatIsCancelledMayCancelItself() async {
+        let answers = Answers<ForeignCall<Void>>()
+        let isRunning = Gate()
+        let call = ForeignCall<Void> {
+            await withTaskCancellationHandler {
+                try? await isRunning.wait()
+                while !Task.isCancelled { await Task.yield() }
+            } onCancel: {
+                answers.all.first?.cancel()
+            }
+        }
+        answers.add(call)
+        async let end: Void? = try? call.run()
+        try? await isRunning.waitForArrivals(count: 1)
+        call.cancel()
+        isRunning.open()
+        _ = await end
+    }
+
+    private final class Answers<Value: Sendable>: Sendable {
+        private let values = Lock<[Value]>([])
+        var all: [Value] { values.withLock { $0 } }
+        func add(_ value: Value) { values.withLock { $0.append(value) } }
+    }
+
+    /// Answers at once, and lets its controls ask.
+    private final class AskingTransport: Transport, TransferControl {
+        private let question = Lock<@Sendable () -> Void>({})
+        var ask: @Sendable () -> Void {
+            get { question.withLock { $0 } }
+            set { question.withLock { $0 = newValue } }
+        }
+
+        func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+            sink.willStart(self)
+            let head = ResponseHead(status: 200, headers: [:])
+            _ = sink.didReceive(head: head)
+            return TransferOutcome(head: head, metrics: TransferMetrics(queued: Date(), ended: Date()))
+        }
+
+        func resumeReceiving() { ask() }
+        func suspend() { ask() }
+        func resume() { ask() }
+        func cancel(with error: CurlewError) { ask() }
+    }
+}
