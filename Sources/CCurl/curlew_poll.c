@@ -35,11 +35,9 @@ int curlew_poll_modify(int poller, int fd, uint32_t events, uint64_t tag) {
 
 int curlew_poll_remove(int poller, int fd) { return control(poller, EPOLL_CTL_DEL, fd, 0, 0); }
 
-int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int64_t timeout_ns) {
+int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int timeout_ms) {
     struct epoll_event batch[BATCH];
-    // Milliseconds, rounded up: waking too early would spin until the deadline.
-    int timeout = timeout_ns < 0 ? -1 : timeout_ns >= 86400000000000 ? 86400000 : (int)((timeout_ns + 999999) / 1000000);
-    int count = epoll_wait(poller, batch, capacity < BATCH ? capacity : BATCH, timeout);
+    int count = epoll_wait(poller, batch, capacity < BATCH ? capacity : BATCH, timeout_ms);
     for (int index = 0; index < count; index++) {
         events[index].tag = batch[index].data.u64;
         events[index].events = batch[index].events;

@@ -18,11 +18,12 @@ enum {
 };
 
 int curlew_poll_create(void);
+// Watches a descriptor, or changes what a known one is watched for.
 int curlew_poll_add(int poller, int fd, uint32_t events, uint64_t tag);
 int curlew_poll_modify(int poller, int fd, uint32_t events, uint64_t tag);
 int curlew_poll_remove(int poller, int fd);
-// Waits for at most `timeout_ns` nanoseconds (negative: for ever). Interrupted calls return 0.
-int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int64_t timeout_ns);
+// Waits for at most `timeout_ms` milliseconds (negative: for ever). Interrupted calls return 0.
+int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int timeout_ms);
 
 // To be watched for its edges: nobody reads it, every signal is an event.
 int curlew_wakeup_create(void);

@@ -11,10 +11,12 @@ extension ConnectionPlan.Surroundings {
             let text = String(cString: path)
             if FileManager.default.isReadableFile(atPath: text) { bundle = text }
         }
+        let environment = ProcessInfo.processInfo.environment
         return Self(
             capabilities: capabilities,
             systemBundle: bundle,
-            environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment)
+            environmentNamesProxy: ProxyPlan.environmentNamesProxy(environment),
+            loopMechanism: LoopMechanism(environment: environment)
         )
     }
 }

@@ -14,6 +14,7 @@ struct EngineSettings: Sendable {
     let proxy: Proxy
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
+    let loopMechanism: LoopMechanism
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
@@ -29,5 +30,6 @@ struct EngineSettings: Sendable {
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = configuration.proxy
         usesUnixSocket = configuration.unixSocketPath != nil
+        loopMechanism = surroundings.loopMechanism
     }
 }

@@ -38,17 +38,11 @@ final class TransferBook: @unchecked Sendable {
     /// Each idle handle keeps about 20 KiB.
     static let maximumIdleHandles = 128
 
-    /// nil when the process has no descriptors left.
-    init?(_ settings: EngineSettings, wakeUp: Int32, published: Lock<TransportStatistics>) {
-        guard wakeUp >= 0, let poller = Poller(wakeUp: wakeUp) else { return nil }
+    init(_ settings: EngineSettings, queue: any ReadinessQueue, published: Lock<TransportStatistics>) {
         self.settings = settings
-        self.poller = poller
+        poller = Poller(queue: queue)
         self.published = published
         share = curlew_share_tls_sessions()
-    }
-
-    deinit {
-        poller.destroy()
     }
 
     // MARK: A transfer's life
@@ -296,10 +290,9 @@ final class TransferBook: @unchecked Sendable {
 
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int) {
         switch what {
-        case CURL_POLL_IN: poller.watch(fd, for: UInt32(CURLEW_POLL_IN), multi: multi)
-        case CURL_POLL_OUT: poller.watch(fd, for: UInt32(CURLEW_POLL_OUT), multi: multi)
-        case CURL_POLL_INOUT:
-            poller.watch(fd, for: UInt32(CURLEW_POLL_IN | CURLEW_POLL_OUT), multi: multi)
+        case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
+        case CURL_POLL_OUT: poller.watch(fd, for: .write, multi: multi)
+        case CURL_POLL_INOUT: poller.watch(fd, for: [.read, .write], multi: multi)
         default: poller.unwatch(fd)
         }
     }
@@ -351,11 +344,9 @@ extension TransferBook: LoopClient {
         for index in 0..<count {
             guard let ready = poller.take(index) else { continue }
             var events: Int32 = 0
-            if ready.events & UInt32(CURLEW_POLL_IN | CURLEW_POLL_HUP) != 0 {
-                events |= CURL_CSELECT_IN
-            }
-            if ready.events & UInt32(CURLEW_POLL_OUT) != 0 { events |= CURL_CSELECT_OUT }
-            if ready.events & UInt32(CURLEW_POLL_ERR) != 0 { events |= CURL_CSELECT_ERR }
+            if !ready.readiness.isDisjoint(with: [.read, .hangUp]) { events |= CURL_CSELECT_IN }
+            if ready.readiness.contains(.write) { events |= CURL_CSELECT_OUT }
+            if !ready.readiness.isDisjoint(with: [.error, .closed]) { events |= CURL_CSELECT_ERR }
             multis[ready.multi].socketReady(ready.fd, events)
         }
     }

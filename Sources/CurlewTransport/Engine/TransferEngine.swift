@@ -10,10 +10,10 @@ actor TransferEngine {
 
     /// nil where the system has no descriptor or no thread left.
     init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
-        let loop = LoopExecutor()
-        guard CurlGlobal.isReady,
-            let book = TransferBook(settings, wakeUp: loop.wakeUp, published: published), loop.start(book)
-        else { return nil }
+        guard CurlGlobal.isReady, let mechanism = settings.loopMechanism.make() else { return nil }
+        let loop = LoopExecutor(wakeUp: mechanism.wakeUp)
+        let book = TransferBook(settings, queue: mechanism.queue, published: published)
+        guard loop.start(book) else { return nil }
         self.loop = loop
         self.book = book
     }

@@ -19,15 +19,9 @@ protocol LoopClient: AnyObject {
 final class LoopExecutor: SerialExecutor, Sendable {
     private let inbox = Inbox()
     private let thread = Lock<pthread_t?>(nil)
-    let wakeUp: Int32
+    private let wakeUp: any WakeUp
 
-    init() {
-        wakeUp = curlew_wakeup_create()
-    }
-
-    deinit {
-        if wakeUp >= 0 { close(wakeUp) }
-    }
+    init(wakeUp: any WakeUp) { self.wakeUp = wakeUp }
 
     // MARK: From any thread
 
@@ -35,7 +29,7 @@ final class LoopExecutor: SerialExecutor, Sendable {
         let job = UnownedJob(job)
         switch inbox.add(.job(job)) {
         case .queued: break
-        case .wakeNeeded: curlew_wakeup_signal(wakeUp)
+        case .wakeNeeded: wakeUp.signal()
         // Cannot happen while the actor lives, and a job must never get lost.
         case .refused: job.runSynchronously(on: asUnownedSerialExecutor())
         }
@@ -47,7 +41,7 @@ final class LoopExecutor: SerialExecutor, Sendable {
         switch inbox.add(item) {
         case .queued: return true
         case .wakeNeeded:
-            curlew_wakeup_signal(wakeUp)
+            wakeUp.signal()
             return true
         case .refused: return false
         }

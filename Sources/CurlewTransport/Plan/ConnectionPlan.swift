@@ -13,6 +13,7 @@ struct ConnectionPlan: Equatable, Sendable {
         /// The bundle that the running libcurl trusts by default, if it is there.
         var systemBundle: String?
         var environmentNamesProxy: Bool
+        var loopMechanism = LoopMechanism.epoll
     }
 
     init(_ configuration: TransportConfiguration, _ surroundings: Surroundings) throws(CurlewError) {

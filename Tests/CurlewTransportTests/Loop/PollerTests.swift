@@ -5,34 +5,160 @@ import Testing
 
 @Suite("Poller", .timeLimit(.minutes(4)))
 struct PollerTests {
-    private func withPoller(_ body: (inout Poller) throws -> Void) throws {
-        var ends: [Int32] = [-1, -1]
-        try #require(pipe(&ends) == 0)
-        defer { for end in ends { close(end) } }
-        var poller = try #require(Poller(wakeUp: ends[0]))
-        defer { poller.destroy() }
-        try body(&poller)
-    }
+    static let mechanisms: [LoopMechanism] = [.epoll, .poll]
 
-    @Test func countsASocketOnceThatComesAgainWithoutItsCloseBeingSeen() throws {
-        try withPoller { poller in
-            poller.socketOpened(7)
-            poller.socketOpened(7)
-            #expect(poller.ownedCount == 1)
-            #expect(poller.openedCount == 2)
-            poller.socketClosed(7)
-            #expect(poller.ownedCount == 0)
+    /// Two ends of a connection: what is written to one can be read from the other.
+    private struct Ends {
+        let own: Int32
+        let other: Int32
+
+        init() throws {
+            var ends: [Int32] = [-1, -1]
+            try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
+            (own, other) = (ends[0], ends[1])
+        }
+
+        func send() { _ = write(other, "x", 1) }
+        func receive() {
+            var byte: UInt8 = 0
+            _ = read(own, &byte, 1)
         }
     }
 
-    @Test func countsNoCloseOfWhatItDidNotOpen() throws {
-        try withPoller { poller in
-            poller.socketClosed(9)
-            #expect(poller.ownedCount == 0)
-            poller.socketOpened(9)
-            poller.socketClosed(9)
-            poller.socketClosed(9)
-            #expect(poller.ownedCount == 0)
+    private func makePoller(_ mechanism: LoopMechanism) throws -> (Poller, any WakeUp) {
+        let made = try #require(mechanism.make())
+        return (Poller(queue: made.queue), made.wakeUp)
+    }
+
+    /// The events of one wait that is over at once where there are none.
+    private func events(_ poller: inout Poller) -> [Poller.Ready] {
+        let count = poller.wait(nanoseconds: 0)
+        var events: [Poller.Ready] = []
+        for index in 0..<count {
+            if let ready = poller.take(index) { events.append(ready) }
         }
+        return events
+    }
+
+    @Test(arguments: mechanisms) func countsASocketOnceThatComesAgainWithoutItsCloseBeingSeen(
+        _ mechanism: LoopMechanism
+    ) throws {
+        var (poller, _) = try makePoller(mechanism)
+        poller.socketOpened(7)
+        poller.socketOpened(7)
+        #expect(poller.ownedCount == 1)
+        #expect(poller.openedCount == 2)
+        poller.socketClosed(7)
+        #expect(poller.ownedCount == 0)
+    }
+
+    @Test(arguments: mechanisms) func countsNoCloseOfWhatItDidNotOpen(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        poller.socketClosed(9)
+        #expect(poller.ownedCount == 0)
+        poller.socketOpened(9)
+        poller.socketClosed(9)
+        poller.socketClosed(9)
+        #expect(poller.ownedCount == 0)
+    }
+
+    @Test(arguments: mechanisms) func tellsWhatIsReadyUntilItIsRead(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 3)
+        #expect(events(&poller).isEmpty)
+        ends.send()
+        for _ in 0..<2 {
+            let ready = try #require(events(&poller).first)
+            #expect(ready.fd == ends.own)
+            #expect(ready.multi == 3)
+            #expect(ready.readiness.contains(.read))
+        }
+        ends.receive()
+        #expect(events(&poller).isEmpty)
+    }
+
+    @Test(arguments: mechanisms) func changesWhatADescriptorIsWatchedFor(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.watch(ends.own, for: .read, multi: 0)
+        poller.watch(ends.own, for: [.read, .write], multi: 0)
+        #expect(events(&poller).first?.readiness.contains(.write) == true)
+        poller.watch(ends.own, for: .read, multi: 0)
+        #expect(events(&poller).isEmpty)
+    }
+
+    /// Each event that nothing waits for ends the registration that brought it: otherwise the loop would spin.
+    @Test(arguments: mechanisms) func dropsWhatIsNoLongerWanted(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 0)
+        poller.unwatch(ends.own)
+        ends.send()
+        #expect(events(&poller).isEmpty)
+        #expect(poller.wait(nanoseconds: 0) == 0)
+        poller.watch(ends.own, for: .read, multi: 0)
+        #expect(events(&poller).count == 1)
+    }
+
+    @Test(arguments: mechanisms) func anEarlierSocketOfANumberIsNotMistakenForALater(_ mechanism: LoopMechanism) throws
+    {
+        var (poller, _) = try makePoller(mechanism)
+        let first = try Ends()
+        poller.socketOpened(first.own)
+        poller.watch(first.own, for: .read, multi: 1)
+        first.send()
+        let count = poller.wait(nanoseconds: 0)
+        #expect(count == 1)
+        poller.socketClosed(first.own)
+        close(first.own)
+        close(first.other)
+        let second = try Ends()
+        defer { for end in [second.own, second.other] { close(end) } }
+        poller.socketOpened(second.own)
+        poller.watch(second.own, for: .read, multi: 2)
+        #expect(poller.take(0) == nil)
+        #expect(events(&poller).isEmpty)
+        second.send()
+        #expect(events(&poller).map(\.multi) == [2])
+    }
+
+    /// libcurl closes the resolver's descriptors by itself.
+    @Test(arguments: mechanisms) func aDescriptorClosedByOthersIsToldAtMostOnce(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        poller.watch(ends.own, for: .read, multi: 0)
+        close(ends.own)
+        close(ends.other)
+        _ = events(&poller)
+        #expect(poller.wait(nanoseconds: 0) == 0)
+    }
+
+    @Test(arguments: mechanisms) func aSignalEndsTheWaitOnce(_ mechanism: LoopMechanism) async throws {
+        var (poller, wakeUp) = try makePoller(mechanism)
+        for _ in 0..<3 { wakeUp.signal() }
+        // Without the signal this would never end.
+        let count = poller.wait(nanoseconds: -1)
+        for index in 0..<count { #expect(poller.take(index) == nil) }
+        #expect(poller.wait(nanoseconds: 0) == 0)
+    }
+
+    @Test func theEnvironmentChoosesTheMechanism() {
+        #expect(LoopMechanism(environment: [:]) == .epoll)
+        #expect(LoopMechanism(environment: ["CURLEW_POLLER": "poll"]) == .poll)
+        #expect(LoopMechanism(environment: ["CURLEW_POLLER": "epoll"]) == .epoll)
+    }
+
+    private static let waits: [(Int64, Int32)] = [
+        (-1, -1), (0, 0), (1, 1), (1_000_000, 1), (1_000_001, 2), (Int64.max, 86_400_000),
+    ]
+
+    @Test(arguments: waits) func waitsAreRoundedUpToMilliseconds(_ nanoseconds: Int64, _ milliseconds: Int32) {
+        #expect(nanoseconds.pollMilliseconds == milliseconds)
     }
 }
