@@ -223,7 +223,13 @@ extension ActiveTransfer: TransferControl {
         }
     }
 
-    func cancel(with error: CurlewError) { send(.cancel(error)) }
+    /// From within the sink's `willStart` it counts at once, too.
+    func cancel(with error: CurlewError) {
+        if loop.isCurrent, case .created = stage { cancelsBeforeStart(error) } else { send(.cancel(error)) }
+    }
+
+    /// The transfer ends before it is launched.
+    func cancelsBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
 extension ActiveTransfer: ControlledExchange {}

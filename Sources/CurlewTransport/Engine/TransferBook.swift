@@ -54,6 +54,7 @@ final class TransferBook: @unchecked Sendable {
         if isClosed { return end(transfer, closedError(transfer)) }
         if let failure = transfer.failure { return end(transfer, failure) }
         transfer.sink.willStart(transfer)
+        if let failure = transfer.failure { return end(transfer, failure) }
         if transfer.pauses.isSuspended {
             transfer.stage = .held
             clockChanged(transfer)
@@ -180,8 +181,8 @@ final class TransferBook: @unchecked Sendable {
         if transfer.hasEnded { return }
         switch command {
         case .cancel(let error):
-            let error = transfer.completed(error.isCancellation ? transfer.cancellation(error) : error)
-            if case .created = transfer.stage { transfer.failure = error } else { fail(transfer, error) }
+            if case .created = transfer.stage { return transfer.cancelsBeforeStart(error) }
+            fail(transfer, transfer.completed(transfer.cancellation(error)))
         case .suspend:
             transfer.pauses.isSuspended = true
             applyPauses(transfer)
@@ -378,6 +379,7 @@ extension TransferBook: LoopClient {
         endTurn()
         if let share { curl_share_cleanup(share) }
         share = nil
+        poller.close()
     }
 
     /// Fails what runs and closes every connection.

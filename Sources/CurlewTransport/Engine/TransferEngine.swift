@@ -20,5 +20,11 @@ actor TransferEngine {
 
     deinit { loop.send(.stop) }
 
-    func close() { book.closeAll() }
+    /// Fails what runs, closes every connection and ends the thread.
+    func close() {
+        // A loop that has ended runs its jobs where they are enqueued: the book is none of theirs.
+        guard loop.isCurrent else { return }
+        book.closeAll()
+        loop.send(.stop)
+    }
 }

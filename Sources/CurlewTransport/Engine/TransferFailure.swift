@@ -59,7 +59,7 @@ extension ActiveTransfer {
 
     func cancellation(_ error: CurlewError) -> CurlewError {
         var error = error
-        if error.phase == .lifecycle { error.phase = phase }
+        if error.isCancellation, error.phase == .lifecycle { error.phase = phase }
         return error
     }
 

@@ -19,9 +19,10 @@ protocol LoopClient: AnyObject {
 final class LoopExecutor: SerialExecutor, Sendable {
     private let inbox = Inbox()
     private let thread = Lock<pthread_t?>(nil)
-    private let wakeUp: any WakeUp
+    /// nil when the thread has ended.
+    private let wakeUp: Lock<(any WakeUp)?>
 
-    init(wakeUp: any WakeUp) { self.wakeUp = wakeUp }
+    init(wakeUp: any WakeUp) { self.wakeUp = Lock(wakeUp) }
 
     // MARK: From any thread
 
@@ -29,8 +30,8 @@ final class LoopExecutor: SerialExecutor, Sendable {
         let job = UnownedJob(job)
         switch inbox.add(.job(job)) {
         case .queued: break
-        case .wakeNeeded: wakeUp.signal()
-        // Cannot happen while the actor lives, and a job must never get lost.
+        case .wakeNeeded: wake()
+        // The loop has ended, and a job must never get lost.
         case .refused: job.runSynchronously(on: asUnownedSerialExecutor())
         }
     }
@@ -41,11 +42,14 @@ final class LoopExecutor: SerialExecutor, Sendable {
         switch inbox.add(item) {
         case .queued: return true
         case .wakeNeeded:
-            wakeUp.signal()
+            wake()
             return true
         case .refused: return false
         }
     }
+
+    /// Its descriptor stays open until this has come back: it is the object's.
+    private func wake() { wakeUp.withLock { $0 }?.signal() }
 
     /// Whether the caller runs on the loop's thread.
     var isCurrent: Bool { thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false } }
@@ -107,6 +111,8 @@ final class LoopExecutor: SerialExecutor, Sendable {
             _ = takeAll(&batch, client)
             client.endTurn()
         }
+        thread.withLock { $0 = nil }
+        _ = wakeUp.withLock { exchange(&$0, with: nil) }
     }
 
     private func takeAll(_ batch: inout [LoopItem], _ client: any LoopClient) -> Bool {

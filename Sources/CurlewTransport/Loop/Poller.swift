@@ -24,7 +24,8 @@ struct Poller {
         var readiness: Readiness
     }
 
-    private let queue: any ReadinessQueue
+    /// nil once there is nothing to wait for any more.
+    private var queue: (any ReadinessQueue)?
     private var registrations: [Registration] = []
 
     /// The number of sockets that this engine opened and has not closed.
@@ -32,6 +33,9 @@ struct Poller {
     private(set) var openedCount = 0
 
     init(queue: any ReadinessQueue) { self.queue = queue }
+
+    /// Gives its descriptor back.
+    mutating func close() { queue = nil }
 
     // MARK: Wishes
 
@@ -48,7 +52,7 @@ struct Poller {
     /// Before the descriptor is closed.
     mutating func socketClosed(_ fd: Int32) {
         reserve(fd)
-        if !queue.forgetsClosedDescriptors { queue.remove(fd) }
+        if let queue, !queue.forgetsClosedDescriptors { queue.remove(fd) }
         let generation = registrations[Int(fd)].generation &+ 1
         if registrations[Int(fd)].isOwned { ownedCount -= 1 }
         registrations[Int(fd)] = Registration(generation: generation)
@@ -62,7 +66,7 @@ struct Poller {
         if registered == wanted { return }
         let tag = UInt64(registrations[Int(fd)].generation) << 32 | UInt64(UInt32(bitPattern: fd))
         registrations[Int(fd)].registered =
-            queue.set(fd, for: wanted, tag: tag, isKnown: !registered.isEmpty) ? wanted : []
+            queue?.set(fd, for: wanted, tag: tag, isKnown: !registered.isEmpty) == true ? wanted : []
     }
 
     mutating func unwatch(_ fd: Int32) {
@@ -75,7 +79,7 @@ struct Poller {
     private mutating func drop(_ fd: Int32) {
         guard !registrations[Int(fd)].registered.isEmpty else { return }
         registrations[Int(fd)].registered = []
-        queue.remove(fd)
+        queue?.remove(fd)
         if !registrations[Int(fd)].isOwned { registrations[Int(fd)].generation &+= 1 }
     }
 
@@ -86,11 +90,11 @@ struct Poller {
     // MARK: Waiting
 
     /// Waits; returns how many events there are to `take`.
-    mutating func wait(nanoseconds: Int64) -> Int { queue.wait(nanoseconds: nanoseconds) }
+    mutating func wait(nanoseconds: Int64) -> Int { queue?.wait(nanoseconds: nanoseconds) ?? 0 }
 
     /// The event at `index` of the last wait, or nil where nothing waits for it any more.
     mutating func take(_ index: Int) -> Ready? {
-        guard let event = queue.event(index) else { return nil }
+        guard let event = queue?.event(index) else { return nil }
         let fd = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         let registration = registrations[Int(fd)]
         guard registration.generation == UInt32(truncatingIfNeeded: event.tag >> 32) else { return nil }

@@ -137,6 +137,28 @@ struct DroppedEngineProcessWideTests {
         }
     }
 
+    /// What is kept has neither thread nor descriptors.
+    @Test func aTransportThatIsShutDownKeepsNothing() async throws {
+        let held = Lock<[CurlTransport]>([])
+        try await leavingNothing { server in
+            for _ in 0..<3 {
+                let transport = CurlTransport()
+                _ = try await transport.fetch(request(server.url("/get")))
+                held.withLock { $0.append(transport) }
+                await withTaskGroup(of: Void.self) { group in
+                    for _ in 0..<4 { group.addTask { await transport.shutdown() } }
+                    for _ in 0..<4 {
+                        group.addTask { _ = try? await transport.fetch(request(server.url("/get"))) }
+                    }
+                }
+                await transport.shutdown()
+                let late = await transport.failure(request(server.url("/get")), CollectingSink())
+                #expect(late.code == .sessionClosed)
+            }
+        }
+        #expect(held.withLock { $0.count } == 3)
+    }
+
     @Test func aTransportThatOnlyItsExchangeHoldsEndsIt() async throws {
         try await leavingNothing { server in
             let outcome = try await CurlTransport().perform(request(server.url("/get")), sink: CollectingSink())

@@ -59,6 +59,22 @@ struct FlowTests {
         }
     }
 
+    /// The connection is there, and the request would be on it in the same turn of the loop.
+    @Test func cancelBeforeTheStartKeepsItFromTheNetwork() async throws {
+        try await withTransport { transport, server in
+            _ = try await transport.fetch(request(server.url("/get")))
+            let sink = CollectingSink()
+            sink.observe { event in
+                if event == .started { sink.control?.cancel(with: CurlewError(.cancelled, phase: .lifecycle)) }
+            }
+            let error = await transport.failure(request(server.url("/anything"), method: .post), sink)
+            #expect(error.code == .cancelled)
+            _ = try await transport.fetch(request(server.url("/get")))
+            #expect(server.requests.map(\.path) == ["/get", "/get"])
+            #expect(server.connectionCount == 1)
+        }
+    }
+
     @Test(arguments: [false, true])
     func suspendOnTheWayToAConnectionKeepsItFromBeingSent(withBody: Bool) async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
