@@ -13,6 +13,7 @@ let package = Package(
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
+        .library(name: "CurlewAlamofire", targets: ["CurlewAlamofire"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         // For the packages that live beside this one (Image/).
         .library(name: "CurlewLocks", targets: ["CurlewLocks"]),
@@ -62,6 +63,8 @@ let package = Package(
         ),
         // Apart from Curlew, because FoundationXML is one more library to load at every start.
         .target(name: "CurlewXML", dependencies: ["Curlew"], swiftSettings: strict),
+        // Apart from Curlew, because a program's own names come before those that only some programs bring with them.
+        .target(name: "CurlewAlamofire", dependencies: ["Curlew"], swiftSettings: strict),
         .target(
             name: "CurlewTesting",
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
@@ -93,6 +96,11 @@ let package = Package(
         .testTarget(
             name: "CurlewTestingTests",
             dependencies: ["CurlewTesting", "CurlewCore", "CurlewLocks"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CurlewAlamofireTests",
+            dependencies: ["CurlewAlamofire", "CurlewLocks", "CurlewTesting"],
             swiftSettings: strict
         ),
         .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),

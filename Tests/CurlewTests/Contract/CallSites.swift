@@ -65,10 +65,6 @@ private func factories(_ session: Session, url: URL, file: URL, stream: AsyncStr
     _ = session.streamRequest(url)
     _ = session.streamRequest(url, method: .post, parameters: Login(name: "n"), automaticallyCancelOnStreamError: true)
     _ = session.streamRequest(urlRequest)
-    _ = Curlew.request(url)
-    _ = Curlew.download(url)
-    _ = Curlew.upload(Data(), to: url)
-    _ = Curlew.streamRequest(url)
 }
 
 private func terminals(_ session: Session, url: URL, file: URL) async throws(CurlewError) {

@@ -1,11 +1,11 @@
-public import CurlewCore
+public import Curlew
 public import Foundation
 
 // Alamofire 4's free functions, on `Session.default`. Inside a type that has a method of the same name write
-// `Curlew.request(…)`.
-
-/// The session of the free functions, under Alamofire's name.
-public let AF = Session.default
+// `CurlewAlamofire.request(…)`.
+//
+// They are not in the module that every program imports: a program's own function of the same name would lose against
+// them at the top level of its `main.swift`.
 
 /// A request with parameters as a dictionary.
 public func request(

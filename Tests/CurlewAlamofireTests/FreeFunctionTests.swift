@@ -1,5 +1,4 @@
-import Curlew
-import CurlewCore
+import CurlewAlamofire
 import CurlewTesting
 import Foundation
 import FoundationNetworking
@@ -26,13 +25,13 @@ struct FreeFunctionTests {
         let url = server.url("/anything")
         let marked: HTTPHeaders = ["X-Mark": "yes"]
         let all = [
-            Curlew.request(url, parameters: ["name": "Ada"], headers: marked),
-            Curlew.request(
+            CurlewAlamofire.request(url, parameters: ["name": "Ada"], headers: marked),
+            CurlewAlamofire.request(
                 url, method: .post, parameters: Name(), encoder: JSONParameterEncoder.default, headers: marked),
-            Curlew.request(url, method: .delete, headers: marked) { $0.timeoutInterval = 5 },
+            CurlewAlamofire.request(url, method: .delete, headers: marked) { $0.timeoutInterval = 5 },
         ]
         for request in all { #expect(await request.serializingData().response.error == nil) }
-        #expect(try await Curlew.request(put(server)).serializingData().value.isEmpty == false)
+        #expect(try await CurlewAlamofire.request(put(server)).serializingData().value.isEmpty == false)
         #expect(
             seen(server) == [
                 "GET /anything?name=Ada", "POST /anything {\"name\":\"Ada\"}", "DELETE /anything", "PUT /anything",
@@ -51,15 +50,15 @@ struct FreeFunctionTests {
             return { _, _ in (file, []) }
         }
         let all = [
-            Curlew.download(url, parameters: ["name": "Ada"], to: destination("a")),
-            Curlew.download(url, method: .post, parameters: Name(), to: destination("b")),
-            Curlew.download(put(server), to: destination("c")),
+            CurlewAlamofire.download(url, parameters: ["name": "Ada"], to: destination("a")),
+            CurlewAlamofire.download(url, method: .post, parameters: Name(), to: destination("b")),
+            CurlewAlamofire.download(put(server), to: destination("c")),
         ]
         for (request, name) in zip(all, names) {
             #expect(try await request.serializingDownloadedFileURL().value.lastPathComponent == name)
         }
         #expect(seen(server) == ["GET /anything?name=Ada", "POST /anything name=Ada", "PUT /anything"])
-        let broken = await Curlew.download(resumingWith: Data("?".utf8)).serializingData().response
+        let broken = await CurlewAlamofire.download(resumingWith: Data("?".utf8)).serializingData().response
         #expect(broken.error != nil)
         #expect(server.requests.count == 3)
     }
@@ -77,14 +76,14 @@ struct FreeFunctionTests {
             }
         }
         let all = [
-            Curlew.upload(Data("data".utf8), to: url),
-            Curlew.upload(Data("data".utf8), with: put(server)),
-            Curlew.upload(file, to: url),
-            Curlew.upload(file, with: put(server)),
-            Curlew.upload(InputStream(data: Data("stream".utf8)), to: url),
-            Curlew.upload(InputStream(data: Data("stream".utf8)), with: put(server)),
-            Curlew.upload(pieces("pieces"), to: url),
-            Curlew.upload(pieces("pieces"), with: put(server)),
+            CurlewAlamofire.upload(Data("data".utf8), to: url),
+            CurlewAlamofire.upload(Data("data".utf8), with: put(server)),
+            CurlewAlamofire.upload(file, to: url),
+            CurlewAlamofire.upload(file, with: put(server)),
+            CurlewAlamofire.upload(InputStream(data: Data("stream".utf8)), to: url),
+            CurlewAlamofire.upload(InputStream(data: Data("stream".utf8)), with: put(server)),
+            CurlewAlamofire.upload(pieces("pieces"), to: url),
+            CurlewAlamofire.upload(pieces("pieces"), with: put(server)),
         ]
         for request in all { _ = await request.serializingData().response.error.map { Issue.record($0) } }
         let bodies = ["data", "file", "stream", "pieces"]
@@ -102,10 +101,10 @@ struct FreeFunctionTests {
             return form
         }
         let all = [
-            Curlew.upload(multipartFormData: fill, to: url),
-            Curlew.upload(multipartFormData: fill, with: put(server)),
-            Curlew.upload(multipartFormData: form(), to: url),
-            Curlew.upload(multipartFormData: form(), with: put(server)),
+            CurlewAlamofire.upload(multipartFormData: fill, to: url),
+            CurlewAlamofire.upload(multipartFormData: fill, with: put(server)),
+            CurlewAlamofire.upload(multipartFormData: form(), to: url),
+            CurlewAlamofire.upload(multipartFormData: form(), with: put(server)),
         ]
         struct Echo: Decodable, Sendable { let form: [String: String] }
         for request in all { #expect(try await request.serializingDecodable(Echo.self).value.form == ["name": "Ada"]) }
@@ -116,9 +115,9 @@ struct FreeFunctionTests {
         let server = try TestServer()
         let url = server.url("/anything")
         let all = [
-            Curlew.streamRequest(url, parameters: Name()),
-            Curlew.streamRequest(url, method: .delete),
-            Curlew.streamRequest(put(server)),
+            CurlewAlamofire.streamRequest(url, parameters: Name()),
+            CurlewAlamofire.streamRequest(url, method: .delete),
+            CurlewAlamofire.streamRequest(put(server)),
         ]
         for request in all {
             var count = 0
@@ -126,6 +125,14 @@ struct FreeFunctionTests {
             #expect(count > 0)
         }
         #expect(seen(server).sorted() == ["DELETE /anything", "GET /anything?name=Ada", "PUT /anything"])
+    }
+
+    /// Without the module's name where nothing else is called so.
+    @Test func areThereByThemselves() async throws {
+        let server = try TestServer()
+        #expect(try await request(server.url("/anything")).data().isEmpty == false)
+        #expect(try await Session.default.request(server.url("/anything")).data().isEmpty == false)
+        #expect(seen(server) == ["GET /anything", "GET /anything"])
     }
 
     @Test func theSessionUnderAlamofiresName() { #expect(AF === Session.default) }

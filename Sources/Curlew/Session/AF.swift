@@ -1,0 +1,2 @@
+/// The default session, under Alamofire's name.
+public let AF = Session.default

@@ -1,0 +1,36 @@
+import CurlewAlamofire
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+/// A monitor as Alamofire's users wrote it is called.
+@Suite(.timeLimit(.minutes(4)))
+struct MonitorTypeTests {
+    private final class Monitor: EventMonitor {
+        let queue = DispatchQueue(label: "monitor")
+        private let seen = Lock<[String]>([])
+        var calls: [String] { queue.sync { seen.withLock { $0 } } }
+
+        private func note(_ call: String) { seen.withLock { $0.append(call) } }
+
+        func urlSession(
+            _ session: URLSession, task: URLSessionTask, didFinishCollecting metrics: URLSessionTaskMetrics
+        ) { note("metrics") }
+        func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) { note("data") }
+        func request(_ request: Request, didCreateTask task: URLSessionTask) { note("task") }
+        func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+            note("end")
+        }
+    }
+
+    @Test func methodsWithFoundationsNamesAreCalled() async throws {
+        let monitor = Monitor()
+        let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])
+        _ = try await session.request("https://example.org/").data()
+        await session.invalidate()
+        while !monitor.calls.contains("end") { await Task.yield() }
+        #expect(Set(monitor.calls) == ["task", "metrics", "data", "end"])
+    }
+}
