@@ -161,6 +161,8 @@ struct Attempt {
             if trail.isBegun { try startsEarlier() }
             if !trail.isRepeated { emitStart(lowered) }
             delegate.willPerform(lowered, in: session, within: budget)
+            let bound = boundBody(of: lowered)
+            defer { bound?.unbind() }
             guard let controlled = session.controlledTransport else {
                 let outcome = try await session.transport.perform(lowered, sink: delegate)
                 performed = .request(lowered)
@@ -173,6 +175,14 @@ struct Attempt {
         } catch {
             return .failure(error)
         }
+    }
+
+    /// Made ready for the exchange, where it has to be.
+    @inline(never)
+    private func boundBody(of lowered: __shared TransferRequest) -> (any TaskBoundBody)? {
+        guard case .stream(let stream, _) = lowered.body, let bound = stream as? any TaskBoundBody else { return nil }
+        bound.bind()
+        return bound
     }
 
     /// A response that was held back is the answer after all.

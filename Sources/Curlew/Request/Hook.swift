@@ -65,10 +65,5 @@ final class HeadAnswer: Sendable {
     }
 }
 
-/// Who is asked about a response's head before its body is received.
-enum HeadHook: Sendable {
-    /// The body waits for the answer.
-    case asking(@Sendable (LazyResponse, @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void)
-    /// It does not.
-    case telling(@Sendable (LazyResponse) -> Void)
-}
+/// Asks about a response's head: the body waits for the answer.
+typealias HeadHook = @Sendable (LazyResponse, @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

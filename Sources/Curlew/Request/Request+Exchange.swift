@@ -35,23 +35,17 @@ extension Request {
         }
         reporter?.started(TransferCount(completed: 0, total: total))
         for stream in streams { stream.send(response) }
-        switch hook ?? sessionHeadHook {
-        case nil: return nil
-        case .telling(let tell):
-            tell(response)
-            return nil
-        case .asking(let ask):
-            let answer = HeadAnswer()
-            ask(response) { [weak self] disposition in
-                answer.settle(disposition) {
-                    switch disposition {
-                    case .allow, .becomeDownload: control?.resumeReceiving()
-                    case .cancel: self?.cancel()
-                    }
+        guard let ask = hook ?? sessionHeadHook else { return nil }
+        let answer = HeadAnswer()
+        ask(response) { [weak self] disposition in
+            answer.settle(disposition) {
+                switch disposition {
+                case .allow, .becomeDownload: control?.resumeReceiving()
+                case .cancel: self?.cancel()
                 }
             }
-            return answer
         }
+        return answer
     }
 
     /// The response means something else than its status says.

@@ -7,11 +7,13 @@ public import FoundationNetworking
 extension Request {
     func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
         let handoff = Handoff()
-        setHeadHook(
-            .telling { response in
-                handoff(to: queue) { if let lifted = response.value { handler(lifted) } }
+        // An answer, too: the body must not be there before it, on another queue.
+        setHeadHook(decidesFate: false) { response, answer in
+            handoff(to: queue) {
+                if let lifted = response.value { handler(lifted) }
+                answer(.allow)
             }
-        )
+        }
     }
 
     func askHead(
@@ -20,30 +22,28 @@ extension Request {
             @escaping @Sendable (HTTPURLResponse, @escaping @Sendable (ResponseDisposition) -> Void) -> Void
     ) {
         let handoff = Handoff()
-        setHeadHook(
-            .asking { response, answer in
-                handoff(to: queue) {
-                    guard let lifted = response.value else { return answer(.allow) }
-                    handler(lifted, answer)
-                }
+        setHeadHook(decidesFate: true) { response, answer in
+            handoff(to: queue) {
+                guard let lifted = response.value else { return answer(.allow) }
+                handler(lifted, answer)
             }
-        )
+        }
     }
 
     func askHead(_ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition) {
-        setHeadHook(.asking { ConcurrencyHandle.ask($0, handler, $1) })
+        setHeadHook(decidesFate: true) { ConcurrencyHandle.ask($0, handler, $1) }
     }
 
     /// The session's question about a head, where the request has none of its own.
     var sessionHeadHook: HeadHook? {
         guard let ask = context.configuration.hooks?.responseDisposition else { return nil }
-        return .asking { [self] in ConcurrencyHandle.ask($0, { await ask(self, $0) }, $1) }
+        return { [self] in ConcurrencyHandle.ask($0, { await ask(self, $0) }, $1) }
     }
 
-    func setHeadHook(_ hook: HeadHook) {
+    func setHeadHook(decidesFate: Bool, _ hook: @escaping HeadHook) {
         // What was replaced goes without the lock: closures hold what their `deinit` may ask the request from.
         _ = record.withLock { record in
-            if case .asking = hook { record.ownExtras.options.asksAboutHead = true }
+            if decidesFate { record.ownExtras.options.asksAboutHead = true }
             return exchange(&record.ownExtras.hooks.onHead, with: hook)
         }
     }
@@ -76,7 +76,7 @@ extension Request {
         return self
     }
 
-    /// Tells the response's head before its body.
+    /// Tells the response's head before its body, which waits for the closure's end.
     @discardableResult
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,

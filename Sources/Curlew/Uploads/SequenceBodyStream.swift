@@ -2,8 +2,17 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
+/// A body whose bytes come from code that is to run with the task-local values of the request's task, although the transport's
+/// thread asks for them.
+protocol TaskBoundBody: BodyStream {
+    /// In the request's task, before an exchange.
+    func bind()
+    /// After it: what was made for it and has not begun ends.
+    func unbind()
+}
+
 /// A body from an asynchronous sequence, which is pulled only when the peer has taken what came before.
-final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream where Source.Element == Data {
+final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
     private struct State: Sendable {
         var chunk = Data()
         var offset = 0
@@ -16,6 +25,8 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
         /// The reader has nothing left.
         var isDemanded = true
         var pump: CheckedContinuation<Bool, Never>?
+        /// Counts the exchanges that the task was made for: one that has not begun ends with its exchange.
+        var binding = 0
         /// Carries the chunks. The sequence may be waiting for its next one when nobody wants that any more.
         var task: Task<Void, Never>?
     }
@@ -50,10 +61,13 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
-        let isFirst = state.withLock { state in
-            defer { state.isStarted = true }
-            return !state.isStarted
+        let (isFirst, bound) = state.withLock { state in
+            let isFirst = !state.isStarted
+            state.isStarted = true
+            // A task that was made ahead waits for this.
+            return (isFirst && state.task == nil, isFirst ? exchange(&state.pump, with: nil) : nil)
         }
+        bound?.resume(returning: true)
         if isFirst { start() }
         let (answer, pump, _): (BodyRead, CheckedContinuation<Bool, Never>?, Data?) = state.withLock { state in
             guard !state.chunk.isEmpty else { return (state.end ?? .pending, nil, nil) }
@@ -71,8 +85,9 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
         return answer
     }
 
+    /// Without a task that was made ahead: the transport is used by itself.
     private func start() {
-        let task = BodyTask.start { await self.pump() }
+        let task = BodyTask.start { await self.pump(0) }
         let isClosed = state.withLock { state in
             if !state.isClosed { state.task = task }
             return state.isClosed
@@ -81,10 +96,12 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
     }
 
     /// Carries chunks from the sequence to the reader until either ends.
-    private func pump() async {
+    private func pump(_ binding: Int) async {
+        // Not before it is wanted: making an iterator can begin the work.
+        guard await isWanted(binding) else { return }
         var iterator = source.makeAsyncIterator()
         do {
-            while await isWanted() {
+            while await isWanted(binding) {
                 guard let chunk = try await iterator.next() else { return settle(.end) }
                 // An empty chunk is no end, and nothing that the reader could be given.
                 if !chunk.isEmpty { deliver(chunk) }
@@ -103,11 +120,11 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
         }
     }
 
-    private func isWanted() async -> Bool {
+    private func isWanted(_ binding: Int) async -> Bool {
         await withCheckedContinuation { continuation in
             let answer: Bool? = state.withLock { state in
-                if state.isClosed { return false }
-                if state.isDemanded { return true }
+                if state.isClosed || state.binding != binding { return false }
+                if state.isDemanded, state.isStarted { return true }
                 state.pump = continuation
                 return nil
             }
@@ -131,6 +148,25 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: BodyStream whe
             return state.waker
         }
         waker?.wake()
+    }
+
+    // MARK: The task of the request
+
+    func bind() {
+        let binding = state.withLock { state in state.isStarted || state.task != nil ? nil : state.binding }
+        guard let binding else { return }
+        let task = BodyTask.start { await self.pump(binding) }
+        state.withLock { $0.task = task }
+    }
+
+    func unbind() {
+        let (pump, task) = state.withLock { state in
+            guard !state.isStarted else { return (nil as CheckedContinuation<Bool, Never>?, nil as Task<Void, Never>?) }
+            state.binding += 1
+            return (exchange(&state.pump, with: nil), exchange(&state.task, with: nil))
+        }
+        pump?.resume(returning: false)
+        withExtendedLifetime(task) {}
     }
 
     private static var spent: CurlewError {

@@ -1,5 +1,6 @@
 import Curlew
 import CurlewTesting
+import Dispatch
 import Foundation
 import Testing
 
@@ -101,5 +102,30 @@ struct HeadAnswerTests {
             .timeouts { $0.total = .seconds(1) }
         let error = await #expect(throws: CurlewError.self) { try await request.data() }
         #expect(error?.code == .totalTimedOut)
+    }
+
+    /// However late the closure's queue comes to it, and on whatever queue the body goes.
+    @Test func theHeadIsToldBeforeTheBodyOnEveryQueue() async throws {
+        let server = try TestServer()
+        let events = Recorded<String>()
+        let (heads, chunks) = (DispatchQueue(label: "heads"), DispatchQueue(label: "chunks"))
+        heads.suspend()
+        await withCheckedContinuation { continuation in
+            Session().streamRequest(server.url("/bytes/1000"))
+                .onHTTPResponse(on: heads) { _ in
+                    // Time enough for a body that does not wait.
+                    usleep(50_000)
+                    events.note("head")
+                }
+                .responseStream(on: chunks) { stream in
+                    switch stream.event {
+                    case .stream: events.note("chunk")
+                    case .complete: continuation.resume()
+                    }
+                }
+            heads.resume()
+        }
+        #expect(events.all.first == "head")
+        #expect(events.all.count > 1)
     }
 }
