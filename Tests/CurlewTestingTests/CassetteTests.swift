@@ -82,6 +82,31 @@ struct CassetteTests {
         #expect(try await replay.perform(request, sink: RecordingSink()).head.status == 200)
     }
 
+    @Test func knowsTheSecretsThatLogsKnow() async throws {
+        let mock = MockTransport { _ in
+            .text(#"{"csrf_token":"s3cret","otp":123456,"deep":{"pwd":["s3cret",true]}}"#)
+                .changed { $0.headers.update(name: "Content-Type", value: "application/json") }
+        }
+        let recorder = RecordingTransport(mock)
+        var request = TransferRequest.test("/?jwt=s3cret&x=1")
+        request.headers = ["X-Auth-Key": "s3cret", "X-Mine": "s3cret", "X-Bearer": "s3cret", "X-Other": "o"]
+        var redaction = CassetteRedaction()
+        redaction.headers.insert("x-mine")
+        let naming = RecordingTransport(mock, redaction: redaction)
+        _ = try await recorder.perform(request, sink: RecordingSink())
+        _ = try await naming.perform(request, sink: RecordingSink())
+        let exchange = try #require(recorder.cassette.exchanges.first)
+        let fields = HTTPHeaders(received: exchange.request.headers.map { HTTPHeader(name: $0.name, value: $0.value) })
+        #expect(fields["X-Auth-Key"] == "<redacted>" && fields["X-Bearer"] == "<redacted>" && fields["X-Other"] == "o")
+        #expect(exchange.request.url.hasSuffix("/?jwt=<redacted>&x=1"))
+        // Of the types that they were, so that the recorded answer can be decoded.
+        #expect(
+            exchange.response?.body
+                == .text(#"{"csrf_token":"<redacted>","deep":{"pwd":["<redacted>",true]},"otp":0}"#))
+        let text = String(decoding: try JSONEncoder().encode(naming.cassette), as: UTF8.self)
+        #expect(!text.contains("s3cret"), "\(text)")
+    }
+
     @Test func usesEqualRequestsInOrderOrForEver() async throws {
         let cassette = Cassette(
             exchanges: ["1", "2"].map {

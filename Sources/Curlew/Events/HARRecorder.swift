@@ -12,7 +12,7 @@ public import FoundationNetworking
 ///     try await recorder.write(to: URL(filePath: "session.har"))
 ///
 /// Every exchange is an entry, redirects and retries too. Credentials, cookies, tokens and query values are
-/// left out unless asked for, and so are fields of forms and JSON whose name says that they are secret. Bodies are
+/// left out unless asked for, and so are header fields, and fields of forms and JSON whose name says that they are secret. Bodies are
 /// kept up to a limit, in memory.
 public final class HARRecorder: EventMonitor {
     /// Where events are taken in.
@@ -47,8 +47,12 @@ public final class HARRecorder: EventMonitor {
         return try encoder.encode(archive)
     }
 
-    /// Writes the archive of all exchanges that have ended.
-    public func write(to url: URL) async throws { try await archive().write(to: url, options: .atomic) }
+    /// Writes the archive of all exchanges that have ended, in one step and with mode 0600: bodies and fields may hold more
+    /// than their names tell.
+    public func write(to url: URL) async throws {
+        let archive = String(decoding: try await archive(), as: UTF8.self)
+        try await StoredText(url).writeNow { archive }
+    }
 
     // MARK: Events
 

@@ -12,6 +12,8 @@ struct Attempt {
     let events: EventSink?
     /// The identifier of the exchange in flight; a redirect's hop has its own.
     var task = TaskIdentifier(rawValue: 0)
+    /// A redirect led away from the origin that its credentials are for.
+    private(set) var hasLeftCredentials = false
 
     // The session is handed on, and not kept: a copy would be counted by every request, on every thread at once.
     // Inlined, as are the steps around it and within it that every request takes: each asynchronous function on the way
@@ -125,7 +127,8 @@ struct Attempt {
             switch await redirection.next(after: response.head) {
             case .deliver: outcome = await delivered(delegate, outcome)
             case .refuse(let error): outcome = .failure(error)
-            case .follow(let next, let nextRequest, let hop):
+            case .follow(let next, let nextRequest, let hop, let leavesCredentials):
+                if leavesCredentials { hasLeftCredentials = true }
                 emitStep(metrics, response.head, from: lowered.url, to: nextRequest)
                 trail.hops.append(hop)
                 trail.sent = .made(nextRequest)

@@ -13,7 +13,8 @@ struct Redirection {
     enum Next {
         case deliver
         case refuse(CurlewError)
-        case follow(TransferRequest, URLRequest, RedirectHop)
+        /// `leavesCredentials`: the next request lacks some that this one had.
+        case follow(TransferRequest, URLRequest, RedirectHop, leavesCredentials: Bool)
     }
 
     func next(after head: ResponseHead) async -> Next {
@@ -54,49 +55,62 @@ struct Redirection {
         var next = lowered
         next.url = redirect.url
         next.method = redirect.method
-        for name in redirect.headersToRemove { next.headers.remove(name: name) }
+        let context = attempt.request.context
+        let removed = redirect.headersToRemove(
+            from: lowered.effectiveHeaders.map(\.name), by: context.configuration.redirects)
+        for name in removed { next.headers.remove(name: name) }
         // The session's own fields may hold secrets as well.
-        if let shared = next.defaultHeaders {
-            next.defaultHeaders = shared.without(redirect.headersToRemove)
-        }
+        next.defaultHeaders = next.defaultHeaders.map { context.defaultHeaders($0.without(removed), at: redirect.url) }
         if redirect.dropsBody { next.body = .none }
-        let leavesOrigin = !RedirectLocation.isSameOrigin(lowered.url, redirect.url)
-        if leavesOrigin { next.options.authentication = nil }
-        if let routing = attempt.request.context.configuration.proxyRouting {
+        if redirect.leavesOrigin { next.options.authentication = nil }
+        if let routing = context.configuration.proxyRouting {
             next.options.proxy = routing(redirect.url) ?? Proxy.none
         }
-        var proposal = proposal(redirect, next)
+        var proposal = proposal(redirect, without: removed)
+        var hasOwnBody = true
         let response = LazyResponse(url: lowered.url, head: head)
         if let handler {
             switch await ask(handler, about: proposal, for: response) {
             case .success(nil): return .deliver
             case .success(let changed?):
-                guard changed != proposal else { break }
+                guard !changed.isSent(like: proposal) else { break }
                 do throws(CurlewError) {
-                    next = try apply(changed, to: next)
+                    next = try apply(changed, insteadOf: proposal, to: next)
                 } catch {
                     return .refuse(error)
                 }
+                hasOwnBody = changed.hasBody(of: proposal)
                 proposal = changed
             case .failure(let interruption): return .refuse(interruption)
             }
         }
-        do throws(CurlewError) {
-            next.body = try await attempt.request.bodyToSendAgain(next.body)
-        } catch {
-            return .refuse(error)
+        // A body of the handler's has not been read yet.
+        if hasOwnBody {
+            do throws(CurlewError) {
+                next.body = try await attempt.request.bodyToSendAgain(next.body)
+            } catch {
+                return .refuse(error)
+            }
         }
         attempt.request.record.withLock { $0.requests.append(.made(proposal)) }
         let hop = RedirectHop(url: lowered.url, status: head.status, location: next.url)
-        return .follow(next, proposal, hop)
+        return .follow(next, proposal, hop, leavesCredentials: lacksCredentials(next, removed, redirect))
+    }
+
+    /// Whether secrets stayed behind with their origin, and no handler has put others in their place.
+    private func lacksCredentials(_ next: TransferRequest, _ removed: [String], _ redirect: Redirect) -> Bool {
+        guard redirect.leavesOrigin else { return false }
+        if lowered.options.authentication != nil, next.options.authentication == nil { return true }
+        let sent = next.effectiveHeaders
+        return removed.contains { SecretNames.containsField($0) && !sent.contains(name: $0) }
     }
 
     /// What users see of the next request.
-    private func proposal(_ redirect: Redirect, _ next: TransferRequest) -> URLRequest {
+    private func proposal(_ redirect: Redirect, without removed: [String]) -> URLRequest {
         var proposal = urlRequest
         proposal.url = redirect.url
         proposal.httpMethod = redirect.method.rawValue
-        for name in redirect.headersToRemove { proposal.setValue(nil, forHTTPHeaderField: name) }
+        for name in removed { proposal.setValue(nil, forHTTPHeaderField: name) }
         if redirect.dropsBody {
             proposal.httpBody = nil
             proposal.httpBodyStream = nil
@@ -105,13 +119,18 @@ struct Redirection {
     }
 
     /// The handler has made a request of its own.
-    private func apply(_ changed: URLRequest, to next: TransferRequest) throws(CurlewError) -> TransferRequest {
+    private func apply(
+        _ changed: URLRequest,
+        insteadOf proposal: URLRequest,
+        to next: TransferRequest
+    ) throws(CurlewError) -> TransferRequest {
+        let context = attempt.request.context
         let wishes = attempt.request.record.withLock { Lowering.Wishes($0.extras?.options ?? RequestOptions()) }
         // What an earlier hop has left behind with its origin stays there.
         wishes.authentication = lowered.options.authentication
-        let lowering = Lowering(context: attempt.request.context, wishes: wishes, purpose: next.options.purpose)
-        var body: BodySource?
-        if changed.httpBody == nil, case .data = next.body {} else if changed.httpBody == nil { body = next.body }
+        let lowering = Lowering(context: context, wishes: wishes, purpose: next.options.purpose)
+        // An upload's body does not stand in its `URLRequest`.
+        let body = changed.hasBody(of: proposal) ? next.body : nil
         var result = try lowering.lower(
             .made(changed),
             body: body,
@@ -120,7 +139,14 @@ struct Redirection {
             remaining: next.options.timeouts.total
         )
         result.defaultHeaders = next.defaultHeaders
-        if !RedirectLocation.isSameOrigin(lowered.url, result.url) { result.options.authentication = nil }
+        if !RedirectLocation.isSameOrigin(lowered.url, result.url) {
+            result.options.authentication = nil
+            // The redirect may have stayed within the origin that the handler leaves.
+            if let shared = next.defaultHeaders {
+                let secret = shared.headers.map(\.name).filter(context.configuration.redirects.staysBehind)
+                result.defaultHeaders = context.defaultHeaders(shared.without(secret), at: result.url)
+            }
+        }
         return result
     }
 

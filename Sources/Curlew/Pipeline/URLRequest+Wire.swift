@@ -11,8 +11,21 @@ extension URLRequest {
         if cachePolicy != .useProtocolCachePolicy { try askCaches(&headers) }
     }
 
-    /// Whether both are one value's copies, neither of which was changed: then they are the same bytes. Other requests may be
-    /// equal nevertheless.
+    /// Whether both send the same. Foundation's `==` says nothing of fields and bodies on Linux.
+    func isSent(like other: URLRequest) -> Bool {
+        url == other.url && httpMethod == other.httpMethod && allHTTPHeaderFields == other.allHTTPHeaderFields
+            && hasBody(of: other) && timeoutInterval == other.timeoutInterval && cachePolicy == other.cachePolicy
+            && networkServiceType == other.networkServiceType
+            && httpShouldHandleCookies == other.httpShouldHandleCookies
+    }
+
+    /// Whether both have the same bytes, or the same stream, as their body.
+    func hasBody(of other: URLRequest) -> Bool {
+        httpBody == other.httpBody && httpBodyStream === other.httpBodyStream
+    }
+
+    /// Whether both are one value's copies, neither of which was changed. The same bytes are the same value, whatever
+    /// Foundation makes of it; values of other bytes may send the same nevertheless.
     func isCopy(of other: URLRequest) -> Bool {
         withUnsafeBytes(of: self) { own in withUnsafeBytes(of: other) { own.elementsEqual($0) } }
     }

@@ -56,6 +56,15 @@ final class SessionContext: Sendable {
         return runtimeHeaders.over(defaultHeaders, for: url)
     }
 
+    /// Fields that went to another URL, without those that the runtime headers keep from this one.
+    func defaultHeaders(_ fields: DefaultHeaders, at url: URL) -> DefaultHeaders {
+        guard let origin = configuration.runtimeHeaders?.origin, !RedirectLocation.isSameOrigin(origin, url) else {
+            return fields
+        }
+        return fields.without(
+            fields.headers.filter { defaultHeaders.headers.value(for: $0.name) != $0.value }.map(\.name))
+    }
+
     // MARK: What responses have said to all requests
 
     // Methods, because whoever took the stores out would count references to them, in every request.

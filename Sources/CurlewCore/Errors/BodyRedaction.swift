@@ -19,7 +19,7 @@ extension Redaction {
         text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
             let name = pair[..<equals].replacing("+", with: " ")
-            guard isSecret(name: name.removingPercentEncoding ?? String(name)) else { return String(pair) }
+            guard SecretNames.containsMember(name.removingPercentEncoding ?? String(name)) else { return String(pair) }
             return pair[...equals] + mark
         }.joined(separator: "&")
     }
@@ -49,7 +49,7 @@ private struct JSONRedaction {
             }
             let string = takeString()
             shown += string
-            guard let name = name(string), Redaction.isSecret(name: name) else { continue }
+            guard let name = name(string), SecretNames.containsMember(name) else { continue }
             let colon = afterBlanks(position)
             guard colon < bytes.count, bytes[colon] == UInt8(ascii: ":") else { continue }
             let value = afterBlanks(colon + 1)

@@ -75,49 +75,15 @@ package enum Redaction {
 
     // MARK: Header fields
 
-    private static let secretFields: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "cookie2", "set-cookie", "set-cookie2", "x-api-key",
-        "authentication-info", "proxy-authentication-info", "x-goog-api-key", "x-amz-credential",
-    ]
-    private static let secretParts = [
-        "token", "secret", "password", "passwd", "api-key", "apikey", "authorization", "cookie", "session", "signature",
-        "credential",
-    ]
     private static let references: Set<String> = ["location", "content-location", "referer", "refresh", "link"]
-
-    /// Whether a field's value is for the two ends only. Names are compared without regard to case.
-    package static func isSecret(header name: String) -> Bool {
-        let name = ASCII.lowercased(name)
-        if secretFields.contains(name) { return true }
-        // They say what is allowed, and hold no secret.
-        if name.hasPrefix("access-control-") || name.hasPrefix("sec-websocket-") { return false }
-        return secretParts.contains { name.contains($0) }
-    }
 
     /// What may be shown of a field's value. `more` are further names, in lower case, of fields that are secret.
     package static func value(of header: HTTPHeader, andOf more: Set<String> = []) -> String {
-        if isSecret(header: header.name) || more.contains(ASCII.lowercased(header.name)) { return replacement }
+        if SecretNames.containsField(header.name) || more.contains(ASCII.lowercased(header.name)) { return replacement }
         guard references.contains(ASCII.lowercased(header.name)) else { return header.value }
         return header.value.split(separator: " ", omittingEmptySubsequences: false).map { word in
             guard let close = word.lastIndex(of: ">"), word.hasPrefix("<") else { return reference(String(word)) }
             return "<" + reference(String(word[..<close].dropFirst())) + word[close...]
         }.joined(separator: " ")
-    }
-
-    // MARK: Bodies
-
-    private static let secretNames: Set<String> = [
-        "sig", "pin", "otp", "assertion", "passphrase", "pwd", "auth", "jwt", "sid", "code_verifier",
-    ]
-    private static let secretNameParts = [
-        "password", "passwd", "secret", "token", "apikey", "api_key", "api-key", "credential", "signature", "session",
-        "authorization", "cookie", "private_key", "privatekey",
-    ]
-
-    /// Whether a form field or a member of a JSON object is secret by its name. Counts of tokens are not.
-    package static func isSecret(name: String) -> Bool {
-        let name = ASCII.lowercased(name)
-        if secretNames.contains(name) { return true }
-        return secretNameParts.contains { name.contains($0) } && !name.hasSuffix("_tokens")
     }
 }

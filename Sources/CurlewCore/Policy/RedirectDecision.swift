@@ -12,9 +12,22 @@ package enum RedirectAction: Sendable {
 package struct Redirect: Sendable, Equatable {
     package var url: URL
     package var method: HTTPMethod
-    /// Names of headers that must not go along: the request's own ones and the session's.
-    package var headersToRemove: [String]
+    /// Another scheme, host or port: secrets stay behind.
+    package var leavesOrigin: Bool
     package var dropsBody: Bool
+
+    /// The names of the headers, the request's own ones and the session's, that must not go along.
+    package func headersToRemove(from names: some Sequence<String>, by policy: RedirectPolicy) -> [String] {
+        names.filter { name in
+            dropsBody && Self.bodyHeaders.contains { ASCII.equalsIgnoringCase($0, name) }
+                || leavesOrigin && policy.staysBehind(name)
+        }
+    }
+
+    private static let bodyHeaders = [
+        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location",
+        "Content-Disposition", "Content-MD5", "Transfer-Encoding", "Expect",
+    ]
 }
 
 /// The request that a response answers, as far as redirects depend on it.
@@ -70,9 +83,8 @@ extension RedirectPolicy {
         if !dropsBody, origin.hasBody, !origin.isBodyReplayable {
             return refuse(.bodyUnavailable, "the redirect needs the body again, which cannot be read twice")
         }
-        var removed = dropsBody ? Self.bodyHeaders : []
-        if !RedirectLocation.isSameOrigin(origin.url, url) { removed += Self.secretHeaders + sensitiveHeaders }
-        return .follow(Redirect(url: url, method: method, headersToRemove: removed, dropsBody: dropsBody))
+        let leavesOrigin = !RedirectLocation.isSameOrigin(origin.url, url)
+        return .follow(Redirect(url: url, method: method, leavesOrigin: leavesOrigin, dropsBody: dropsBody))
     }
 
     private static func method(after status: Int, for method: HTTPMethod) -> HTTPMethod {
@@ -82,11 +94,4 @@ extension RedirectPolicy {
         default: method
         }
     }
-
-    private static let secretHeaders = ["Authorization", "Cookie", "Proxy-Authorization", "Host"]
-
-    private static let bodyHeaders = [
-        "Content-Type", "Content-Length", "Content-Encoding", "Content-Language", "Content-Location",
-        "Content-Disposition", "Content-MD5", "Transfer-Encoding", "Expect",
-    ]
 }

@@ -21,6 +21,27 @@ package enum RedirectLocation {
         return parts.url
     }
 
+    /// Whether a field of that name holds a URL reference to go to.
+    package static func isName(_ name: String) -> Bool {
+        name.utf8.count == 8 && ASCII.equalsIgnoringCase(name, "Location")
+    }
+
+    /// The field's value as a text. Bytes that are no UTF-8 are percent-encoded as they are: a server that sends its own
+    /// encoding gets its own bytes back.
+    package static func text(of bytes: some Collection<UInt8>) -> String {
+        if let text = String(validating: bytes, as: UTF8.self) { return text }
+        var escaped: [UInt8] = []
+        for byte in bytes { append(byte, to: &escaped, asItIs: byte < 0x80) }
+        return String(decoding: escaped, as: UTF8.self)
+    }
+
+    private static func append(_ byte: UInt8, to result: inout [UInt8], asItIs: Bool) {
+        if asItIs { return result.append(byte) }
+        result.append(UInt8(ascii: "%"))
+        result.append(ASCII.upperHexDigits[Int(byte >> 4)])
+        result.append(ASCII.upperHexDigits[Int(byte & 15)])
+    }
+
     /// Scheme, host and port are the same.
     package static func isSameOrigin(_ lhs: URL, _ rhs: URL) -> Bool {
         lhs.scheme?.lowercased() == rhs.scheme?.lowercased() && port(of: lhs) == port(of: rhs)
@@ -39,13 +60,8 @@ package enum RedirectLocation {
         var result: [UInt8] = []
         result.reserveCapacity(bytes.count)
         for (index, byte) in bytes.enumerated() {
-            if authority.contains(index) || isAllowed(byte) || isEscape(bytes, at: index) {
-                result.append(byte)
-            } else {
-                result.append(UInt8(ascii: "%"))
-                result.append(ASCII.upperHexDigits[Int(byte >> 4)])
-                result.append(ASCII.upperHexDigits[Int(byte & 15)])
-            }
+            append(
+                byte, to: &result, asItIs: authority.contains(index) || isAllowed(byte) || isEscape(bytes, at: index))
         }
         return String(decoding: result, as: UTF8.self)
     }

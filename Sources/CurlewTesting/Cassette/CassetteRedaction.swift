@@ -1,7 +1,8 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What must not get into a cassette. The names are compared without regard to case.
+/// What must not get into a cassette: what Curlew knows as secret by its name, as in its logs and curl commands, and what
+/// is named here. The names are compared without regard to case.
 ///
 ///     var redaction = CassetteRedaction()
 ///     redaction.headers.insert("x-session")
@@ -11,17 +12,10 @@ internal import Foundation
 /// before anything is kept, and to a request again when it is looked for in a cassette, so that a request
 /// with another token finds the recorded one.
 public struct CassetteRedaction: Sendable {
-    /// Fields whose value is a secret.
-    public var headers: Set<String> = [
-        "authorization", "proxy-authorization", "cookie", "set-cookie", "x-api-key", "x-auth-token", "x-csrf-token",
-        "authentication-info", "proxy-authentication-info", "x-amz-security-token",
-    ]
-    /// Names of query items, form fields and members of JSON objects, at any depth, whose value is a secret.
-    public var names: Set<String> = [
-        "access_token", "refresh_token", "id_token", "token", "api_key", "apikey", "key", "password", "passwd",
-        "secret", "client_secret", "signature", "sig", "code", "assertion", "x-amz-signature", "x-amz-credential",
-        "x-amz-security-token",
-    ]
+    /// Further fields whose value is a secret.
+    public var headers: Set<String> = []
+    /// Further names of query items, form fields and members of JSON objects, at any depth, whose value is a secret.
+    public var names: Set<String> = ["key", "code"]
     /// What else is to change, after the rest.
     public var change: @Sendable (inout Cassette.Exchange) -> Void = { _ in }
 
@@ -55,7 +49,9 @@ public struct CassetteRedaction: Sendable {
             if name == "location" || name == "content-location" || name == "referer" {
                 return Cassette.Field(field.name, url(field.value))
             }
-            guard headers.contains(where: { $0.lowercased() == name }) else { return field }
+            guard SecretNames.containsField(name) || headers.contains(where: { $0.lowercased() == name }) else {
+                return field
+            }
             guard name == "cookie" || name == "set-cookie" else { return Cassette.Field(field.name, Self.replacement) }
             return Cassette.Field(field.name, Self.cookie(field.value, isSet: name == "set-cookie"))
         }
@@ -94,7 +90,7 @@ public struct CassetteRedaction: Sendable {
         text.components(separatedBy: "&").map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return pair }
             let name = pair[..<equals].removingPercentEncoding ?? String(pair[..<equals])
-            return isSecret(name) ? pair[...equals] + Self.replacement : pair
+            return isNamed(name) || SecretNames.containsMember(name) ? pair[...equals] + Self.replacement : pair
         }.joined(separator: "&")
     }
 
@@ -118,9 +114,11 @@ public struct CassetteRedaction: Sendable {
         if let object = value as? [String: Any] {
             var clean = object
             for (name, member) in object {
-                if isSecret(name), !(member is NSNull) {
+                if isNamed(name), !(member is NSNull) {
                     clean[name] = Self.replacement
                     hasChanged = true
+                } else if SecretNames.containsMember(name) {
+                    clean[name] = Self.masked(member, &hasChanged)
                 } else {
                     clean[name] = json(member, &hasChanged)
                 }
@@ -131,7 +129,20 @@ public struct CassetteRedaction: Sendable {
         return value
     }
 
-    private func isSecret(_ name: String) -> Bool {
+    /// Of the same types as before: code under test decodes it, and a name is not always right about a secret.
+    private static func masked(_ value: Any, _ hasChanged: inout Bool) -> Any {
+        if let object = value as? [String: Any] { return object.mapValues { masked($0, &hasChanged) } }
+        if let array = value as? [Any] { return array.map { masked($0, &hasChanged) } }
+        if value is String {
+            hasChanged = true
+            return replacement
+        }
+        guard let number = value as? NSNumber, String(cString: number.objCType) != "c" else { return value }
+        hasChanged = true
+        return 0
+    }
+
+    private func isNamed(_ name: String) -> Bool {
         let name = name.lowercased()
         return names.contains { $0.lowercased() == name }
     }

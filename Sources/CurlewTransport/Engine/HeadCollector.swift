@@ -144,7 +144,8 @@ struct HeadCollector {
         if let known = texts.field(text) { return list.append(known) }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
         let name = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
-        let value = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...])))
+        let bytes = trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
+        let value = RedirectLocation.isName(name) ? RedirectLocation.text(of: bytes) : texts.string(bytes)
         let field = HTTPHeader(name: name, value: value)
         texts.remember(field, of: text)
         list.append(field)

@@ -27,6 +27,7 @@ struct RedirectPolicyTests {
         ("../../up", "https://a.test/up#frag"),
         ("  /blank around  ", "https://a.test/blank%20around#frag"),
         ("/ä%C3%A4%zz", "https://a.test/%C3%A4%C3%A4%25zz#frag"),
+        ("/a?100%&b=%FF%", "https://a.test/a?100%25&b=%FF%25#frag"),
         ("/a|b\"c<d>{e}^`", "https://a.test/a%7Cb%22c%3Cd%3E%7Be%7D%5E%60#frag"),
         ("\\\\evil.test\\x", "https://a.test/dir/%5C%5Cevil.test%5Cx#frag"),
         ("HTTPS://B.test/", "HTTPS://B.test/#frag"),
@@ -42,6 +43,16 @@ struct RedirectPolicyTests {
             return
         }
         #expect(next.url.absoluteString == expected)
+    }
+
+    static let texts: [([UInt8], String)] = [
+        (Array("/ä?q=%".utf8), "/ä?q=%"), (Array("/x?".utf8) + [0xFF], "/x?%FF"),
+        (Array("/é?".utf8) + [0xE9], "/%C3%A9?%E9"), ([0xC3], "%C3"), ([], ""),
+    ]
+
+    @Test("bytes that are no UTF-8 are escaped as they are", arguments: texts)
+    func foreignBytes(bytes: [UInt8], text: String) {
+        #expect(RedirectLocation.text(of: bytes) == text)
     }
 
     @Test(
@@ -89,7 +100,7 @@ struct RedirectPolicyTests {
             Issue.record("refused")
             return
         }
-        #expect(next.headersToRemove.contains("Authorization"))
+        #expect(Self.removed(next, RedirectPolicy()).contains("Authorization"))
     }
 
     @Test("a response without a usable Location is the answer", arguments: [nil, "", "  "] as [String?])
@@ -123,7 +134,7 @@ struct RedirectPolicyTests {
         }
         #expect(next.method == after)
         #expect(next.dropsBody == (before != after))
-        #expect(next.headersToRemove.contains("Content-Type") == next.dropsBody)
+        #expect(Self.removed(next, RedirectPolicy()).contains("Content-Type") == next.dropsBody)
     }
 
     @Test("a body that cannot be sent again is an error only where it is needed again")
@@ -159,13 +170,22 @@ struct RedirectPolicyTests {
 
     @Test("secrets are dropped where the origin changes", arguments: crossings)
     func secrets(location: String, areDropped: Bool) throws {
-        let policy = RedirectPolicy(sensitiveHeaders: ["X-Token"])
+        let policy = RedirectPolicy(sensitiveHeaders: ["X-Mine"], forwardedHeaders: ["x-api-key", "Host", "X-Mine"])
         guard case .follow(let next) = try Self.decide(location, policy: policy) else {
             Issue.record("not followed")
             return
         }
-        let expected = areDropped ? ["Authorization", "Cookie", "Proxy-Authorization", "Host", "X-Token"] : []
-        #expect(next.headersToRemove == expected)
+        let kept = ["Authorization", "Cookie", "Host", "X-Api-Key", "X-Auth-Token", "X-Mine"]
+        #expect(Self.removed(next, RedirectPolicy()) == (areDropped ? kept.filter { $0 != "X-Mine" } : []))
+        // What is allowed goes along, unless it is named as sensitive as well.
+        #expect(Self.removed(next, policy) == (areDropped ? kept.filter { $0 != "X-Api-Key" } : []))
+    }
+
+    private static func removed(_ redirect: Redirect, _ policy: RedirectPolicy) -> [String] {
+        let names = [
+            "Accept", "Authorization", "Content-Type", "Cookie", "Host", "X-Api-Key", "X-Auth-Token", "X-Mine",
+        ]
+        return redirect.headersToRemove(from: names, by: policy)
     }
 }
 

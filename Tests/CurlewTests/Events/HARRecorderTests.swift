@@ -24,6 +24,26 @@ struct HARRecorderTests {
         #expect((last["content"] as? [String: Any])?["text"] as? String == "hello")
     }
 
+    @Test func theFileIsForItsOwnerAlone() async throws {
+        let recorder = HARRecorder()
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
+        let fields: HTTPHeaders = [
+            "X-Auth": "SECRET", "DD-APPLICATION-KEY": "SECRET", "X-Jwt": "SECRET", "X-Other": "o",
+        ]
+        _ = try await session.request("https://example.org/", headers: fields).data()
+        let file = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID().uuidString).har")
+        defer { try? FileManager.default.removeItem(at: file) }
+        // What was there before is replaced, rights and all.
+        try Data("old".utf8).write(to: file)
+        try FileManager.default.setAttributes([.posixPermissions: 0o644], ofItemAtPath: file.path)
+        try await recorder.write(to: file)
+        let rights = try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int
+        #expect(rights == 0o600)
+        let text = try String(contentsOf: file, encoding: .utf8)
+        #expect(text.contains("X-Other"))
+        #expect(!text.contains("SECRET"))
+    }
+
     /// While a request runs, the events of others wait for each other: the archive waits for them.
     @Test func whatHasEndedIsInTheArchiveWhileOthersRun() async throws {
         let recorder = HARRecorder()

@@ -109,6 +109,102 @@ struct RedirectTests {
         #expect(transport.requests.last?.headers["X-Hop"] == "1")
     }
 
+    enum Change: CaseIterable { case removal, addition, body, stream, method }
+
+    @Test("what a handler changes alone is sent", arguments: Change.allCases)
+    func aHandlersOnlyChangeIsSent(_ change: Change) async throws {
+        let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 307) : .text("ok") }
+        let handler = Redirector(
+            behavior: .modify { _, request, _ in
+                var request = request
+                switch change {
+                case .removal: request.setValue(nil, forHTTPHeaderField: "X-Own")
+                case .addition: request.setValue("1", forHTTPHeaderField: "X-Added")
+                case .body: request.httpBody = Data("other".utf8)
+                case .stream:
+                    request.httpBody = nil
+                    request.httpBodyStream = InputStream(data: Data("streamed".utf8))
+                case .method: request.httpMethod = "PUT"
+                }
+                return request
+            }
+        )
+        var request = try URLRequest(url: "https://example.org/", method: .post, headers: ["X-Own": "1"])
+        request.httpBody = Data("first".utf8)
+        _ = try await Session(transport: transport, redirectHandler: handler).request(request).data()
+        let last = try #require(transport.requests.last)
+        #expect((last.headers["X-Own"] == nil) == (change == .removal))
+        #expect((last.headers["X-Added"] == nil) == (change != .addition))
+        #expect(last.bodyText == (change == .body ? "other" : change == .stream ? "streamed" : "first"))
+        #expect(last.method == (change == .method ? .put : .post))
+    }
+
+    @Test func aHandlerThatChangesFieldsKeepsAnUploadsBody() async throws {
+        let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 307) : .text("ok") }
+        let handler = Redirector(
+            behavior: .modify { _, request, _ in
+                var request = request
+                request.setValue("1", forHTTPHeaderField: "X-Hop")
+                return request
+            }
+        )
+        _ = try await Session(transport: transport, redirectHandler: handler)
+            .upload(Data("body".utf8), to: "https://example.org/").data()
+        #expect(transport.requests.last?.headers["X-Hop"] == "1")
+        #expect(transport.requests.last?.bodyText == "body")
+    }
+
+    /// The session's own fields and the request's, those that are known as secret and those that are only for one origin.
+    @Test(arguments: [[], ["X-Api-Key", "Private-Token"]])
+    func secretFieldsStayWithTheirOrigin(_ forwarded: [String]) async throws {
+        let transport = MockTransport {
+            $0.url.host() == "a.example" ? .redirect(to: "https://b.example/") : .text("ok")
+        }
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.headers = ["X-Api-Key": "k", "X-Amz-Security-Token": "t", "X-Tenant": "north"]
+                $0.redirects.forwardedHeaders = forwarded
+                let origin = URL(string: "https://a.example/")
+                $0.runtimeHeaders = RuntimeHeaders(["X-Region": "1", "X-Tenant": "south"], onlyFor: origin)
+            },
+            transport: transport
+        )
+        let fields: HTTPHeaders = [
+            "X-Auth-Token": "t", "Private-Token": "p", "Ocp-Apim-Subscription-Key": "o", "Idempotency-Key": "i",
+        ]
+        _ = try await session.request("https://a.example/", headers: fields).data()
+        let (first, last) = (try #require(transport.requests.first), try #require(transport.requests.last))
+        let secret = [
+            "X-Api-Key", "Private-Token", "X-Amz-Security-Token", "X-Auth-Token", "Ocp-Apim-Subscription-Key",
+        ]
+        for name in secret {
+            #expect(first.headers[name] != nil)
+            #expect((last.headers[name] != nil) == forwarded.contains(name), "\(name)")
+        }
+        #expect(first.headers["X-Region"] == "1" && first.headers["X-Tenant"] == "south")
+        #expect(last.headers["X-Region"] == nil && last.headers["X-Tenant"] == nil)
+        #expect(last.headers["Idempotency-Key"] == "i")
+    }
+
+    @Test func aHandlerThatLeavesTheOriginDoesNotTakeTheSessionsSecretsAlong() async throws {
+        let transport = MockTransport { $0.url.host() == "a.example" ? .redirect(to: "/next") : .text("ok") }
+        let handler = Redirector(
+            behavior: .modify { _, request, _ in
+                var request = request
+                request.url = URL(string: "https://b.example/")
+                return request
+            }
+        )
+        let session = Session(
+            configuration: SessionConfiguration { $0.headers = ["X-Api-Key": "k", "X-Other": "o"] },
+            transport: transport,
+            redirectHandler: handler
+        )
+        _ = try await session.request("https://a.example/").data()
+        #expect(transport.requests.last?.headers["X-Api-Key"] == nil)
+        #expect(transport.requests.last?.headers["X-Other"] == "o")
+    }
+
     @Test func aHandlerThatModifiesDoesNotBringLeftCredentialsBack() async throws {
         let transport = MockTransport { request in
             switch (request.url.host(), request.path) {

@@ -1,0 +1,61 @@
+/// The names whose values are secret: of header fields, query items, form fields and members of JSON objects.
+///
+/// One list for all that Curlew prints or records, and for what a redirect leaves behind at another origin.
+package enum SecretNames {
+    /// Parts of names, wherever they stand: `X-Auth-Token`, `client_secret`, `accessToken`.
+    private static let parts = [
+        "token", "secret", "password", "passwd", "passphrase", "passcode", "api-key", "api_key", "apikey",
+        "private_key",
+        "private-key", "privatekey", "authorization", "cookie", "session", "signature", "credential",
+    ]
+    /// Whole words of names. They are short, and parts of words without a secret (`author`, `pint`).
+    private static let words: Set<Substring> = [
+        "auth", "bearer", "jwt", "otp", "totp", "mfa", "2fa", "pin", "pwd", "pass", "sid", "sig", "hmac", "assertion",
+        "csrf", "xsrf", "dpop", "csrftoken", "pat",
+    ]
+    /// Names with none of these parts and words.
+    private static let names: Set<String> = [
+        "authentication-info", "proxy-authentication-info", "code_verifier", "x-honeycomb-team", "x-amzn-oidc-data",
+        "x-ms-client-principal",
+    ]
+
+    /// Whether a header field's value is for the two ends only. Names are compared without regard to case.
+    package static func containsField(_ name: String) -> Bool {
+        let name = ASCII.lowercased(name)
+        // They say what is allowed and how much of it, and hold no secret.
+        if harmlessPrefixes.contains(where: { name.hasPrefix($0) }) { return false }
+        return contains(lowercased: name) || isKey(name)
+    }
+
+    /// Whether a query item, a form field or a member of a JSON object is secret by its name. Counts of tokens are not.
+    package static func containsMember(_ name: String) -> Bool {
+        let name = ASCII.lowercased(name)
+        return contains(lowercased: name) && !name.hasSuffix("_tokens")
+    }
+
+    private static func contains(lowercased name: String) -> Bool {
+        names.contains(name) || parts.contains { name.contains($0) }
+            || name.split(whereSeparator: isSeparator).contains { words.contains($0) }
+    }
+
+    private static func isSeparator(_ character: Character) -> Bool {
+        character == "-" || character == "_" || character == "." || character == " "
+    }
+
+    // MARK: Fields that are keys
+
+    private static let harmlessPrefixes = ["access-control-", "sec-websocket-", "ratelimit", "x-ratelimit"]
+    /// What stands before `key` in the names of fields whose key opens nothing.
+    private static let harmlessKeys: Set<Substring> = [
+        "idempotency", "idempotence", "cache", "surrogate", "public", "partition", "routing", "sort", "dedup",
+        "deduplication", "event", "message", "request", "correlation", "trace",
+    ]
+
+    /// In a field a key is nearly always one that opens something: `X-Auth-Key`, `Ocp-Apim-Subscription-Key`. In a body it
+    /// is a member's name like any other.
+    private static func isKey(_ name: String) -> Bool {
+        let words = name.split(whereSeparator: isSeparator)
+        guard words.count > 1, words.last == "key" else { return false }
+        return !harmlessKeys.contains(words[words.count - 2])
+    }
+}
