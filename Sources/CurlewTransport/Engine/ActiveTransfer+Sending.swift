@@ -26,6 +26,8 @@ extension ActiveTransfer {
             keepsDeliveredResponse = true
             return false
         }
+        // A server may call every nonce stale. Its last challenge is the answer.
+        if sends > 0, hasAnsweredEnough { return false }
         if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain {
             // The connection broke after the server may have read it.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
@@ -61,6 +63,14 @@ extension ActiveTransfer {
         pauses.applied = 0
         return true
     }
+
+    /// Whether the last response is a challenge, after as many that were answered as a handshake may need.
+    var hasAnsweredEnough: Bool {
+        answeredChallenges.count >= Self.mostAnsweredChallenges && deferredHead?.status == 401
+    }
+
+    /// NTLM needs two, Digest two where a nonce has become stale.
+    private static let mostAnsweredChallenges = 3
 
     /// Whether the last response wants the same request again: a challenge, or an Expect refused.
     private var wasAskedToSendAgain: Bool {

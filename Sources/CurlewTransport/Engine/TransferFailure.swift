@@ -68,7 +68,7 @@ extension ActiveTransfer {
     func hasWholeResponse(despite result: CURLcode) -> Bool {
         // A body that cannot be sent again: the response that asked for it is the answer.
         guard result != CURLE_OK, !hasFailed else { return false }
-        if result == CURLE_SEND_FAIL_REWIND, deferredHead != nil { return true }
+        if result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough, deferredHead != nil { return true }
         guard hasHead else { return false }
         if keepsDeliveredResponse { return true }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
@@ -142,6 +142,8 @@ extension ActiveTransfer {
 
     private func classify(_ number: Int, _ text: String, _ easy: CurlEasy) -> (CurlewError.Code, CurlewError.Phase) {
         let row = CurlCode.row(number)
+        // libcurl's own bound on all the heads of an exchange shows as a failure to receive.
+        if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
         switch number {
         case 60, 51: return (TLSFailure.code(of: easy.handle, text), .tls)
         case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:

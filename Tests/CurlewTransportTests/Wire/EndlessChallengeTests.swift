@@ -1,0 +1,50 @@
+import CurlewCore
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Challenges without an end", .timeLimit(.minutes(4)))
+struct EndlessChallengeTests {
+    /// A server that calls every nonce stale.
+    @Test(arguments: [HTTPMethod.get, .post])
+    func areAnsweredThreeTimes(_ method: HTTPMethod) async throws {
+        try await withTransport { transport, server in
+            server.route("/x") { request in
+                .text("no", status: 401).header(
+                    "WWW-Authenticate",
+                    "Digest realm=\"r\", nonce=\"\(request.indexOnConnection)\", qop=\"auth\", stale=true")
+            }
+            let body: BodySource = method == .post ? .data(Data("pay".utf8)) : .none
+            let result = try await transport.fetch(
+                request(server.url("/x"), method: method, body: body) {
+                    $0.options.authentication = TransferAuthentication(scheme: .digest, username: "u", password: "p")
+                })
+            #expect(result.status == 401)
+            #expect(server.requests.count == 4)
+        }
+    }
+
+    @Test func headsThatAreTooLargeForLibcurlAreALimit() async throws {
+        try await withTransport({ $0.maximumHeaderSize = 4 << 20 }) { transport, server in
+            server.route("/x") { _ in
+                var response = TestServer.Response.text("x")
+                for index in 0..<90 {
+                    response = response.header("X-\(index)", String(repeating: "a", count: 8000))
+                }
+                return response
+            }
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .limitExceeded)
+        }
+    }
+
+    @Test func aLocationsForeignBytesAreEscapedAsTheyAre() async throws {
+        try await withTransport { transport, server in
+            let head = Data("HTTP/1.1 302 There\r\nContent-Length: 0\r\nLocation: /next?".utf8)
+            server.route("/x") { _ in .raw([head + Data([0xFF]) + Data("\r\n\r\n".utf8)]) }
+            let result = try await transport.fetch(request(server.url("/x")))
+            #expect(result.outcome.head.headers["Location"] == "/next?%FF")
+        }
+    }
+}
