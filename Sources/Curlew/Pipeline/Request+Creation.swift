@@ -18,13 +18,13 @@ extension Request {
             let made = sent.urlRequest
             return { $0.request(self, didCreateURLRequest: made) }
         }
-        hooks?.call(sent.urlRequest) { CURLCommand(text: cURLDescription()) }
+        hooks?.call(sent.urlRequest) { cURLDescription(includingCredentials: $0) }
     }
 
     /// There is no `URLRequest` to describe.
     func creationFailed() {
         let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
-        hook?.call(cURLDescription())
+        hook?.call { cURLDescription(includingCredentials: $0) }
     }
 
     /// There is an exchange, which starts at once or when somebody asks for it. False where the request was
@@ -59,17 +59,25 @@ struct CURLCommand: Sendable {
     let text: String
 }
 
+/// Who wants to know of a request's command line, and how much of it.
+struct CURLHook: Sendable {
+    let hook: Hook<String>
+    let includesCredentials: Bool
+
+    func call(_ describe: (_ includingCredentials: Bool) -> String) { hook.call(describe(includesCredentials)) }
+}
+
 /// Who wants to know of a final `URLRequest`.
 private struct CreationHooks {
     let onRequest: Hook<URLRequest>?
-    let onCURL: Hook<String>?
+    let onCURL: CURLHook?
     let streams: [any RequestStream]
 
-    func call(_ request: URLRequest, _ makeCommand: () -> CURLCommand) {
+    func call(_ request: URLRequest, _ describe: (_ includingCredentials: Bool) -> String) {
         onRequest?.call(request)
-        if onCURL != nil || streams.contains(where: { $0.wants(CURLCommand.self) }) {
-            let command = makeCommand()
-            onCURL?.call(command.text)
+        onCURL?.call(describe)
+        if streams.contains(where: { $0.wants(CURLCommand.self) }) {
+            let command = CURLCommand(text: describe(false))
             for stream in streams { stream.send(command) }
         }
         for stream in streams { stream.send(request) }

@@ -31,19 +31,21 @@ extension Request {
         return description.text
     }
 
-    /// Tells the command line once, when the `URLRequest` exists or has turned out impossible.
+    /// Tells the command line once, when the `URLRequest` exists or has turned out impossible. What is secret in it is left
+    /// out unless asked for.
     @discardableResult
     public func cURLDescription(
         on queue: DispatchQueue = .main,
+        includingCredentials: Bool = false,
         calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
-        let hook = Hook(queue: queue, body: handler)
+        let hook = CURLHook(hook: Hook(queue: queue, body: handler), includesCredentials: includingCredentials)
         // The hook that is replaced goes without the lock.
         let (isCreated, _) = record.withLock { record in
             let isCreated = record.toldRequest != nil || record.result != nil
             return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
         }
-        if isCreated { hook.call(cURLDescription()) }
+        if isCreated { hook.call { cURLDescription(includingCredentials: $0) } }
         return self
     }
 

@@ -40,7 +40,7 @@ struct RequestHooks {
     var onRequestCreation: Hook<URLRequest>?
     var onTaskCreation: Hook<TaskIdentifier>?
     var onHead: HeadHook?
-    var onCURL: Hook<String>?
+    var onCURL: CURLHook?
     /// Streams that end with the request, and what to send them.
     var streams: [any RequestStream] = []
 }

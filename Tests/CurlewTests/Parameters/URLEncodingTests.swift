@@ -23,6 +23,8 @@ struct URLEncodingTests {
         (["foo": NSNumber(value: true)], "foo=1"),
         (["foo": 1], "foo=1"),
         (["foo": 1.1], "foo=1.1"),
+        (["foo": 1.0], "foo=1.0"),
+        (["foo": NSNumber(value: 1.0)], "foo=1.0"),
         (["foo": true], "foo=1"),
         (["foo": ["a", 1, true] as [any Sendable]], "foo%5B%5D=a&foo%5B%5D=1&foo%5B%5D=1"),
         (["foo": ["bar": 1]], "foo%5Bbar%5D=1"),

@@ -231,6 +231,12 @@ struct RedactionScanTests {
         let request = session.upload(Self.body, to: Self.url, method: .post, headers: Self.headers)
         _ = await request.response()
         let command = request.cURLDescription(includingCredentials: true)
+        let commands = Recorded<String>()
+        let queue = DispatchQueue(label: "commands")
+        request.cURLDescription(on: queue) { commands.note($0) }
+        request.cURLDescription(on: queue, includingCredentials: true) { commands.note($0) }
+        await queue.settled()
+        #expect(commands.all == [request.cURLDescription(), command])
         for secret in ["SECRETTOKEN", "SECRETFIELD", "SECRETCODE"] { #expect(command.contains(secret), "\(secret)") }
         let archive = String(decoding: try await recorder.archive(), as: UTF8.self)
         for secret in ["SECRETTOKEN", "SECRETCOOKIE", "SECRETREFRESH", "SECRETCODE"] {

@@ -33,6 +33,17 @@ struct MultipartFormDataTests {
         #expect(String(decoding: try form.encode(), as: UTF8.self) == expected)
     }
 
+    @Test func whatIsAppendedAfterEncodingIsPartOfTheNextEncoding() throws {
+        let form = Self.form()
+        form.append(Data("one".utf8), withName: "a")
+        _ = try form.encode()
+        form.append(Data("two".utf8), withName: "b")
+        let whole = Self.form()
+        whole.append(Data("one".utf8), withName: "a")
+        whole.append(Data("two".utf8), withName: "b")
+        #expect(try form.encode() == whole.encode())
+    }
+
     @Test func readsFilesAndStreams() throws {
         let url = try scratch.write("photo.jpg", "file")
         let form = Self.form()
