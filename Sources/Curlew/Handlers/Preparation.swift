@@ -84,6 +84,24 @@ extension Request {
     /// Waits for what was begun ahead.
     func untilPrepared() async { await record.withLock { $0.preparation?.work }?.value }
 
+    /// The same, as long as the total clock allows: then what was begun is given up.
+    func untilPrepared(within budget: TimeoutBudget) async -> CurlewError? {
+        guard let work = record.withLock({ $0.preparation?.work }), let remaining = budget.remaining else { return nil }
+        let isInTime = await withTaskGroup(of: Bool.self) { group in
+            group.addTask {
+                await work.value
+                return true
+            }
+            // Cancelled where the other was first.
+            group.addTask { (try? await Task.sleep(for: remaining)) == nil }
+            let isInTime = await group.next() ?? true
+            if !isInTime { work.cancel() }
+            group.cancelAll()
+            return isInTime
+        }
+        return isInTime ? nil : .totalTimeout(phase: .adaptation)
+    }
+
     /// The name of the exchange that was set up ahead.
     var earlyTask: TaskIdentifier? { record.withLock { $0.preparation?.task } }
 

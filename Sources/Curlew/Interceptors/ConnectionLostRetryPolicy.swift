@@ -37,7 +37,7 @@ extension RequestInterceptor where Self == RetryPolicy {
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
         retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
         retryableErrorCodes: Set<CurlewError.Code> = RetryPolicy.defaultRetryableErrorCodes,
-        jitter: RetryPolicy.Jitter = .none,
+        jitter: RetryPolicy.Jitter = .full,
         maximumDelay: TimeInterval = 60,
         honorsRetryAfter: Bool = true,
         budget: RetryBudget? = nil

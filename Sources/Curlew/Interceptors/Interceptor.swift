@@ -46,6 +46,11 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         try await adapt(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
     }
 
+    /// Those of all its retriers.
+    open var retryableHTTPStatusCodes: Set<Int> {
+        retriers.reduce(into: []) { $0.formUnion($1.retryableHTTPStatusCodes) }
+    }
+
     open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         for retrier in retriers {
             let result = await retrier.retry(request, for: session, dueTo: error)

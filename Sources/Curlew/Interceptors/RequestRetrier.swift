@@ -34,8 +34,14 @@ extension RetryResult {
 /// Decides whether a request that failed is tried again.
 ///
 /// Write one of the two forms; Curlew calls the `async` one, whose default calls the other. Without either nothing
-/// is retried. A cancelled request is never retried, whatever the answer.
+/// is retried. A cancelled request is never retried, whatever the answer. Retries without a pause are slowed down from the
+/// sixth on, and end with `.retryFailed` after a hundred. Where a redirect led away from the origin that the request's
+/// credentials are for, no retrier is asked about status 401: another try would lose them again.
 public protocol RequestRetrier: Sendable {
+    /// The statuses about which this retrier is asked even where the terminal accepts them, as `response()` does. None,
+    /// unless a retrier says otherwise; a `RetryPolicy` names those that it retries.
+    var retryableHTTPStatusCodes: Set<Int> { get }
+
     /// `error` always is a `CurlewError`.
     func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
 
@@ -49,6 +55,9 @@ public protocol RequestRetrier: Sendable {
 }
 
 extension RequestRetrier {
+    /// None: only failures are looked at.
+    public var retryableHTTPStatusCodes: Set<Int> { [] }
+
     public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
             retry(request, for: session, dueTo: error, completion: $0)

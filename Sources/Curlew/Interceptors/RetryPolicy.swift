@@ -6,7 +6,8 @@ public import FoundationNetworking
 ///
 /// Only methods of `retryableHTTPMethods` are retried: with the default set a request that a server may have
 /// carried out already is never sent twice, unless twice has the effect of once. Naming POST allows it.
-/// A response's `Retry-After` makes the delay longer.
+/// A response's `Retry-After` makes the delay longer. Statuses are looked at whatever the terminal accepts: also with
+/// `response()` and `acceptingAnyStatus()`, whose callers get the last response when there is no more retry.
 // SAFETY: every stored property is of a Sendable type and constant once the policy is made.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// How delays are spread, so that clients that failed together do not come back together.
@@ -25,8 +26,8 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public static let defaultExponentialBackoffScale: Double = 0.5
     /// The methods that may be repeated without harm.
     public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
-    /// The statuses that tell of a passing trouble.
-    public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 500, 502, 503, 504]
+    /// The statuses that tell of a passing trouble. Unlike Alamofire's they have 429, for which `Retry-After` is made.
+    public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 429, 500, 502, 503, 504]
     /// What may pass: the network, the name service, a slow or restarting server. Not `totalTimedOut`, which
     /// leaves no time for another try.
     public static let defaultRetryableErrorCodes: Set<CurlewError.Code> = [
@@ -69,7 +70,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods,
         retryableHTTPStatusCodes: Set<Int> = RetryPolicy.defaultRetryableHTTPStatusCodes,
         retryableErrorCodes: Set<CurlewError.Code> = RetryPolicy.defaultRetryableErrorCodes,
-        jitter: Jitter = .none,
+        jitter: Jitter = .full,
         maximumDelay: TimeInterval = 60,
         honorsRetryAfter: Bool = true,
         budget: RetryBudget? = nil

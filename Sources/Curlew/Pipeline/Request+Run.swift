@@ -7,15 +7,17 @@ internal import FoundationNetworking
 extension Request {
     /// What the next try goes by, read in one step.
     func tryBegins() -> TryStart {
-        let (own, hub, total, cancellation) = record.withLock { record in
+        let (own, retries, hub, total, cancellation) = record.withLock { record in
             (
-                record.extras?.options.adapters ?? [], record.extras?.hooks.monitors,
+                record.extras?.options.adapters ?? [], record.extras?.options.retriers.isEmpty == false,
+                record.extras?.hooks.monitors,
                 (record.extras?.options.timeouts ?? context.configuration.timeouts).total,
                 record.machine.isCancelled ? record.cancellationError ?? .explicitlyCancelled : nil
             )
         }
         return TryStart(
             adapters: adapters(own),
+            hasRetriers: context.hasInterceptor || retries,
             events: EventSink(session: context.monitors, own: hub),
             totalTimeout: total,
             cancellation: cancellation
@@ -44,6 +46,12 @@ extension Request {
 
     /// A try has failed; retriers look at it.
     func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
+
+    /// No retrier wants another response than the one that there is.
+    func isAcceptedAfterAll() {
+        // The error goes without the lock: it may hold one of the user's.
+        _ = record.withLock { exchange(&$0.error, with: nil) }
+    }
 
     /// Forgets what the last try brought. False if the request was cancelled in the meantime.
     func prepareForRetry() -> Bool {
@@ -190,6 +198,7 @@ extension Request {
 struct TryStart {
     /// The session's, then the request's own.
     let adapters: [any RequestAdapter]
+    let hasRetriers: Bool
     let events: EventSink?
     let totalTimeout: Duration?
     /// What it ends with if it was cancelled before.

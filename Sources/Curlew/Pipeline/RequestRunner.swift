@@ -14,6 +14,9 @@ struct RequestRunner: Sendable {
     private var budget = TimeoutBudget.unlimited
     private(set) var attempt = 0
     private var standing = Standing.outside
+    private var pacing: RetryPacing
+    /// The last try was led away from the origin that its credentials are for.
+    private var hasLeftCredentials = false
     /// Why there was another try, when that one finds that the body is spent.
     private var reasonForRetry: CurlewError?
 
@@ -34,10 +37,11 @@ struct RequestRunner: Sendable {
         }
     }
 
-    init(_ request: Request, in session: Session, rules: RunRules) {
+    init(_ request: Request, in session: Session, rules: RunRules, pacing: RetryPacing = RetryPacing()) {
         self.request = request
         self.session = session
         self.rules = rules
+        self.pacing = pacing
     }
 
     /// The request joins the session's registry, unless it has: whoever cancels or drains from here on means it too.
@@ -55,7 +59,7 @@ struct RequestRunner: Sendable {
     // Inlined: see `Attempt.run`.
     @inline(__always)
     mutating func run() async -> RunResult {
-        if request.isSetUpAhead { await request.untilPrepared() }
+        if request.isSetUpAhead, let error = await untilPrepared() { return RunResult(error: error) }
         join()
         if case .refused(let error) = standing { return RunResult(error: error) }
         while true {
@@ -64,7 +68,9 @@ struct RequestRunner: Sendable {
             if case .joined = standing {
                 standing = .trying
                 // A clock is only read for those who set it.
-                if let total = start.totalTimeout { budget = TimeoutBudget(total: total, started: .now) }
+                if let total = start.totalTimeout, budget.total == nil {
+                    budget = TimeoutBudget(total: total, started: .now)
+                }
             }
             var tried = Attempt(
                 request: request,
@@ -75,8 +81,11 @@ struct RequestRunner: Sendable {
             )
             var result = await tried.run(start, task: task, in: session)
             if let reasonForRetry { result = result.explained(by: reasonForRetry) }
-            task = tried.task
-            guard let error = result.error else { return result }
+            (task, hasLeftCredentials) = (tried.task, tried.hasLeftCredentials)
+            guard let error = result.error else {
+                if start.hasRetriers, await triesAgain(after: &result) { continue }
+                return result
+            }
             if !request.isCancelled, request.triesAgainAtOnce() { continue }
             switch await decideRetry(after: error) {
             case .again: continue
@@ -84,6 +93,42 @@ struct RequestRunner: Sendable {
             case .endWith(let error): return result.failing(with: error, resumeData: request.producedResumeData)
             }
         }
+    }
+
+    /// Waits for what was begun ahead, as long as the total clock allows.
+    private mutating func untilPrepared() async -> CurlewError? {
+        guard let total = request.timeouts.total else {
+            await request.untilPrepared()
+            return nil
+        }
+        budget = TimeoutBudget(total: total, started: .now)
+        return await request.untilPrepared(within: budget)
+    }
+
+    /// Whether the terminal accepts a status that a retrier does not, and the request is tried again for that.
+    // A function of its own: few responses need its frame.
+    @inline(never)
+    private mutating func triesAgain(after result: inout RunResult) async -> Bool {
+        guard let status = result.response?.head.status, status != 200, !request.isCancelled else { return false }
+        // What a stream's reader has got cannot be taken back.
+        if case .streamed = result.body { return false }
+        let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
+        guard !retriers.isEmpty else { return false }
+        var failure = ResponseValidation.unacceptable(status)
+        failure.url = result.response?.url
+        failure.attempt = attempt
+        switch await decideRetry(after: failure, by: retriers) {
+        case .again:
+            // What was downloaded is not what the caller gets.
+            if case .file(let file) = result.body {
+                await FileLane.next().carryOut { try? FileManager.default.removeItem(at: file) }
+            }
+            return true
+        // The response stands where there is no time for another.
+        case .end, .endWith(CurlewError.Code.totalTimedOut): request.isAcceptedAfterAll()
+        case .endWith(let error): result = result.failing(with: error, resumeData: request.producedResumeData)
+        }
+        return false
     }
 
     /// The run is over, with all that belongs to it.
@@ -96,10 +141,19 @@ struct RequestRunner: Sendable {
 
     /// Asks the retriers, waits as they want, and makes the request ready for another try.
     mutating func decideRetry(after failure: CurlewError) async -> RetryDecision {
-        let retriers = request.retriers
+        await decideRetry(after: failure, by: request.retriers)
+    }
+
+    private mutating func decideRetry(
+        after failure: CurlewError,
+        by retriers: [any RequestRetrier]
+    ) async -> RetryDecision {
         guard standing.isOnRecord, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else {
             return .end
         }
+        // Another try would be led away from its credentials again.
+        if hasLeftCredentials, (failure.responseCode ?? request.head?.status) == 401 { return .end }
+        let failed = ContinuousClock.now
         request.failed(with: failure)
         guard request.mayBeTriedAgain else { return .end }
         for retrier in retriers {
@@ -115,16 +169,24 @@ struct RequestRunner: Sendable {
             case .doNotRetry: continue
             case .doNotRetryWithError(let retryError):
                 return .endWith(.requestRetryFailed(retryError: retryError, originalError: failure))
-            case .retry: return prepareRetry(after: failure)
-            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), failure)
+            case .retry: return await retry(after: .zero, failure, failed)
+            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), failure, failed)
             }
         }
         return .end
     }
 
-    private mutating func retry(after delay: Duration, _ failure: CurlewError) async -> RetryDecision {
+    private mutating func retry(
+        after asked: Duration,
+        _ failure: CurlewError,
+        _ failed: ContinuousClock.Instant
+    ) async -> RetryDecision {
+        guard let delay = pacing.pause(asked: asked, after: .now - failed) else {
+            return .endWith(.requestRetryFailed(retryError: CurlewError.tooManyRetries, originalError: failure))
+        }
+        if delay == .zero { return prepareRetry(after: failure) }
         guard budget.total == nil || budget.allows(delay, at: .now) else {
-            return .endWith(.totalTimeout(phase: .retry, underlying: failure))
+            return .endWith(CurlewError.totalTimeout(phase: .retry).after(failure))
         }
         do {
             try await foreign { try await Task.sleep(for: delay) }
@@ -144,9 +206,8 @@ struct RequestRunner: Sendable {
 
     private func interrupted(by error: any Error, after failure: CurlewError) -> RetryDecision {
         if request.isCancelled { return .endWith(request.cancellation) }
-        guard var error = error as? CurlewError else { return .endWith(.explicitlyCancelled) }
-        if error.underlying == nil { error.underlying = failure }
-        return .endWith(error)
+        guard let error = error as? CurlewError else { return .endWith(.explicitlyCancelled) }
+        return .endWith(error.after(failure))
     }
 
     private func foreign<T: Sendable>(_ work: @escaping @Sendable () async throws -> T) async throws -> T {
@@ -183,6 +244,25 @@ extension RunResult {
 }
 
 extension CurlewError {
+    fileprivate static var tooManyRetries: CurlewError {
+        CurlewError(
+            .limitExceeded,
+            phase: .retry,
+            reason: "a request is not tried again more than \(RetryPacing.limit) times without a pause"
+        )
+    }
+
+    /// What ended the retries tells of the failure that they were for.
+    fileprivate func after(_ failure: CurlewError) -> CurlewError {
+        var error = self
+        if error.underlying == nil { error.underlying = failure }
+        if error.responseCode == nil { error.responseCode = failure.responseCode }
+        if error.responseBody == nil { error.responseBody = failure.responseBody }
+        if error.url == nil { error.url = failure.url }
+        if error.attempt == 0 { error.attempt = failure.attempt }
+        return error
+    }
+
     static func totalTimeout(phase: Phase, underlying: (any Error)? = nil) -> CurlewError {
         CurlewError(.totalTimedOut, phase: phase, reason: "the request took longer than it may", underlying: underlying)
     }

@@ -44,7 +44,8 @@ extension CurlewError: CustomStringConvertible {
         if !reason.isEmpty { text += ": \(reason)" }
         text += " (phase \(phase.rawValue)"
         if let url { text += ", \(url.absoluteString)" }
-        if attempt > 0 { text += ", attempt \(attempt)" }
+        // The property counts from zero, people from one. The first try needs no number.
+        if attempt > 0 { text += ", attempt \(attempt + 1)" }
         if let responseCode { text += ", status \(responseCode)" }
         if let native { text += ", \(native)" }
         return text + ")"

@@ -48,7 +48,7 @@ struct CurlewErrorTests {
         #expect(copy.responseBody == Data([1]) && copy.isSafeToRetry)
         #expect(
             copy.description
-                == "truncated (phase receive, https://x.test/p?token=_&_#_, attempt 2, status 200, 18 CURLE_PARTIAL_FILE)"
+                == "truncated (phase receive, https://x.test/p?token=_&_#_, attempt 3, status 200, 18 CURLE_PARTIAL_FILE)"
         )
     }
 

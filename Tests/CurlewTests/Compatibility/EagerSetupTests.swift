@@ -43,6 +43,23 @@ struct EagerSetupTests {
         #expect(request.isInitialized)
     }
 
+    @Test func theTotalClockBoundsWhatWasBegunAhead() async {
+        let gate = Gate()
+        let session = Session(
+            transport: MockTransport { _ in .text("x") },
+            requestSetup: .eager,
+            interceptor: Adapter { request, _ in
+                try await gate.wait()
+                return request
+            }
+        )
+        let request = session.request("https://example.org/").timeouts { $0.total = .milliseconds(50) }
+        let response = await request.response()
+        #expect(response.error?.code == .totalTimedOut)
+        #expect(response.error?.phase == .adaptation)
+        #expect(await session.activeRequests.isEmpty)
+    }
+
     @Test func adaptersRunOnceAndTheirErrorsEndTheRequest() async throws {
         struct Refusal: Error {}
         let adaptations = Recorded<Int>()

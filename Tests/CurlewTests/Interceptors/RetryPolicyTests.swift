@@ -34,14 +34,15 @@ struct RetryPolicyTests {
         )
     }
 
-    @Test func keepsAlamofiresDefaults() {
+    @Test func keepsAlamofiresDefaultsAndAddsTooManyRequestsAndJitter() {
         let policy = RetryPolicy()
         #expect(policy.retryLimit == 2)
         #expect(policy.exponentialBackoffBase == 2)
         #expect(policy.exponentialBackoffScale == 0.5)
         #expect(policy.retryableHTTPMethods == [.delete, .get, .head, .options, .put, .trace])
-        #expect(policy.retryableHTTPStatusCodes == [408, 500, 502, 503, 504])
-        #expect(policy.jitter == .none)
+        #expect(policy.retryableHTTPStatusCodes == [408, 429, 500, 502, 503, 504])
+        #expect(policy.jitter == .full)
+        #expect((.retryPolicy() as RetryPolicy).jitter == .full)
         #expect(policy.budget == nil)
     }
 

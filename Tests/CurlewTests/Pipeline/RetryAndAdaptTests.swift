@@ -97,6 +97,31 @@ struct RetryAndAdaptTests {
         #expect(request.requests.count == 2)
     }
 
+    enum Adaptation: CaseIterable { case field, body, stream, cookies }
+
+    @Test("what an adapter changes alone is sent", arguments: Adaptation.allCases)
+    func anAdaptersOnlyChangeIsSent(_ change: Adaptation) async throws {
+        let transport = MockTransport { _ in .text("x") }
+        let jar = CookieJar()
+        jar.set(Cookie(name: "a", value: "b", domain: "example.org", created: Date()))
+        let adapter = Adapter { request, _ in
+            var request = request
+            switch change {
+            case .field: request.setValue("1", forHTTPHeaderField: "X-Added")
+            case .body: request.httpBody = Data("body".utf8)
+            case .stream: request.httpBodyStream = InputStream(data: Data("body".utf8))
+            case .cookies: request.httpShouldHandleCookies = false
+            }
+            return request
+        }
+        let session = Session(configuration: SessionConfiguration { $0.cookies = jar }, transport: transport)
+        _ = try await session.request("https://example.org/", method: .post).adapt(using: adapter).data()
+        let sent = try #require(transport.requests.first)
+        #expect((sent.headers["X-Added"] == "1") == (change == .field))
+        #expect((sent.bodyText == "body") == (change == .body || change == .stream))
+        #expect((sent.headers["Cookie"] == nil) == (change == .cookies))
+    }
+
     @Test func anAdapterThatFailsAsksTheRetrier() async {
         let retrier = CountingRetrier(retries: 0)
         let request = Session(transport: MockTransport { _ in .text("x") }, interceptor: retrier)
@@ -143,8 +168,10 @@ struct RetryAndAdaptTests {
         let session = Session(transport: MockTransport { _ in .status(500) })
         let request = session.request("https://example.org/").timeouts { $0.total = .milliseconds(50) }
             .retry(using: Delaying(gate: nil))
-        let code = (await Result { try await request.data() }.failure as? CurlewError)?.code
-        #expect(code == .totalTimedOut)
+        let error = await Result { try await request.data() }.failure as? CurlewError
+        #expect(error?.code == .totalTimedOut)
+        // Why there was to be another.
+        #expect(error?.responseCode == 500)
     }
 
     enum Wait: CaseIterable { case adapter, retrier, redirectHandler }
@@ -167,6 +194,7 @@ struct RetryAndAdaptTests {
         case .retrier:
             #expect(error?.phase == .retry)
             #expect((error?.underlying as? CurlewError)?.responseCode == 500)
+            #expect(error?.responseCode == 500)
         case .redirectHandler: #expect(error?.phase == .redirect)
         }
     }

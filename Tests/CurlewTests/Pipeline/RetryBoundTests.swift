@@ -1,0 +1,164 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// No retrier makes a loop, and none is asked where another try cannot help.
+@Suite(.timeLimit(.minutes(4)))
+struct RetryBoundTests {
+    private static let url = "https://a.example/"
+
+    @Test func aRetrierThatAlwaysSaysRetryMakesNoLoop() async {
+        let transport = MockTransport { _ in .status(503) }
+        let request = Session(transport: transport, interceptor: Retrier { _, _, _ in .retry }).request(Self.url)
+            .timeouts { $0.total = .milliseconds(300) }
+        await #expect(throws: CurlewError.self) { try await request.data() }
+        // One, five at once, and five more after 10, 20, 40, 80 and 160 ms.
+        #expect(transport.requests.count <= 11)
+        #expect(transport.requests.count >= 2)
+    }
+
+    @Test func theLastOfTooManyRetriesWithoutAPauseIsAnError() async throws {
+        let transport = MockTransport { _ in .status(503) }
+        let session = Session(transport: transport)
+        let request = session.request(Self.url).retry(using: Retrier { _, _, _ in .retry }).validate()
+        var runner = RequestRunner(
+            request,
+            in: session,
+            rules: RunRules(checksStatus: true, ownsTask: false),
+            pacing: RetryPacing(immediateRetries: RetryPacing.limit - 1)
+        )
+        // What a terminal does before it runs the request.
+        _ = request.record.withLock { $0.awaited() }
+        let result = await runner.run()
+        runner.leave()
+        #expect(transport.requests.count == 2)
+        let error = try #require(result.error)
+        #expect(error.code == .retryFailed)
+        #expect(error.responseCode == 503)
+        #expect(error.isRequestRetryError)
+    }
+
+    // MARK: Credentials that stayed behind
+
+    enum Credential: CaseIterable { case adapter, session, option }
+
+    /// A redirects to B, and B wants what only A may have.
+    @Test(arguments: Credential.allCases)
+    func aCredentialThatStayedBehindIsNoReasonToRetry(_ credential: Credential) async throws {
+        let transport = MockTransport {
+            $0.url.host() == "a.example" ? .redirect(to: "https://b.example/") : .status(401)
+        }
+        let asked = Recorded<Int>()
+        let retrier = Retrier { _, _, _ in
+            asked.note(1)
+            return .retry
+        }
+        let configuration = SessionConfiguration {
+            if credential == .session { $0.headers["X-Api-Key"] = "k" }
+        }
+        let request = Session(configuration: configuration, transport: transport).request(Self.url).retry(
+            using: retrier)
+        switch credential {
+        case .adapter:
+            request.adapt(
+                using: Adapter { request, _ in
+                    var request = request
+                    request.headers.update(.authorization(bearerToken: "t"))
+                    return request
+                }
+            )
+        case .option: request.authenticate(username: "u", password: "p")
+        case .session: break
+        }
+        let response = await request.validate().response()
+        #expect(response.error?.responseCode == 401)
+        #expect(asked.all.isEmpty)
+        #expect(transport.requests.count == 2)
+    }
+
+    @Test(arguments: [true, false])
+    func otherUnauthorizedResponsesAreRetried(_ isRedirected: Bool) async throws {
+        let transport = MockTransport {
+            switch ($0.url.host(), isRedirected) {
+            // There is nothing to leave behind.
+            case ("a.example", true): .redirect(to: "https://b.example/")
+            default: .status(401)
+            }
+        }
+        let retrier = CountingRetrier(retries: 1)
+        let request = Session(transport: transport, interceptor: retrier).request(
+            Self.url, headers: isRedirected ? [:] : ["Authorization": "Bearer t"])
+        #expect(await request.validate().response().error?.responseCode == 401)
+        #expect(retrier.calls.all.count == 2)
+    }
+
+    // MARK: Accepted statuses
+
+    private static let policy = RetryPolicy(exponentialBackoffScale: 0)
+
+    @Test func aPolicyLooksAtTheStatusWhateverTheTerminalAccepts() async throws {
+        for status in [429, 503] {
+            let transport = MockTransport(collectsBodies: false)
+            transport.enqueue(.status(status), .text("second"))
+            let session = Session(transport: transport, interceptor: Self.policy)
+            let response = await session.request(Self.url).response()
+            #expect(response.response?.statusCode == 200)
+            transport.enqueue(.status(status), .status(status), .text("third"))
+            let request = session.request(Self.url).acceptingAnyStatus()
+            #expect(try await request.string() == "third")
+            #expect(request.retryCount == 2)
+            transport.enqueue(.status(status), .text("handled"))
+            let handled = try await session.request(Self.url).serializingString().value
+            #expect(handled == "handled")
+        }
+    }
+
+    @Test func theLastResponseStandsWhenThereIsNoMoreRetry() async throws {
+        let transport = MockTransport { _ in .text("busy", status: 503) }
+        let request = Session(transport: transport, interceptor: Self.policy).request(Self.url)
+        let response = await request.response()
+        #expect(response.error == nil)
+        #expect(response.response?.statusCode == 503)
+        #expect(response.data == Data("busy".utf8))
+        #expect(request.error == nil)
+        #expect(request.retryCount == 2)
+        #expect(transport.requests.count == 3)
+    }
+
+    @Test func anAcceptedResponseStandsWhereThereIsNoTimeForAnother() async throws {
+        let transport = MockTransport { _ in .status(503).header("Retry-After", "30") }
+        let request = Session(transport: transport, interceptor: RetryPolicy()).request(Self.url)
+            .timeouts { $0.total = .seconds(20) }
+        let response = await request.response()
+        #expect(response.error == nil)
+        #expect(response.response?.statusCode == 503)
+        #expect(transport.requests.count == 1)
+    }
+
+    @Test func onlyRetriersThatNameAStatusAreAskedAboutAcceptedOnes() async {
+        let transport = MockTransport { _ in .status(503) }
+        let retrier = CountingRetrier(retries: 3)
+        let session = Session(transport: transport, interceptor: retrier)
+        #expect(await session.request(Self.url).response().error == nil)
+        #expect(retrier.calls.all.isEmpty)
+        #expect(await session.request(Self.url, method: .post).retry(using: Self.policy).response().error == nil)
+        #expect(transport.requests.count == 2)
+        let both = Interceptor(interceptors: [retrier, Self.policy])
+        #expect(both.retryableHTTPStatusCodes == RetryPolicy.defaultRetryableHTTPStatusCodes)
+    }
+
+    @Test func aDownloadIsTheLastResponses() async throws {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.text("busy", status: 503), .text("whole"))
+        let file = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let session = Session(transport: transport, interceptor: Self.policy)
+        let response = await session.download(Self.url, to: { _, _ in (file, []) }).response()
+        #expect(response.error == nil)
+        #expect(response.response?.statusCode == 200)
+        #expect(try String(contentsOf: file, encoding: .utf8) == "whole")
+    }
+}
