@@ -63,7 +63,8 @@ extension DataStreamRequest {
             session: session,
             interceptor: nil,
             shouldAutomaticallyResume: nil,
-            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+            uploadable: makeUploadable
         )
         if let options = record.withLock({ $0.extras?.options }) {
             _ = next.record.withLock { exchange(&$0.ownExtras.options, with: options) }

@@ -16,6 +16,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// Whether a chunk that cannot be serialized cancels the request.
     public let automaticallyCancelOnStreamError: Bool
 
+    /// Makes the body of every try; nil where it is the one inside the `URLRequest`.
+    let makeUploadable: (@Sendable () throws -> UploadRequest.Uploadable)?
     let channel: BodyChannel
     let consumers = Lock<[StreamConsumer]>([])
     /// Whether the request says that it expects an event stream.
@@ -26,9 +28,11 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         session: Session,
         interceptor: __shared (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
-        automaticallyCancelOnStreamError: Bool
+        automaticallyCancelOnStreamError: Bool,
+        uploadable: (@Sendable () throws -> UploadRequest.Uploadable)? = nil
     ) {
         self.convertible = convertible
+        makeUploadable = uploadable
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
         let abandoned = Abandonment()
         channel = BodyChannel { abandoned.request.withLock { $0.request }?.cancel() }
@@ -55,6 +59,17 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
             request.setValue("no-store", forHTTPHeaderField: "Cache-Control")
         }
         return request
+    }
+
+    override func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? {
+        guard let makeUploadable else { return nil }
+        do {
+            let made = try makeUploadable()
+            record.withLock { $0.uploadable = made }
+            return made
+        } catch {
+            throw ErrorWrapping.uploadable(error)
+        }
     }
 
     /// The reader of a sequence would get the beginning a second time. Handlers are told about each try.

@@ -92,7 +92,7 @@ extension Session {
 }
 
 /// A form's body, made once: what was read of a stream cannot be read again.
-private final class FormBody: Sendable {
+final class FormBody: Sendable {
     private let form: MultipartFormData
     private let made = Lock<Result<BodySource, CurlewError>?>(nil)
 
@@ -109,7 +109,7 @@ private final class FormBody: Sendable {
 }
 
 /// A request whose Content-Type names the form's boundary.
-private struct FormRequest: URLRequestConvertible {
+struct FormRequest: URLRequestConvertible {
     let request: any URLRequestConvertible
     let contentType: String
 

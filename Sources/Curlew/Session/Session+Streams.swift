@@ -64,4 +64,45 @@ extension Session {
         )
         .setUp()
     }
+
+    // MARK: Bodies
+
+    /// A stream that sends a body, and whose answer is handed on as soon as it comes, also before the body's end.
+    public nonisolated func streamRequest(
+        _ convertible: any URLConvertible,
+        method: HTTPMethod = .post,
+        body: RequestBody,
+        headers: HTTPHeaders? = nil,
+        automaticallyCancelOnStreamError: Bool = false,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil,
+        requestModifier: RequestModifier? = nil
+    ) -> DataStreamRequest {
+        streamRequest(
+            PlainRequest(url: convertible, method: method, headers: headers, modifier: requestModifier),
+            body: body,
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume
+        )
+    }
+
+    /// A stream that describes itself and sends a body, which replaces one inside the `URLRequest`.
+    public nonisolated func streamRequest(
+        _ convertible: any URLRequestConvertible,
+        body: RequestBody,
+        automaticallyCancelOnStreamError: Bool = false,
+        interceptor: (any RequestInterceptor)? = nil,
+        shouldAutomaticallyResume: Bool? = nil
+    ) -> DataStreamRequest {
+        DataStreamRequest(
+            body.contentType.map { FormRequest(request: convertible, contentType: $0) } ?? convertible,
+            session: self,
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            automaticallyCancelOnStreamError: automaticallyCancelOnStreamError,
+            uploadable: body.makeUploadable
+        )
+        .setUp()
+    }
 }

@@ -23,7 +23,7 @@ struct BodyCursor {
         guard room > 0 else { return nil }
         let most = Int(min(room, Int64(Self.portion)))
         switch body {
-        case .none:
+        case .none, .echo:
             return nil
         case .data(let data):
             let start = Int(offset)
@@ -57,7 +57,10 @@ struct BodyCursor {
 
     private mutating func framed(_ part: Data) -> [UInt8] {
         offset += Int64(part.count)
-        guard isChunked else { return Array(part) }
-        return Array((String(part.count, radix: 16) + "\r\n").utf8) + Array(part) + [0x0D, 0x0A]
+        return isChunked ? Self.chunk(part) : Array(part)
+    }
+
+    static func chunk(_ part: some Collection<UInt8>) -> [UInt8] {
+        Array((String(part.count, radix: 16) + "\r\n").utf8) + Array(part) + [0x0D, 0x0A]
     }
 }

@@ -40,6 +40,29 @@ extension Connection {
         }
     }
 
+    /// Reads and answers at once: what the peer does not take is not read either.
+    func echoBody(_ now: ContinuousClock.Instant) -> Need? {
+        while true {
+            if let need = flush(now) { return need }
+            guard let request, !request.isBodyComplete else { return nil }
+            guard let event = parser.next(&input, most: BodyCursor.portion) else {
+                if let need = readMore(BodyCursor.portion, now) { return need }
+                continue
+            }
+            switch event {
+            case .body(let part):
+                bodyArrived(part)
+                output = BodyCursor.chunk(part)
+                outputStart = 0
+            case .end(let trailers):
+                bodyEnded(trailers)
+                if let request = self.request { server.recorder.add(request) }
+            case .invalid(let reason): return refuse(reason)
+            case .head: continue
+            }
+        }
+    }
+
     func drain(_ limit: Duration?, _ now: ContinuousClock.Instant) -> Need? {
         if let limit, wakeTime == nil { wakeTime = now + limit }
         while wakeTime.map({ now < $0 }) ?? true {

@@ -144,6 +144,8 @@ final class Connection {
             steps[nextStep] = bodyCursor.isShort ? .close : .send(bodyEnd())
             nextStep -= 1
             return nil
+        case .echoBody:
+            return echoBody(now)
         case .wait(let duration):
             return wait(duration, now)
         case .waitFor(let gate):
@@ -199,9 +201,10 @@ final class Connection {
 
     private func answer() {
         guard let request else { return close() }
-        server.recorder.add(request)
         let response = chosen ?? server.router.respond(to: request)
         let plan = ResponseSteps(response: response, request: request)
+        // One that is answered while it arrives is recorded at its end.
+        if !plan.echoes || request.isBodyComplete { server.recorder.add(request) }
         isBodyChunked = plan.isChunked
         trailers = response.trailers
         bodyCursor = BodyCursor(response.body, isChunked: plan.isChunked)

@@ -18,6 +18,9 @@ struct ResponseSteps {
     /// Whether body bytes are sent at all.
     var sendsBody: Bool { response.framing == .raw || (allowsBody && request.method != "HEAD") }
 
+    /// Whether the request's body is read while it is answered.
+    var echoes: Bool { if case .echo = response.body { sendsBody } else { false } }
+
     /// Steps before any byte of the request is read (or before its body, when it was chosen by path).
     static func beforeReading(_ response: TestServer.Response) -> [Step] {
         var steps: [Step] = []
@@ -29,6 +32,7 @@ struct ResponseSteps {
     /// Steps that read the request's body.
     static func readingBody(_ response: TestServer.Response) -> [Step] {
         guard response.readsBody else { return [] }
+        if case .echo = response.body { return [] }
         var steps: [Step] = []
         for (offset, action) in response.faults.ordered(by: \.readingOffset) {
             steps.append(.readBody(upTo: offset))
@@ -49,7 +53,9 @@ struct ResponseSteps {
         if let rate = response.sendRate { steps.append(.paceSending(Pace(bytesPerSecond: rate))) }
         for fault in response.faults where fault.point == .beforeHead { steps += fault.action.steps }
         if response.framing != .raw { steps += sendingHead() }
-        if sendsBody {
+        if echoes {
+            steps += [.echoBody, .sendBodyEnd]
+        } else if sendsBody {
             for (offset, action) in response.faults.ordered(by: \.bodyOffset) {
                 if offset > 0 { steps.append(.sendBody(upTo: offset)) }
                 steps += action.steps
@@ -100,7 +106,7 @@ struct ResponseSteps {
         switch response.body {
         case .none: 0
         case .data(let data): Int64(data.count)
-        case .chunks: nil
+        case .chunks, .echo: nil
         case .generated(let length, _): length
         }
     }

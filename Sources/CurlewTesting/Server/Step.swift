@@ -15,6 +15,8 @@ enum Step {
     case sendBody(upTo: Int64?)
     /// Send the last chunk and the trailers, where the framing has them.
     case sendBodyEnd
+    /// Every piece of the request's body, as it arrives.
+    case echoBody
     case wait(Duration)
     case waitFor(Gate)
     /// Until the peer leaves or the server stops.

@@ -63,6 +63,9 @@ extension TestServer {
             /// Made while it is sent: `make(offset, most)` gives at most `most` bytes from `offset` on, and
             /// none at the end. Called on the server's thread.
             case generated(length: Int64?, make: @Sendable (_ offset: Int64, _ most: Int) -> Data)
+            /// The request's body, piece by piece as it arrives: the head goes out before any of it is read. Works
+            /// for scripts. Faults in the body have no effect, and the request is recorded when its body has ended.
+            case echo
         }
 
         /// How the end of the body is told.

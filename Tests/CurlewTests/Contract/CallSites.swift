@@ -65,6 +65,11 @@ private func factories(_ session: Session, url: URL, file: URL, stream: AsyncStr
     _ = session.streamRequest(url)
     _ = session.streamRequest(url, method: .post, parameters: Login(name: "n"), automaticallyCancelOnStreamError: true)
     _ = session.streamRequest(urlRequest)
+    _ = session.streamRequest(url, method: .post, body: .data(Data()), headers: ["X": "y"])
+    _ = session.streamRequest(url, body: .file(file))
+    _ = session.streamRequest(url, method: .put, body: .sequence(stream, length: 3))
+    _ = session.streamRequest(urlRequest, body: .sequence(stream))
+    _ = session.streamRequest(url, method: .post, body: .multipart(MultipartFormData()))
 }
 
 private func terminals(_ session: Session, url: URL, file: URL) async throws(CurlewError) {

@@ -1,0 +1,227 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// Requests that send a body and read the answer while it comes.
+@Suite("Bodies with a streamed answer", .timeLimit(.minutes(4)))
+struct StreamedBodyTests {
+    let session = Session()
+    /// Its chunks of the answer are those of the request's body.
+    let echo = TestServer.Response(headers: ["Content-Type": "application/x-ndjson"], body: .echo)
+
+    struct Broken: Error {}
+
+    /// A kind of body, so that each can be an argument of a test.
+    enum Kind: CaseIterable {
+        case data, file, sized, unsized, form
+
+        func body(_ bytes: Data, in scratch: ScratchDirectory) throws -> RequestBody {
+            let chunks = AsyncStream<Data> { continuation in
+                for half in [bytes.prefix(bytes.count / 2), bytes.dropFirst(bytes.count / 2)] {
+                    continuation.yield(half)
+                }
+                continuation.finish()
+            }
+            switch self {
+            case .data: return .data(bytes)
+            case .sized: return .sequence(chunks, length: Int64(bytes.count))
+            case .unsized: return .sequence(chunks)
+            case .file, .form:
+                let file = scratch.file("body.bin")
+                try bytes.write(to: file)
+                if self == .file { return .file(file) }
+                let form = MultipartFormData()
+                form.append(file, withName: "part")
+                return .multipart(form)
+            }
+        }
+    }
+
+    @Test("every kind of body arrives whole, with its exact length where it is known", arguments: Kind.allCases)
+    func kinds(_ kind: Kind) async throws {
+        let server = try TestServer()
+        server.script("/echo", echo)
+        let bytes = TestServer.patternBytes(from: 0, count: 3_000_001)
+        let scratch = try ScratchDirectory()
+        let body = try kind.body(bytes, in: scratch)
+        let request = session.streamRequest(
+            server.url("/echo"), method: .put, body: body, headers: ["X-Own": "1"])
+        var answer = Data()
+        for try await chunk in request.chunks { answer += chunk }
+        let received = try #require(server.requests.last)
+        #expect(received.method == "PUT")
+        #expect(received.headers["X-Own"] == "1")
+        #expect(answer == received.body)
+        #expect(received.headers["Content-Length"] == (kind == .unsized ? nil : "\(received.bodyByteCount)"))
+        #expect(request.uploadProgress.completedUnitCount == received.bodyByteCount)
+        if kind == .form {
+            #expect(received.multipartParts.map(\.body) == [bytes])
+        } else {
+            #expect(received.body == bytes)
+            #expect(received.headers["Content-Type"] == nil)
+        }
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test("the answer is read while the body still comes", arguments: [nil, 12] as [Int64?])
+    func fullDuplex(_ length: Int64?) async throws {
+        let server = try TestServer()
+        server.script("/echo", echo)
+        let (chunks, source) = AsyncStream.makeStream(of: Data.self)
+        source.yield(Data("{}\n".utf8))
+        let request = session.streamRequest(server.url("/echo"), body: .sequence(chunks, length: length))
+        #expect(try await request.head().status == 200)
+        var lines: [String] = []
+        // Each line of the body is written when the last has come back.
+        for try await line in request.lines {
+            lines.append(line)
+            if lines.count < 4 { source.yield(Data("{}\n".utf8)) } else { source.finish() }
+        }
+        #expect(lines == ["{}", "{}", "{}", "{}"])
+        #expect(server.requests.last?.isBodyComplete == true)
+    }
+
+    @Test("values and events are read from such an answer as from any other")
+    func framings() async throws {
+        struct Item: Decodable { let id: Int }
+        let server = try TestServer()
+        server.script("/echo", echo, echo)
+        var numbers: [Int] = []
+        let values = session.streamRequest(server.url("/echo"), body: .data(Data("{\"id\":1}\n{\"id\":2}\n".utf8)))
+        for try await item in values.decode(Item.self) { numbers.append(item.id) }
+        #expect(numbers == [1, 2])
+        var events: [String] = []
+        let sent = session.streamRequest(server.url("/echo"), body: .data(Data("data: a\n\ndata: b\n\n".utf8)))
+        for try await event in sent.events { events.append(event.data) }
+        #expect(events == ["a", "b"])
+        #expect(server.requests.last?.headers["Accept"] == "text/event-stream")
+    }
+
+    @Test("a reader that stops stops the server, and through it the body")
+    func backPressure() async throws {
+        var configuration = TestServer.Configuration()
+        (configuration.sendBufferSize, configuration.receiveBufferSize) = (64 << 10, 64 << 10)
+        let server = try TestServer(configuration)
+        server.script("/echo", echo)
+        let size: Int64 = 64 << 20
+        let scratch = try ScratchDirectory()
+        let file = scratch.file("large")
+        try #require(FileManager.default.createFile(atPath: file.plainPath, contents: nil))
+        try FileHandle(forWritingTo: file).truncate(atOffset: UInt64(size))
+        let request = session.streamRequest(server.url("/echo"), body: .file(file))
+        var chunks = request.chunks.makeAsyncIterator()
+        var read = Int64(try await chunks.next()?.count ?? 0)
+        let sent = try await StreamFaultTests().settled { server.bytesSent }
+        #expect(sent < 24 << 20)
+        #expect(request.uploadProgress.completedUnitCount < size)
+        while let chunk = try await chunks.next() { read += Int64(chunk.count) }
+        #expect(read == size)
+        #expect(server.requests.last?.bodyByteCount == size)
+    }
+
+    @Test("a sequence that throws ends the answer", arguments: [0, 1])
+    func throwingSequence(_ count: Int) async throws {
+        let server = try TestServer()
+        server.script("/echo", echo)
+        let chunks = AsyncThrowingStream<Data, any Error> { continuation in
+            for _ in 0..<count { continuation.yield(Data("part".utf8)) }
+            continuation.finish(throwing: Broken())
+        }
+        let request = session.streamRequest(server.url("/echo"), body: .sequence(chunks))
+        let error = await #expect(throws: CurlewError.self) { for try await _ in request.chunks {} }
+        #expect(error?.code == .bodyUnavailable)
+        #expect(error?.underlying is Broken)
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("a sequence that gives less than its length, a file and a part that are missing are errors")
+    func unavailable() async throws {
+        let server = try TestServer()
+        let chunks = AsyncStream<Data> { $0.finish() }
+        let scratch = try ScratchDirectory()
+        let missing = scratch.file("missing")
+        let form = MultipartFormData()
+        form.append(missing, withName: "part")
+        let bodies: [(RequestBody, CurlewError.Code)] = [
+            (.sequence(chunks, length: 5), .bodyUnavailable), (.file(missing), .fileUnreadable),
+            (.multipart(form), .multipartEncodingFailed),
+        ]
+        for (body, code) in bodies {
+            let request = session.streamRequest(server.url("/anything"), body: body)
+            let error = await #expect(throws: CurlewError.self) { try await request.head() }
+            #expect(error?.code == code)
+        }
+    }
+
+    @Test("a redirect that keeps the body sends it again, but for a sequence", arguments: Kind.allCases)
+    func redirect(_ kind: Kind) async throws {
+        let server = try TestServer()
+        server.script("/from", .status(307, headers: ["Location": "/echo"]))
+        server.script("/echo", echo)
+        let bytes = Data("all of it".utf8)
+        let scratch = try ScratchDirectory()
+        let body = try kind.body(bytes, in: scratch)
+        // Without asking first the server has taken the body when it redirects.
+        let request = session.streamRequest(server.url("/from"), body: body).expectContinue(.never)
+        if kind == .sized || kind == .unsized {
+            let error = await #expect(throws: CurlewError.self) { for try await _ in request.chunks {} }
+            #expect(error?.code == .bodyUnavailable)
+            return
+        }
+        for try await _ in request.chunks {}
+        #expect(server.requests.map(\.path) == ["/from", "/echo"])
+        #expect(Set(server.requests.map(\.body)).count == 1)
+        withExtendedLifetime(scratch) {}
+    }
+
+    @Test("leaving the loop and cancelling its task end the sending as well", arguments: [true, false])
+    func cancellation(_ isCancelled: Bool) async throws {
+        let server = try TestServer()
+        server.script("/echo", echo)
+        let ended = Gate()
+        let (chunks, source) = AsyncStream.makeStream(of: Data.self)
+        source.onTermination = { _ in ended.open() }
+        source.yield(Data("one".utf8))
+        let request = session.streamRequest(server.url("/echo"), body: .sequence(chunks))
+        let reader = Task { () -> CurlewError.Code? in
+            do throws(CurlewError) {
+                for try await _ in request.chunks {
+                    if isCancelled { withUnsafeCurrentTask { $0?.cancel() } } else { break }
+                }
+                return nil
+            } catch {
+                return error.code
+            }
+        }
+        #expect(await reader.value == (isCancelled ? .cancelled : nil))
+        try await ended.wait()
+        try await server.waitForOpenConnections(atMost: 0)
+        #expect(server.abortedRequests.count == 1)
+        await session.drain()
+    }
+
+    @Test("a refusal before the end of the body is thrown, with what the server said")
+    func earlyRefusal() async throws {
+        let server = try TestServer()
+        server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })
+        let (chunks, source) = AsyncStream.makeStream(of: Data.self)
+        source.yield(Data(count: 1000))
+        let request = session.streamRequest(server.url("/x"), body: .sequence(chunks)).expectContinue(.never)
+        let error = await #expect(throws: CurlewError.self) { for try await _ in request.chunks {} }
+        #expect(error?.responseCode == 413)
+        #expect(error?.responseBody == Data("too large".utf8))
+    }
+
+    @Test("the command line of such a request names its body")
+    func commandLine() async throws {
+        let request = Session(transport: MockTransport { _ in .text("ok") })
+            .streamRequest("https://example.org/", body: .file(URL(filePath: "/etc/hostname")))
+        for try await _ in request.chunks {}
+        #expect(request.cURLDescription().contains("--data-binary '@/etc/hostname'"))
+        #expect(request.cURLDescription().contains("-X 'POST'"))
+    }
+}
