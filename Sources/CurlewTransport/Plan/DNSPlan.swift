@@ -8,13 +8,22 @@ enum DNSPlan {
     static func overrides(_ dns: DNSConfiguration, host: String, port: Int) -> [OptionValue] {
         if dns.overrides.isEmpty { return [] }
         for (key, addresses) in dns.overrides where !addresses.isEmpty {
-            guard
-                ASCII.equalsIgnoringCase(key, host) || ASCII.equalsIgnoringCase(key, "\(host):\(port)")
-            else { continue }
+            guard matches(key, host: host, port: port) else { continue }
             let bracketed = addresses.map { $0.contains(":") && !$0.hasPrefix("[") ? "[\($0)]" : $0 }
             return [.list(CURLOPT_RESOLVE, ["\(host):\(port):\(bracketed.joined(separator: ","))"])]
         }
         return []
+    }
+
+    private static func matches(_ key: String, host: String, port: Int) -> Bool {
+        if ASCII.equalsIgnoringCase(key, host) || ASCII.equalsIgnoringCase(key, "\(host):\(port)") { return true }
+        // What is looked up is the ASCII form of an international name.
+        guard key.utf8.contains(where: { $0 >= 0x80 }) else { return false }
+        let parts = key.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
+        guard let name = Hostname.canonical(String(parts[0])), ASCII.equalsIgnoringCase(name, host) else {
+            return false
+        }
+        return parts.count == 1 || parts[1] == String(port)
     }
 
     static func options(_ dns: DNSConfiguration, _ capabilities: Capabilities) throws(CurlewError) -> [OptionValue] {

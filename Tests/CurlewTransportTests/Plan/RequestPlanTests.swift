@@ -146,6 +146,13 @@ struct RequestPlanTests {
         #expect(texts(try plan("http://else/", configuration: overrides)).last == "CONNECTTIMEOUT_MS=10000")
     }
 
+    @Test("a name in another script is the host that is looked up", arguments: ["BÜCHER.example:80", "bücher.example"])
+    func dnsOverridesOfInternationalNames(_ key: String) throws {
+        let overrides = configured { $0.dns.overrides = [key: ["1.2.3.4"], "bücher.example:81": ["9.9.9.9"]] }
+        let plan = try plan("http://bücher.example/", configuration: overrides)
+        #expect(texts(plan).last == "RESOLVE=[xn--bcher-kva.example:80:1.2.3.4]")
+    }
+
     @Test(arguments: [
         ("http://h", "h", 80, false), ("HTTPS://User:p%40@H.example:8443/x?y#z", "H.example", 8443, true),
         ("http://[::1]:99/", "::1", 99, false), ("https://h?q", "h", 443, true), ("http://h:/", "h", 80, false),
