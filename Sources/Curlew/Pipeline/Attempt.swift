@@ -59,7 +59,7 @@ struct Attempt {
             var performed = Performed.nothing
             var outcome = await perform(consume lowered, delegate, in: session, trail, &performed)
             let metrics = collectMetrics(of: outcome, since: started, hops: trail.hops)
-            remember(outcome, from: delegate.url, trail.sent, in: context)
+            remember(outcome, delegate, trail.sent, in: context)
             // Nearly every response is an answer: nobody goes on from what was sent.
             if !outcome.isMereAnswer, let again = performed.request {
                 lowered = again
@@ -245,12 +245,13 @@ struct Attempt {
     @inline(never)
     private func remember(
         _ outcome: Result<TransferOutcome, CurlewError>,
-        from url: URL,
+        _ delegate: TaskDelegate,
         _ sent: SentRequest,
         in context: SessionContext
     ) {
-        guard context.remembersFields, let fields = outcome.fields else { return }
-        context.remember(fields, from: url, handlesCookies: sent.handlesCookies)
+        // A response that was cut off, by its reader perhaps, had a head all the same.
+        guard context.remembersFields, let fields = outcome.fields ?? delegate.head?.headers else { return }
+        context.remember(fields, from: delegate.url, handlesCookies: sent.handlesCookies)
     }
 
     @inline(never)

@@ -18,6 +18,20 @@ struct CookieAndHSTSTests {
         #expect(jar.cookies.map(\.name) == ["sid"])
     }
 
+    @Test func aResponseThatItsReaderLeavesLeavesItsCookies() async throws {
+        let transport = MockTransport { _ in
+            MockResponse(
+                status: 200, headers: ["Set-Cookie": "sid=1"], body: [.bytes(Data("a".utf8)), .wait(Gate())])
+        }
+        let jar = CookieJar()
+        let session = Session(configuration: SessionConfiguration { $0.cookies = jar }, transport: transport)
+        let request = session.streamRequest("https://example.org/")
+        _ = try await request.head()
+        request.cancel()
+        await session.drain()
+        #expect(jar.cookies.map(\.name) == ["sid"])
+    }
+
     @Test func thereAreNoCookiesUnlessAskedFor() async throws {
         let transport = MockTransport {
             MockResponse(
