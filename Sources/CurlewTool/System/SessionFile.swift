@@ -16,12 +16,11 @@ struct SessionFile: Sendable {
 
     func save(_ session: StoredSession) throws(UsageError) {
         try makeFolder()
-        let temporary = "\(path).\(getpid()).new"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        // The folder may be one that others can write to: a name that they cannot guess, and nothing that is there already.
+        let temporary = "\(path).\(UUID().uuidString.lowercased())"
+        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
         guard descriptor >= 0 else { throw failure() }
         do {
-            // The file of an earlier crash may have other rights.
-            fchmod(descriptor, 0o600)
             try OutputFile(descriptor: descriptor).write(JSONWriter.indented(session.json))
         } catch {
             close(descriptor)

@@ -46,6 +46,25 @@ struct SessionFileTests {
         #expect(outcome.lines.contains("Cookie: a=b"))
     }
 
+    @Test("a file or link under the name that a process would guess is left alone", arguments: [true, false])
+    func isNotWrittenWhereOthersPlantedSomething(_ isLink: Bool) throws {
+        let victim = try folder.write("victim", "mine").path
+        let planted = folder.url.appending(path: "s.json.\(getpid()).new").path
+        if isLink {
+            try FileManager.default.createSymbolicLink(atPath: planted, withDestinationPath: victim)
+        } else {
+            // Who holds a second name of the file would read the secrets.
+            try FileManager.default.linkItem(atPath: victim, toPath: planted)
+        }
+        let path = folder.url.appending(path: "s.json").path
+        try SessionFile(path: path).save(StoredSession())
+        #expect(folder.read("victim") == Data("mine".utf8))
+        let attributes = try FileManager.default.attributesOfItem(atPath: path)
+        #expect(attributes[.posixPermissions] as? Int == 0o600)
+        #expect(attributes[.referenceCount] as? Int == 1)
+        #expect(Set(folder.names) == ["victim", "s.json", "s.json.\(getpid()).new"])
+    }
+
     @Test func readsWithoutWriting() async throws {
         let base = ":\(server.port)"
         #expect(try await run("--session-read-only=me", base + "/get", "X-A:1").status == 0)
