@@ -46,7 +46,9 @@ enum OptionTable {
             help: "What to print: H request head, B request body, h response head, b response body, m metadata. "
                 + "The default is 'hb' on a terminal and 'b' when output goes elsewhere."
         ),
-        OptionSpec(.headers, "headers", short: "h", group: .output, help: "Print the response head only (--print=h)."),
+        OptionSpec(
+            .headers, "headers", short: "h", group: .output,
+            help: "Print the response head only (--print=h), and do not wait for the body."),
         OptionSpec(.body, "body", short: "b", group: .output, help: "Print the response body only (--print=b)."),
         OptionSpec(.meta, "meta", short: "m", group: .output, help: "Print the metadata only (--print=m)."),
         OptionSpec(

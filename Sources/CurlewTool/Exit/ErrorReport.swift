@@ -1,6 +1,6 @@
 /// What stands on standard error when a request fails: what, where, and what to try.
 struct ErrorReport: Equatable, Sendable {
-    let what: String
+    var what: String
     /// The phase, and the native error.
     var detail: String?
     var hints: [String] = []

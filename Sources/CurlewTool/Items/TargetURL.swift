@@ -22,6 +22,7 @@ enum TargetURL {
         let added = query.map { "\(formEncoded($0.name))=\(formEncoded($0.value))" }.joined(separator: "&")
         let allQuery = [typedQuery, added].filter { !$0.isEmpty }.joined(separator: "&")
         let (origin, path) = split(url)
+        try checkPort(of: origin, in: text)
         let finalPath = keepsPath ? path : DotSegments.removed(from: path)
         let result =
             origin + (finalPath.isEmpty ? "/" : finalPath) + (allQuery.isEmpty ? "" : "?" + allQuery) + fragment
@@ -43,6 +44,7 @@ enum TargetURL {
                 throw UsageError("'\(written)' is not a scheme that curlew speaks", hint: "It speaks http and https.")
             }
         }
+        try checkScheme(text)
         if text.hasPrefix("/") { return "\(scheme)://localhost\(text)" }
         guard text.hasPrefix(":"), !text.hasPrefix("::") else { return "\(scheme)://\(text)" }
         // `:`, `:8080`, `:/path`, `:8080/path`
@@ -53,6 +55,30 @@ enum TargetURL {
             throw UsageError("'\(text)' is not a URL", hint: "':8080/path' stands for http://localhost:8080/path.")
         }
         return "\(scheme)://localhost" + (port.isEmpty ? "" : ":\(port)") + tail
+    }
+
+    /// A scheme with a slash or the colon missing, which would be read as a host.
+    private static func checkScheme(_ text: String) throws(UsageError) {
+        let lowered = text.lowercased()
+        for scheme in ["https", "http"] where lowered.hasPrefix(scheme) {
+            let tail = text.dropFirst(scheme.count)
+            let rest = tail.drop { $0 == ":" || $0 == "/" }
+            let mark = tail.prefix(tail.count - rest.count)
+            // `http:8080` is a host of that name.
+            guard mark == ":/" || mark == "//" || mark == ":", rest.first?.isWholeNumber == false || mark != ":" else {
+                continue
+            }
+            throw UsageError("'\(text)' is not a URL", hint: "Did you mean '\(scheme)://\(rest)'?")
+        }
+    }
+
+    private static func checkPort(of origin: String, in text: String) throws(UsageError) {
+        let authority = URLParts(origin).authority
+        guard let colon = authority.lastIndex(of: ":"), authority[colon...].last != "]" else { return }
+        let port = authority[authority.index(after: colon)...]
+        guard !port.isEmpty, !port.contains("]") else { return }
+        if let number = Int(port), 1...65535 ~= number { return }
+        throw UsageError("'\(text)': '\(port)' is not a port", hint: "A port is a number from 1 to 65535.")
     }
 
     private static func split(_ url: String) -> (origin: String, path: String) {

@@ -25,9 +25,13 @@ struct PlainProgress: Sendable {
             let rate = snapshot.elapsed > 0 ? Double(snapshot.completed) / snapshot.elapsed : 0
             return "\(snapshot.name): done, \(Amount.bytes(snapshot.completed)) in \(Amount.time(snapshot.elapsed)) "
                 + "(\(Amount.rate(rate)))"
-        case .failed(let reason):
+        // The report follows, once and in full.
+        case .failed:
             last.hasEnded = true
-            return "\(snapshot.name): \(reason)"
+            return nil
+        // Told at once, not when the next line is due.
+        case .retrying:
+            return nil
         case .running:
             let tenth = (snapshot.percent ?? 0) / 10
             let isDue =

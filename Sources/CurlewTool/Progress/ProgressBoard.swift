@@ -31,8 +31,8 @@ struct ProgressBoard: Sendable {
     /// Running ones first, if there are more than fit.
     static func visible(_ snapshots: [TransferSnapshot], rows: Int) -> [TransferSnapshot] {
         guard snapshots.count > rows else { return snapshots }
-        let running = snapshots.filter { $0.state == .running }
-        let others = snapshots.filter { $0.state != .running }
+        let running = snapshots.filter(\.isUnderWay)
+        let others = snapshots.filter { !$0.isUnderWay }
         return Array((running + others).prefix(rows))
     }
 }

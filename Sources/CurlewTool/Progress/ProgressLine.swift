@@ -7,10 +7,12 @@ struct ProgressLine: Sendable {
     /// `name  42% ━━━━━━━━━━────────  1.2 MiB of 3.0 MiB  512.0 KiB/s  0:04`
     func render(_ snapshot: TransferSnapshot, width: Int, nameWidth: Int) -> String {
         let width = max(20, width)
-        if case .failed(let reason) = snapshot.state {
+        switch snapshot.state {
+        case .failed(let text), .retrying(let text):
             let name = Self.fitted(snapshot.name, nameWidth)
             let room = max(0, width - nameWidth - 1)
-            return name + " " + palette(.error, Self.shortened(reason, room))
+            return name + " " + palette(.error, Self.shortened(text, room))
+        case .waiting, .running, .done: break
         }
         let name = Self.fitted(snapshot.name, min(nameWidth, width / 3))
         let percent = snapshot.percent.map { Self.right("\($0)%", 4) } ?? " --%"
@@ -34,7 +36,7 @@ struct ProgressLine: Sendable {
         case .running, .waiting:
             details.append(Self.right(snapshot.bytesPerSecond.map(Amount.rate) ?? "", 12))
             details.append(Self.right(snapshot.remainingSeconds.map(Amount.clock) ?? "", 7))
-        case .failed: break
+        case .failed, .retrying: break
         }
         return details
     }

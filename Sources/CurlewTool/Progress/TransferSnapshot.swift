@@ -3,6 +3,8 @@ struct TransferSnapshot: Sendable, Equatable {
     enum State: Sendable, Equatable {
         case waiting, running, done
         case failed(String)
+        /// A try has failed, and another follows.
+        case retrying(String)
     }
 
     var name: String
@@ -13,6 +15,13 @@ struct TransferSnapshot: Sendable, Equatable {
     /// Since the start, in seconds.
     var elapsed: Double = 0
     var state: State = .waiting
+
+    var isUnderWay: Bool {
+        switch state {
+        case .running, .retrying: true
+        case .waiting, .done, .failed: false
+        }
+    }
 
     var fraction: Double? {
         guard let total, total > 0 else { return state == .done ? 1 : nil }

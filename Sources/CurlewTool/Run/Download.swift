@@ -111,7 +111,16 @@ struct Download: Sendable {
     }
 
     private var interceptor: (any RequestInterceptor)? {
-        RetrySettings(limit: preparation.invocation.network.retries).interceptor
+        RetrySettings(limit: preparation.invocation.network.retries).interceptor { [job, context] note in
+            // A line between bars would tear them apart.
+            if context.terminal.isError {
+                await job.waits(note.text, until: Date(timeIntervalSinceNow: note.delay))
+            } else {
+                context.note(
+                    "\(DownloadName.relative(await job.path, to: FileManager.default.currentDirectoryPath)): \(note.text)"
+                )
+            }
+        }
     }
 
     private func saved(_ path: String) async -> Result {
@@ -129,10 +138,10 @@ struct Download: Sendable {
         case .interrupted:
             return await ended(with: CurlewError(.cancelled, phase: .lifecycle), kept: false)
         case .usage(let error):
-            await job.end(.failed(error.message))
+            await job.end(.failed("failed"))
             return .notBegun(error)
         case .output(let failure):
-            await job.end(.failed(failure.text))
+            await job.end(.failed("failed"))
             return .notBegun(UsageError(failure.text))
         }
     }
@@ -165,8 +174,8 @@ struct Download: Sendable {
             let isThere = kept || (settings.continues && InputFile.exists(path))
             return .interrupted(path: path, kept: isThere, received: received)
         }
-        let code = error.responseCode.flatMap { 200..<300 ~= $0 ? nil : $0 }
-        await job.end(.failed(code.map { "the server answered \($0)" } ?? ErrorReport(error).what))
+        // Why is told when all have ended, once and in full.
+        await job.end(.failed("failed"))
         return .failed(error, path: path, kept: kept)
     }
 }

@@ -12,6 +12,8 @@ actor DownloadJob {
     private var state: TransferSnapshot.State = .waiting
     private var meter = RateMeter()
     private var isInterrupted = false
+    /// What it says while it waits for another try, and the end of the wait.
+    private var wait: (text: String, end: Date)?
 
     init(plan: RequestPlan, path: String) {
         self.plan = plan
@@ -34,6 +36,8 @@ actor DownloadJob {
     }
 
     func named(_ path: String) { self.path = path }
+
+    func waits(_ text: String, until end: Date) { wait = (text, end) }
 
     func end(_ state: TransferSnapshot.State) {
         self.state = state
@@ -58,6 +62,7 @@ actor DownloadJob {
         snapshot.elapsed = (ended ?? now).timeIntervalSince(started)
         if state == .running { meter.record(snapshot.completed, at: snapshot.elapsed) }
         snapshot.bytesPerSecond = meter.bytesPerSecond
+        if state == .running, let wait, now < wait.end { snapshot.state = .retrying(wait.text) }
         return snapshot
     }
 }

@@ -76,7 +76,7 @@ struct DownloadRun: Sendable {
                         ExitStatus.checking(code, follows: false) == .success
                         ? .failure : ExitStatus.checking(code, follows: false)
                 } else {
-                    context.report(error)
+                    context.report(error, about: results.count > 1 ? path : nil)
                     if kept { context.note(resumeText(path, kept: true, reason: "cut short")) }
                     one = ExitStatus(error)
                 }

@@ -50,9 +50,11 @@ struct ExchangePrinter: Sendable {
         try write(out)
     }
 
-    mutating func endBody() throws(OutputFile.Failure) {
+    /// `isFollowed`: another exchange is shown below it, behind an empty line.
+    mutating func endBody(isFollowed: Bool = false) throws(OutputFile.Failure) {
         var out: [UInt8] = []
         if parts.contains(.responseBody) { formatter?.finish(into: &out) }
+        if isFollowed, let last = out.last ?? formatter?.lastByte, last != 0x0A { out.append(0x0A) }
         formatter = nil
         try write(out)
     }

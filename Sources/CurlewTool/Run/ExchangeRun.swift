@@ -39,7 +39,7 @@ struct ExchangeRun: Sendable {
             try printRequest(&printer)
             return .success
         case .send:
-            return try await send(SharedPrinter(printer), context: context)
+            return try await send(SharedPrinter(printer, preparation), printer.parts, context: context)
         }
     }
 
@@ -68,18 +68,27 @@ struct ExchangeRun: Sendable {
         )
     }
 
-    private func send(_ printer: SharedPrinter, context: ToolContext) async throws -> ExitStatus {
+    private func send(
+        _ printer: SharedPrinter,
+        _ parts: Set<OutputPart>,
+        context: ToolContext
+    ) async throws -> ExitStatus {
         try await printer.use { try printRequest(&$0) }
         let recorder = invocation.output.harFile.map { _ in HARRecorder(maximumBodySize: Self.recordedBodySize) }
+        let configuration = try SessionConfiguration(preparation)
+        let showsHops = invocation.output.printsHops && invocation.network.follows
         let session = Session(
-            configuration: try SessionConfiguration(preparation),
-            redirectHandler: HopPrinter(
-                follows: invocation.network.follows,
-                printer: invocation.output.printsHops ? printer : nil
-            ),
+            configuration: configuration,
+            transport: showsHops ? HopTransport(base: configuration.makeTransport(), printer: printer) : nil,
+            redirectHandler: HopPrinter(follows: invocation.network.follows, printer: showsHops ? printer : nil),
             eventMonitors: recorder.map { [$0] } ?? []
         )
-        let sending = Sending(preparation: preparation, session: session)
+        let sending = Sending(
+            preparation: preparation,
+            session: session,
+            receivesBody: invocation.output.needsBody(for: parts),
+            announce: { [context] note in context.note(note.text) }
+        )
         let began = Date()
         let outcome: Sending.Outcome
         do {

@@ -30,6 +30,11 @@ struct Preparation: Sendable {
         if auth == nil { invocation.auth = nil }
         let streams = invocation.body.isChunked
         let isFed = !invocation.ignoresStandardInput && Self.wantsInput(invocation) && InputFile.isStandardInputFed
+        if streams, !isFed {
+            throw UsageError(
+                "--chunked sends what is piped in, and nothing is",
+                hint: "Write 'COMMAND | curlew --chunked URL', or leave out --chunked.")
+        }
         var input: [UInt8]?
         if isFed, !streams {
             do {

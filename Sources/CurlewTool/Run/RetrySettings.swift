@@ -6,8 +6,9 @@ struct RetrySettings: Sendable {
     let limit: Int
 
     /// nil without `--retry`.
-    var interceptor: (any RequestInterceptor)? {
-        limit > 0 ? RetryPolicy(retryLimit: UInt(limit)) : nil
+    func interceptor(_ announce: @escaping @Sendable (RetryNote) async -> Void) -> (any RequestInterceptor)? {
+        guard limit > 0 else { return nil }
+        return AnnouncedRetries(policy: RetryPolicy(retryLimit: UInt(limit)), limit: limit, announce: announce)
     }
 
     /// Makes statuses that may pass into failures as long as tries are left. The last answer is taken as it is:
@@ -21,5 +22,47 @@ struct RetrySettings: Sendable {
 
     struct PassingStatus: Error {
         let status: Int
+    }
+}
+
+/// A try that has failed, and the one that follows.
+struct RetryNote: Equatable, Sendable {
+    /// Why.
+    let reason: String
+    /// In seconds.
+    let delay: Double
+    /// 1 is the first one more.
+    let number: Int
+    let limit: Int
+
+    var text: String {
+        let time = delay > 0 ? "in " + Amount.time(delay) : "at once"
+        return "\(reason); trying again \(time) (\(number) of \(limit))"
+    }
+}
+
+/// The policy's decisions, told before they are carried out: nobody should wonder what a silent command waits for.
+struct AnnouncedRetries: RequestInterceptor {
+    let policy: RetryPolicy
+    let limit: Int
+    let announce: @Sendable (RetryNote) async -> Void
+
+    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        let result = await policy.retry(request, for: session, dueTo: error)
+        let delay: Double
+        switch result {
+        case .retry: delay = 0
+        case .retryWithDelay(let seconds): delay = seconds
+        case .doNotRetry, .doNotRetryWithError: return result
+        }
+        await announce(
+            RetryNote(reason: Self.reason(error), delay: delay, number: request.retryCount + 1, limit: limit))
+        return result
+    }
+
+    private static func reason(_ error: any Error) -> String {
+        guard let error = error as? CurlewError else { return "\(error)" }
+        if let status = error.responseCode, !(200..<300 ~= status) { return "the server answered \(status)" }
+        return ErrorReport(error).what
     }
 }

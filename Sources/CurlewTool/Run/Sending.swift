@@ -17,16 +17,14 @@ struct Sending: Sendable {
     let preparation: Preparation
     let session: Session
 
-    func perform(_ handle: (Event) async throws -> Void) async throws -> Outcome {
-        switch preparation.plan.body {
-        case .none, .data: try await stream(handle)
-        case .file, .standardInput, .multipart: try await upload(handle)
-        }
-    }
+    /// Whether the body of the answer is received; the head alone otherwise.
+    var receivesBody = true
+    /// Says that another try follows, and when.
+    var announce: @Sendable (RetryNote) async -> Void = { _ in }
 
-    /// The body is in memory or there is none: the answer is handed on while it comes.
-    private func stream(_ handle: (Event) async throws -> Void) async throws -> Outcome {
-        let request = session.streamRequest(try plannedRequest(), interceptor: interceptor)
+    /// The answer is handed on while it comes, whatever is sent.
+    func perform(_ handle: (Event) async throws -> Void) async throws -> Outcome {
+        let request = try makeRequest()
         let retry = retry
         if retry.limit == 0 {
             request.acceptingAnyStatus()
@@ -40,49 +38,34 @@ struct Sending: Sendable {
         }
         let head = try await request.head()
         try await handle(.head(head))
-        for try await chunk in request.chunks { try await handle(.bytes(chunk)) }
+        if receivesBody {
+            for try await chunk in request.chunks { try await handle(.bytes(chunk)) }
+        } else {
+            if !isSent(request) { for try await _ in request.chunks where isSent(request) { break } }
+            request.cancel()
+            // What the head said about cookies is known when the exchange is over.
+            await session.drain()
+        }
         return Outcome(head: head, metrics: request.metrics, url: request.response?.url)
     }
 
-    /// The body comes from elsewhere: the answer is handed on when it is complete.
-    private func upload(_ handle: (Event) async throws -> Void) async throws -> Outcome {
-        let request = try makeUpload()
-        let retry = retry
-        request.validate { [weak request] _, response, _ in
-            retry.check(response, retryCount: request?.retryCount ?? 0)
-        }
-        request.maximumBodySize(1 << 30)
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            request.authenticate(with: authentication)
-        }
-        let response = await request.response()
-        let data = try response.result.get()
-        guard let head = request.head else {
-            throw CurlewError(.internal, phase: .receive, reason: "an answer without a head")
-        }
-        try await handle(.head(head))
-        if let data { try await handle(.bytes(data)) }
-        return Outcome(head: head, metrics: request.metrics, url: request.response?.url)
+    /// Leaving before that would cut off the request's own body.
+    private func isSent(_ request: DataStreamRequest) -> Bool {
+        preparation.plan.body.isEmpty || request.uploadProgress.fractionCompleted >= 1
     }
 
-    private func makeUpload() throws -> UploadRequest {
+    private func makeRequest() throws -> DataStreamRequest {
         let request = try plannedRequest()
+        let body: RequestBody
         switch preparation.plan.body {
+        // What is in memory stands in the request, where it can be compressed.
+        case .none, .data: return session.streamRequest(request, interceptor: interceptor)
+        case .file(let path): body = .file(URL(filePath: InputFile.expanded(path)))
+        case .standardInput: body = .sequence(StandardInputBody())
         case .multipart(let parts, let boundary):
-            return session.upload(
-                multipartFormData: try RequestPlan.form(parts, boundary: boundary),
-                with: request,
-                interceptor: interceptor
-            )
-        case .file(let path):
-            return session.upload(URL(filePath: InputFile.expanded(path)), with: request, interceptor: interceptor)
-        case .standardInput:
-            return session.upload(StandardInputBody(), with: request, interceptor: interceptor)
-        case .data(let bytes):
-            return session.upload(Data(bytes), with: request, interceptor: interceptor)
-        case .none:
-            return session.upload(Data(), with: request, interceptor: interceptor)
+            body = .multipart(try RequestPlan.form(parts, boundary: boundary))
         }
+        return session.streamRequest(request, body: body, interceptor: interceptor)
     }
 
     private func plannedRequest() throws -> URLRequest { try preparation.plan.urlRequest() }
@@ -91,7 +74,7 @@ struct Sending: Sendable {
 
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
-        if let policy = retry.interceptor { parts.append(policy) }
+        if let policy = retry.interceptor(announce) { parts.append(policy) }
         let compression = preparation.invocation.body.compression
         if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)

@@ -12,6 +12,7 @@ extension SessionConfiguration {
         headers = [:]
         if suppressed.contains("accept-encoding") { acceptedEncodings = [] }
         apply(invocation.network, isLive: invocation.output.isStreaming)
+        try Self.checkSocket(invocation.network.unixSocket)
         if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
         try apply(invocation.network.proxy)
         try apply(invocation.tls)
@@ -32,7 +33,7 @@ extension SessionConfiguration {
         redirects.limit = network.maximumRedirects
         uploadRateLimit = network.rateLimit
         downloadRateLimit = network.rateLimit
-        unixSocketPath = network.unixSocket
+        unixSocketPath = network.unixSocket.map(InputFile.expanded)
         dns.overrides = network.overrides
         switch network.httpVersion {
         case nil: break
@@ -48,6 +49,17 @@ extension SessionConfiguration {
         }
     }
 
+    private static func checkSocket(_ path: String?) throws(UsageError) {
+        guard let path else { return }
+        var info = stat()
+        guard stat(InputFile.expanded(path), &info) == 0 else {
+            // What may not be looked at may still be connected to.
+            guard errno == ENOENT || errno == ENOTDIR else { return }
+            throw UsageError("--unix-socket: there is no socket \(path)", hint: "Is its server running?")
+        }
+        guard info.st_mode & S_IFMT == S_IFSOCK else { throw UsageError("--unix-socket: \(path) is not a socket") }
+    }
+
     private mutating func apply(_ setting: NetworkSettings.ProxySetting?) throws(UsageError) {
         switch setting {
         case nil: proxy = .environment
@@ -59,6 +71,12 @@ extension SessionConfiguration {
             }
             proxy = .url(url, username: credentials?.username, password: credentials?.secret)
         }
+    }
+
+    /// What cannot be read is libcurl's to complain about.
+    private static func hasKey(_ path: String) -> Bool {
+        guard let text = (try? InputFile.read(path)).map({ String(decoding: $0, as: UTF8.self) }) else { return true }
+        return text.contains("PRIVATE KEY-----")
     }
 
     private mutating func apply(_ settings: TLSSettings) throws(UsageError) {
@@ -91,6 +109,11 @@ extension SessionConfiguration {
             let key = settings.key ?? certificate
             for path in [certificate, key] where !InputFile.exists(InputFile.expanded(path)) {
                 throw UsageError("there is no file \(path)")
+            }
+            guard Self.hasKey(key) else {
+                throw UsageError(
+                    "there is no private key in \(key)",
+                    hint: settings.key == nil ? "Name the file that has it: --cert-key=FILE." : "It has to be PEM.")
             }
             tls.clientIdentity = .files(
                 certificate: URL(filePath: InputFile.expanded(certificate)),

@@ -27,7 +27,12 @@ struct ToolContext: Sendable {
 
     func report(_ error: UsageError) { try? errors.write(ErrorReport.usage(error, palette: errorPalette)) }
 
-    func report(_ error: CurlewError) { try? errors.write(ErrorReport(error).text(palette: errorPalette)) }
+    /// `subject` tells which of several it was.
+    func report(_ error: CurlewError, about subject: String? = nil) {
+        var report = ErrorReport(error)
+        if let subject { report.what = "\(subject): \(report.what)" }
+        try? errors.write(report.text(palette: errorPalette))
+    }
 
     func warn(_ text: String) {
         guard quietness < 2 else { return }

@@ -7,6 +7,7 @@ extension Invocation {
             words.removeFirst()
         }
         guard let url = words.popFirst() else { throw UsageError("no URL given") }
+        try checkURL(url, before: words.first)
         urls = [url]
         for word in words {
             if Self.looksLikeURL(word, among: download != nil) {
@@ -22,7 +23,7 @@ extension Invocation {
 
     /// A word of letters is a method if it is written in capitals or known, or if a URL must follow it.
     static func isMethod(_ word: String, before next: String) -> Bool {
-        guard !word.isEmpty, word.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 }) else { return false }
+        guard isWord(word) else { return false }
         return word == word.uppercased() || knownMethods.contains(word.uppercased())
     }
 
@@ -30,6 +31,38 @@ extension Invocation {
         "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT", "QUERY",
         "PROPFIND", "PROPPATCH", "MKCOL", "COPY", "MOVE", "LOCK", "UNLOCK", "REPORT", "PURGE", "SEARCH",
     ]
+
+    /// What stands in the URL's place and is none.
+    private func checkURL(_ word: String, before next: String?) throws(UsageError) {
+        if method == nil, next == nil, Self.knownMethods.contains(word) {
+            throw UsageError("'\(word)' is a method, and there is no URL", hint: "Try 'curlew \(word) example.org'.")
+        }
+        if let method, !word.contains("/"), !word.contains("?"), let item = try? RequestItem(parsing: word),
+            item.kind != .header, item.kind != .emptyHeader
+        {
+            throw UsageError(
+                "'\(word)' is a request item, and there is no URL", hint: "Try 'curlew \(method) example.org \(word)'.")
+        }
+        guard method == nil, let next, Self.isLocalURL(next), Self.isWord(word) else { return }
+        let name = Suggestion.closest(to: word, in: Self.knownMethods.sorted()) ?? word.uppercased()
+        let host = next.hasPrefix(":") && next != ":" ? ", or '\(word)\(next)'" : ""
+        throw UsageError(
+            "'\(word)' is not a known method, and '\(next)' is not a request item",
+            hint: "Did you mean '\(name) \(next)'\(host)? Methods of your own are written in capitals.")
+    }
+
+    /// `:8080`, `:/path`, `http://…`: what can be nothing but a URL.
+    private static func isLocalURL(_ word: String) -> Bool {
+        let lowered = word.lowercased()
+        if ["http://", "https://", "://"].contains(where: lowered.hasPrefix) { return true }
+        guard word.hasPrefix(":") else { return false }
+        guard let second = word.dropFirst().first else { return true }
+        return second == "/" || second.isASCII && second.isWholeNumber
+    }
+
+    private static func isWord(_ text: String) -> Bool {
+        !text.isEmpty && text.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 }
+    }
 
     /// Items never begin with a scheme. A word without a separator can only be a URL, where URLs may stand.
     private static func looksLikeURL(_ word: String, among manyURLs: Bool) -> Bool {
@@ -68,6 +101,11 @@ extension Invocation {
         }
         if body.isChunked, body.compression != .off {
             throw UsageError("--compress and --chunked cannot be combined")
+        }
+        if body.isChunked, hasData || body.raw != nil {
+            throw UsageError(
+                "--chunked is for input that is piped in, and \(hasData ? "data items have" : "--raw has") a known length",
+                hint: "Leave out --chunked, or pipe the body in: 'COMMAND | curlew --chunked URL'.")
         }
         if tls.key != nil, tls.certificate == nil {
             throw UsageError("--cert-key needs --cert")

@@ -25,6 +25,11 @@ struct OutputSettings: Equatable, Sendable {
         }
     }
 
+    /// Whether the answer's body is of any use. With `--quiet` it is: the exit status tells whether it came.
+    func needsBody(for parts: Set<OutputPart>) -> Bool {
+        quietness > 0 || harFile != nil || drawsTiming || !parts.isDisjoint(with: [.responseBody, .metadata])
+    }
+
     func effectivePretty(isTerminal: Bool, noColorInEnvironment: Bool) -> Pretty {
         let chosen = pretty ?? (isTerminal ? .all : .none)
         return pretty == nil && noColorInEnvironment ? chosen.withoutColors : chosen

@@ -70,6 +70,19 @@ struct DownloadTests {
         #expect(folder.names == ["10"])
     }
 
+    @Test("a failure is told once, in full, and with several files which one it was", arguments: [1, 2])
+    func tellsAFailureOnce(_ count: Int) async throws {
+        let nobody = try DeadEnd(.refusing)
+        var words = ["-d", ":\(nobody.port)/lost"]
+        if count == 2 { words.append(base + "/range/10") }
+        var tool = tool()
+        tool.arguments = words
+        let outcome = try await tool.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.components(separatedBy: "no connection to localhost:\(nobody.port)").count == 2)
+        #expect(outcome.errors.contains("curlew: error: \(count == 2 ? "lost: " : "")no connection to"))
+    }
+
     @Test func checksTheChecksum() async throws {
         let right = "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
         server.script("/hello", .text("hello"), .text("hello"))
@@ -127,7 +140,10 @@ struct DownloadTests {
 
     @Test func retriesByItself() async throws {
         server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .text("well"))
-        #expect(try await tool("-d", "--retry", "2", base + "/busy").run().status == 0)
+        let outcome = try await tool("-d", "--retry", "2", base + "/busy").run()
+        #expect(outcome.status == 0)
+        #expect(outcome.errors.hasPrefix("curlew: busy: the server answered 503; trying again "))
+        #expect(outcome.errors.contains(" (1 of 2)\n"))
         #expect(folder.read("busy") == Data("well".utf8))
     }
 

@@ -107,7 +107,50 @@ struct PipeTests {
 
     @Test func followsAndShowsTheWay() async throws {
         let outcome = try await ToolProcess("-F", "--all", "-h", base + "/redirect/2").run()
-        #expect(outcome.lines.filter { $0.hasPrefix("HTTP") } == ["HTTP 302", "HTTP 302", "HTTP/1.1 200 OK"])
+        #expect(
+            outcome.lines.filter { $0.hasPrefix("HTTP") } == [
+                "HTTP/1.1 302 Found", "HTTP/1.1 302 Found", "HTTP/1.1 200 OK",
+            ])
+    }
+
+    @Test("every exchange on the way is shown as it happened", arguments: [303, 307])
+    func showsEveryExchange(_ status: Int) async throws {
+        server.script(
+            "/a",
+            TestServer.Response(
+                status: status, headers: ["Zebra": "1", "Location": "/b", "Ape": "2"],
+                body: .data(Data("this way".utf8))))
+        server.script("/b", .text("there"))
+        let outcome = try await ToolProcess("-v", "-F", "POST", base + "/a", "X-B:1", "X-A:2", "a=1").run()
+        let shown = outcome.text.components(separatedBy: "\n\n")
+        let reason = status == 303 ? "See Other" : "Temporary Redirect"
+        let isKept = status == 307
+        try #require(shown.count == (isKept ? 8 : 7), "\(outcome.text)")
+        #expect(
+            shown[2] == "HTTP/1.1 \(status) \(reason)\nZebra: 1\nLocation: /b\nApe: 2\nContent-Length: 8")
+        #expect(shown[3] == "this way")
+        let lines = shown[4].components(separatedBy: "\n")
+        #expect(lines.first == "\(isKept ? "POST" : "GET") /b HTTP/1.1")
+        // What it shows is what it sends, in the order in which the first request was shown.
+        let sent = try #require(server.requests.last)
+        #expect(sent.headers.map { "\($0.name): \($0.value)" }.sorted() == lines.dropFirst().sorted())
+        let names = { (block: String) in block.components(separatedBy: "\n").map { $0.prefix { $0 != ":" } }.dropFirst()
+        }
+        #expect(names(shown[0]).filter { names(shown[4]).contains($0) } == Array(names(shown[4])))
+        if isKept { #expect(shown[5] == "{\"a\": \"1\"}") }
+        #expect(shown.last == "there")
+    }
+
+    @Test func saysThatItWaitsForAnotherTry() async throws {
+        server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .status(503), .text("well"))
+        let outcome = try await ToolProcess("--retry", "2", base + "/busy").run()
+        #expect(outcome.text == "well")
+        let notes = outcome.errors.split(separator: "\n")
+        #expect(notes.count == 2)
+        #expect(notes.allSatisfy { $0.hasPrefix("curlew: the server answered 503; trying again ") })
+        #expect(notes.map { $0.suffix(8) } == ["(1 of 2)", "(2 of 2)"])
+        server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .text("well"))
+        #expect(try await ToolProcess("-q", "--retry", "2", base + "/busy").run().errors == "")
     }
 
     @Test func sendsNothingOffline() async throws {

@@ -67,6 +67,36 @@ struct UploadTests {
         #expect(request.body == Data(text.utf8))
     }
 
+    @Test("what is missing is named, with what to type")
+    func saysWhatIsMissing() async throws {
+        try folder.write("cert.pem", "-----BEGIN CERTIFICATE-----\n-----END CERTIFICATE-----\n")
+        let rows: [([String], String)] = [
+            (
+                ["--unix-socket", "no.sock", "localhost/x"],
+                "--unix-socket: there is no socket no.sock\n  Is its server running?\n"
+            ),
+            (["--unix-socket", "cert.pem", "localhost/x"], "--unix-socket: cert.pem is not a socket\n"),
+            (
+                ["--cert", "cert.pem", "https://localhost/x"],
+                "there is no private key in cert.pem\n  Name the file that has it: --cert-key=FILE.\n"
+            ),
+            (
+                ["--chunked", base + "/post"],
+                "--chunked sends what is piped in, and nothing is\n"
+                    + "  Write 'COMMAND | curlew --chunked URL', or leave out --chunked.\n"
+            ),
+        ]
+        for (words, text) in rows {
+            var tool = ToolProcess()
+            tool.arguments = words
+            tool.folder = folder.url
+            let outcome = try await tool.run()
+            #expect(outcome.status == 1)
+            #expect(outcome.errors == "curlew: error: \(text)")
+        }
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func answersAnUploadsRefusal() async throws {
         try folder.write("data.txt", "text")
         #expect(try await run("--check-status", base + "/status/503", "@data.txt").status == 5)

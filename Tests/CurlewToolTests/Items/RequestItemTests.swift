@@ -127,6 +127,28 @@ struct NestedKeyTests {
 
 @Suite("URLs as people type them")
 struct TargetURLTests {
+    @Test(
+        "a mistyped URL says what is wrong",
+        arguments: [
+            ("http:/localhost", "Did you mean 'http://localhost'?"), ("HTTPS:/x/y", "Did you mean 'https://x/y'?"),
+            ("http:localhost", "Did you mean 'http://localhost'?"), ("http//x", "Did you mean 'http://x'?"),
+            (":99999", "A port is a number from 1 to 65535."), ("x:65536/y", "A port is a number from 1 to 65535."),
+            ("http://x:0", "A port is a number from 1 to 65535."),
+            ("[::1]:99999", "A port is a number from 1 to 65535."),
+            ("x:abc", "A port is a number from 1 to 65535."),
+        ])
+    func saysWhatIsWrong(_ typed: String, _ hint: String) throws {
+        let error = try #require(throws: UsageError.self) { try TargetURL.resolve(typed) }
+        #expect(error.hint == hint)
+    }
+
+    @Test(arguments: [
+        ("http:8080", "http://http:8080/"), ("https/x", "http://https/x"), ("x:65535", "http://x:65535/"),
+    ])
+    func takesUnusualHosts(_ typed: String, _ expected: String) throws {
+        #expect(try TargetURL.resolve(typed) == expected)
+    }
+
     @Test(arguments: [
         ("example.org", "http://example.org/"), ("example.org/x", "http://example.org/x"),
         ("HTTPS://example.org/X", "https://example.org/X"), ("://example.org", "http://example.org/"),

@@ -106,6 +106,29 @@ struct CommandBuilderTests {
         #expect(throws: UsageError.self) { try CommandBuilder.command(for: words) }
     }
 
+    @Test(
+        "a command line that cannot be meant says what is wrong and what to type",
+        arguments: [
+            (["--chunked", "x", "a=1"], "data items have a known length", "COMMAND | curlew --chunked URL"),
+            (["--chunked", "--raw", "a", "x"], "--raw has a known length", "COMMAND | curlew --chunked URL"),
+            (["gte", ":8080"], "'gte' is not a known method", "'GET :8080', or 'gte:8080'"),
+            (["pst", "http://x"], "'pst' is not a known method", "'POST http://x'"),
+            (["POST"], "there is no URL", "curlew POST example.org"),
+            (["post", "a=1"], "'a=1' is a request item, and there is no URL", "curlew POST example.org a=1"),
+        ])
+    func saysWhatToType(_ words: [String], _ message: String, _ hint: String) throws {
+        let error = try #require(throws: UsageError.self) { try CommandBuilder.command(for: words) }
+        #expect(error.message.contains(message))
+        #expect(error.hint?.contains(hint) == true, "\(error)")
+    }
+
+    @Test(
+        "hosts, methods and items that look unusual are what they are",
+        arguments: [["post"], ["host", "X-A:1"], ["BREW", ":8080"], ["POST", "x/?a=1"], ["localhost", ":=1"]])
+    func takesAsItIs(_ words: [String]) {
+        #expect(throws: Never.self) { try CommandBuilder.command(for: words) }
+    }
+
     @Test func choosesWhatToPrint() throws {
         #expect(OutputSettings().effectiveParts(isTerminal: true) == [.responseHead, .responseBody])
         #expect(OutputSettings().effectiveParts(isTerminal: false) == [.responseBody])
