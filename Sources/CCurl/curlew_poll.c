@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-_Static_assert(CURLEW_POLL_IN == EPOLLIN && CURLEW_POLL_OUT == EPOLLOUT, "epoll's own numbers");
+_Static_assert((int)CURLEW_POLL_IN == EPOLLIN && (int)CURLEW_POLL_OUT == EPOLLOUT, "epoll's own numbers");
 _Static_assert((uint32_t)CURLEW_POLL_EDGE == EPOLLET, "epoll's own numbers");
-_Static_assert(CURLEW_POLL_ERR == EPOLLERR && CURLEW_POLL_HUP == EPOLLHUP, "epoll's own numbers");
+_Static_assert((int)CURLEW_POLL_ERR == EPOLLERR && (int)CURLEW_POLL_HUP == EPOLLHUP, "epoll's own numbers");
 
 enum { BATCH = 128 };
 

@@ -1,5 +1,5 @@
-// Options by number where the header compiled against may be older than the library that runs:
-// curl_version_info() decides at run time whether they are used.
+// What differs between libcurl's headers, from 7.76 on. Options that the header compiled against may lack are named by
+// their numbers: the library that runs may be newer, and curl_version_info() decides at run time whether they are used.
 #ifndef CURLEW_GATES_H
 #define CURLEW_GATES_H
 #include <curl/curl.h>
@@ -10,7 +10,15 @@ enum {
     CURLEW_OPT_PROTOCOLS_STR = CURLOPTTYPE_STRINGPOINT + 318,// 7.85.0
     CURLEW_OPT_PREREQFUNCTION = CURLOPTTYPE_FUNCTIONPOINT + 312, // 7.80.0
     CURLEW_OPT_PREREQDATA = CURLOPTTYPE_CBPOINT + 313,
+
+    // An enumerator in headers before 8.14, a long since then: another type to Swift.
+    CURLEW_NETRC_OPTIONAL = (int)CURL_NETRC_OPTIONAL,
 };
+
+#if LIBCURL_VERSION_NUM < 0x075000 // 7.80.0
+#define CURL_PREREQFUNC_OK 0
+#define CURL_PREREQFUNC_ABORT 1
+#endif
 
 #define CURLEW_VERSION(major, minor, patch) (((major) << 16) | ((minor) << 8) | (patch))
 

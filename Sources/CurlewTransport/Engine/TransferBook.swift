@@ -338,12 +338,16 @@ final class TransferBook: @unchecked Sendable {
 // MARK: The loop's turns
 
 extension TransferBook: LoopClient {
-    func pollSockets(mayWait: Bool) {
-        let count = poller.wait(nanoseconds: mayWait ? waitingTime : 0)
+    func waitForSockets(mayWait: Bool) {
+        poller.wait(nanoseconds: mayWait ? waitingTime : 0)
         now = .now()
         statistics.loopTurns += 1
-        for index in 0..<count {
-            guard let ready = poller.take(index) else { continue }
+    }
+
+    func serveSockets() {
+        for index in 0..<poller.eventCount {
+            // A job of this turn may have closed everything.
+            guard let ready = poller.take(index), ready.multi < multis.count else { continue }
             var events: Int32 = 0
             if !ready.readiness.isDisjoint(with: [.read, .hangUp]) { events |= CURL_CSELECT_IN }
             if ready.readiness.contains(.write) { events |= CURL_CSELECT_OUT }

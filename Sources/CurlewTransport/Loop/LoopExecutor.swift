@@ -4,9 +4,11 @@ internal import Glibc
 
 /// What runs on the loop thread. Every call comes from that thread.
 protocol LoopClient: AnyObject {
-    /// Waits for sockets, at most until `deadline`, and serves them.
-    func pollSockets(mayWait: Bool)
+    /// Waits for sockets, at most until the next deadline.
+    func waitForSockets(mayWait: Bool)
     func take(_ item: LoopItem)
+    /// Serves the sockets that the wait has found.
+    func serveSockets()
     /// Everything of this turn was taken: run timers, hand results over.
     func endTurn()
     /// The loop ends: fail what runs, free everything.
@@ -102,8 +104,11 @@ final class LoopExecutor: SerialExecutor, Sendable {
         var batch: [LoopItem] = []
         var stops = false
         while !stops {
-            client.pollSockets(mayWait: inbox.prepareToSleep())
+            client.waitForSockets(mayWait: inbox.prepareToSleep())
+            // Before the sockets: a command that was given before its effect reached a socket comes first. libcurl may
+            // start the next transfer from within a socket's event, and that one may just have been suspended.
             stops = takeAll(&batch, client)
+            client.serveSockets()
             client.endTurn()
         }
         client.end()

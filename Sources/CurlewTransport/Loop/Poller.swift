@@ -27,6 +27,8 @@ struct Poller {
     /// nil once there is nothing to wait for any more.
     private var queue: (any ReadinessQueue)?
     private var registrations: [Registration] = []
+    /// How many events the last wait has given, to `take`.
+    private(set) var eventCount = 0
 
     /// The number of sockets that this engine opened and has not closed.
     private(set) var ownedCount = 0
@@ -89,8 +91,7 @@ struct Poller {
 
     // MARK: Waiting
 
-    /// Waits; returns how many events there are to `take`.
-    mutating func wait(nanoseconds: Int64) -> Int { queue?.wait(nanoseconds: nanoseconds) ?? 0 }
+    mutating func wait(nanoseconds: Int64) { eventCount = queue?.wait(nanoseconds: nanoseconds) ?? 0 }
 
     /// The event at `index` of the last wait, or nil where nothing waits for it any more.
     mutating func take(_ index: Int) -> Ready? {

@@ -105,10 +105,10 @@ struct ConnectionPlan: Equatable, Sendable {
     private func netrcOptions(_ netrc: Netrc) -> [OptionValue] {
         switch netrc {
         case .ignored: []
-        case .optional: [.long(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue))]
+        case .optional: [.long(CURLOPT_NETRC, Int(CURLEW_NETRC_OPTIONAL))]
         case .file(let url):
             [
-                .long(CURLOPT_NETRC, Int(CURL_NETRC_OPTIONAL.rawValue)),
+                .long(CURLOPT_NETRC, Int(CURLEW_NETRC_OPTIONAL)),
                 .string(CURLOPT_NETRC_FILE, url.path(percentEncoded: false)),
             ]
         }

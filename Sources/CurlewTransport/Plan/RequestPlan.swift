@@ -176,6 +176,8 @@ struct RequestPlan: Sendable {
         // Without TLS `automatic` is HTTP/1.1: nothing to negotiate, and nothing to wait for.
         let (version, multiplexes): (Int, Bool) =
             switch configuration.httpVersion {
+            // A libcurl without HTTP/2 refuses every request that asks for it.
+            case .automatic where !capabilities.features.contains("HTTP2"): (CURL_HTTP_VERSION_1_1, false)
             case .automatic, .http2:
                 isTLS ? (CURL_HTTP_VERSION_2TLS, true) : (CURL_HTTP_VERSION_1_1, false)
             case .http1_1: (CURL_HTTP_VERSION_1_1, false)

@@ -32,9 +32,9 @@ struct PollerTests {
 
     /// The events of one wait that is over at once where there are none.
     private func events(_ poller: inout Poller) -> [Poller.Ready] {
-        let count = poller.wait(nanoseconds: 0)
+        poller.wait(nanoseconds: 0)
         var events: [Poller.Ready] = []
-        for index in 0..<count {
+        for index in 0..<poller.eventCount {
             if let ready = poller.take(index) { events.append(ready) }
         }
         return events
@@ -101,7 +101,8 @@ struct PollerTests {
         poller.unwatch(ends.own)
         ends.send()
         #expect(events(&poller).isEmpty)
-        #expect(poller.wait(nanoseconds: 0) == 0)
+        poller.wait(nanoseconds: 0)
+        #expect(poller.eventCount == 0)
         poller.watch(ends.own, for: .read, multi: 0)
         #expect(events(&poller).count == 1)
     }
@@ -113,8 +114,8 @@ struct PollerTests {
         poller.socketOpened(first.own)
         poller.watch(first.own, for: .read, multi: 1)
         first.send()
-        let count = poller.wait(nanoseconds: 0)
-        #expect(count == 1)
+        poller.wait(nanoseconds: 0)
+        #expect(poller.eventCount == 1)
         poller.socketClosed(first.own)
         close(first.own)
         close(first.other)
@@ -136,16 +137,18 @@ struct PollerTests {
         close(ends.own)
         close(ends.other)
         _ = events(&poller)
-        #expect(poller.wait(nanoseconds: 0) == 0)
+        poller.wait(nanoseconds: 0)
+        #expect(poller.eventCount == 0)
     }
 
     @Test(arguments: mechanisms) func aSignalEndsTheWaitOnce(_ mechanism: LoopMechanism) async throws {
         var (poller, wakeUp) = try makePoller(mechanism)
         for _ in 0..<3 { wakeUp.signal() }
         // Without the signal this would never end.
-        let count = poller.wait(nanoseconds: -1)
-        for index in 0..<count { #expect(poller.take(index) == nil) }
-        #expect(poller.wait(nanoseconds: 0) == 0)
+        poller.wait(nanoseconds: -1)
+        for index in 0..<poller.eventCount { #expect(poller.take(index) == nil) }
+        poller.wait(nanoseconds: 0)
+        #expect(poller.eventCount == 0)
     }
 
     @Test func theEnvironmentChoosesTheMechanism() {

@@ -18,6 +18,7 @@ struct RequestPlanTests {
         body: BodySource = .none,
         length: Int64? = nil,
         configuration: TransportConfiguration = TransportConfiguration(),
+        capabilities: Capabilities = Self.capabilities,
         _ change: (inout TransferRequest) -> Void = { _ in }
     ) throws -> RequestPlan {
         var request = TransferRequest(
@@ -25,7 +26,7 @@ struct RequestPlanTests {
             headers: headers, body: body)
         change(&request)
         return try RequestPlan.of(
-            request, planner: RequestPlanner(configuration, Self.capabilities), bodyLength: length)
+            request, planner: RequestPlanner(configuration, capabilities), bodyLength: length)
     }
 
     private func configured(_ change: (inout TransportConfiguration) -> Void) -> TransportConfiguration {
@@ -43,6 +44,15 @@ struct RequestPlanTests {
         #expect(plan.body == .none)
         #expect(plan.mayBeResent)
         #expect(plan.host == "host" && !plan.isTLS)
+    }
+
+    @Test func automaticIsHTTP1WhereLibcurlHasNoHTTP2() throws {
+        var capabilities = Self.capabilities
+        capabilities.features.remove("HTTP2")
+        #expect(
+            texts(try plan("https://h/", capabilities: capabilities))[0...1] == [
+                "HTTP_VERSION=2", "ACCEPT_ENCODING=\"\"",
+            ])
     }
 
     @Test func overTLSItWaitsToShareAConnection() throws {
