@@ -21,11 +21,12 @@ struct HeadCollector {
     private var status = 0
     private var reason = ""
     private var version = HTTPVersion.http1_1
-    private var fields: [HTTPHeader] = []
+    private var fields = FieldLines()
     private static let usualFields = 12
     /// Bytes of all lines of the response so far.
     private(set) var size = 0
-    private(set) var trailers: [HTTPHeader] = []
+    private var trailerLines = FieldLines()
+    var trailers: [HTTPHeader] { trailerLines.all }
 
     /// The status of the last complete head since the request went out, 0 before it.
     private(set) var lastStatus = 0
@@ -47,8 +48,8 @@ struct HeadCollector {
         case .statusLine, .fields: self.size += size
         case .body: self.size = size
         }
-        fields = []
-        trailers = []
+        fields.removeAll()
+        trailerLines.removeAll()
         lastStatus = head.status
         state = .body
     }
@@ -64,30 +65,32 @@ struct HeadCollector {
             return takeStatusLine(text, &texts)
         case .fields:
             if text.isEmpty { return complete() }
-            Self.takeField(text, into: &fields, &texts)
+            fields.take(text, &texts)
             return .none
         case .body:
             if text.count > 5, Self.isStatusLine(text) {
                 // Authentication rounds and repeated sends: a new response takes the old one's place.
-                fields = []
-                trailers = []
+                fields.removeAll()
+                trailerLines.removeAll()
                 size = line.count
                 return takeStatusLine(text, &texts)
             }
-            if !text.isEmpty { Self.takeField(text, into: &trailers, &texts) }
+            if !text.isEmpty { trailerLines.take(text, &texts) }
             return .none
         }
     }
 
     private mutating func complete() -> Event {
         lastStatus = status
+        let fields = fields.all
+        self.fields.removeAll()
+        if let problem = ContentLength.problem(in: fields) { return .malformed(problem) }
         let head = ResponseHead(
             status: status,
             reason: reason,
             version: version,
             headers: HTTPHeaders(received: fields)
         )
-        fields = []
         if status < 200, status != 101 {
             state = .statusLine
             return .informational(head)
@@ -127,34 +130,5 @@ struct HeadCollector {
         fields.reserveCapacity(Self.usualFields)
         state = .fields
         return .none
-    }
-
-    private static func takeField(
-        _ text: UnsafeRawBufferPointer,
-        into list: inout [HTTPHeader],
-        _ texts: inout TextCache
-    ) {
-        if text[0] == UInt8(ascii: " ") || text[0] == UInt8(ascii: "\t") {
-            // A folded line (RFC 9112, 5.2) continues the value before it.
-            guard let last = list.popLast() else { return }
-            let more = String(decoding: trimmed(text), as: UTF8.self)
-            list.append(HTTPHeader(name: last.name, value: last.value + " " + more))
-            return
-        }
-        if let known = texts.field(text) { return list.append(known) }
-        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
-        let name = texts.string(trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
-        let bytes = trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
-        let value = RedirectLocation.isName(name) ? RedirectLocation.text(of: bytes) : texts.string(bytes)
-        let field = HTTPHeader(name: name, value: value)
-        texts.remember(field, of: text)
-        list.append(field)
-    }
-
-    private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
-        var (start, end) = (0, text.count)
-        while start < end, text[start] == 0x20 || text[start] == 0x09 { start += 1 }
-        while end > start, text[end - 1] == 0x20 || text[end - 1] == 0x09 { end -= 1 }
-        return UnsafeRawBufferPointer(rebasing: text[start..<end])
     }
 }

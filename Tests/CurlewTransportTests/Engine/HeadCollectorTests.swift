@@ -52,6 +52,32 @@ struct HeadCollectorTests {
             ])
     }
 
+    @Test func foldedLinesOfAnyFieldAndOfTrailers() {
+        let (events, collector) = feed([
+            "HTTP/1.1 200 OK\r\n", " lost\r\n", "A: 1\r\n", "\t2\r\n", " 3 \r\n", "B: 4\r\n", "C:\r\n", " 5\r\n",
+            "\r\n",
+            "T: 6\r\n", " 7\r\n",
+        ])
+        guard case .head(let head) = events[8] else { return #expect(Bool(false)) }
+        #expect(head.headers.map(\.description) == ["A: 1 2 3", "B: 4", "C:  5"])
+        #expect(collector.trailers == [HTTPHeader(name: "T", value: "6 7")])
+    }
+
+    @Test(arguments: [
+        ("5", nil), ("005", nil), ("5, 5", nil), ("9223372036854775807", nil), ("", nil), ("-5", nil),
+        ("9223372036854775808", "Content-Length is above 64 bits"),
+        ("99999999999999999999999", "Content-Length is above 64 bits"),
+        ("5, 6", "there are two different Content-Length fields"),
+    ])
+    func contentLengths(_ value: String, _ problem: String?) {
+        let events = feed(["HTTP/1.1 200 OK\r\n", "content-length: \(value)\r\n", "\r\n"]).events
+        switch events[2] {
+        case .head: #expect(problem == nil)
+        case .malformed(let reason): #expect(reason == problem)
+        case .none, .informational: Issue.record("\(events[2])")
+        }
+    }
+
     @Test func informationalThenFinalThenTrailers() {
         let (events, collector) = feed([
             "HTTP/1.1 100 Continue\r\n", "\r\n", "HTTP/1.1 200 OK\r\n", "\r\n", "X-Sum: 1\r\n", "\r\n",

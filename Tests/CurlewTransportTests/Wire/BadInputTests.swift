@@ -133,6 +133,27 @@ struct BadInputTests {
         }
     }
 
+    @Test(arguments: [
+        "Content-Length: 5\r\nContent-Length: 10", "Content-Length: 10\r\nContent-Length: 5", "Content-Length: 5, 10",
+        "Content-Length: 18446744073709551620", "Content-Length: 99999999999999999999999999999999",
+    ])
+    func lengthsThatCannotBeObeyedAreAProtocolViolation(_ fields: String) async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .raw(["HTTP/1.1 200 OK\r\n\(fields)\r\n\r\nhellohello"]))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .protocolViolation)
+            #expect(error.reason.contains("Content-Length"))
+        }
+    }
+
+    @Test func theSameLengthTwiceIsNoError() async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .raw(["HTTP/1.1 200 OK\r\nContent-Length: 5\r\nContent-Length: 5\r\n\r\nhello"]))
+            let got = try await transport.fetch(request(server.url("/x")))
+            #expect(got.text == "hello")
+        }
+    }
+
     @Test func noAnswerAtAll() async throws {
         try await withTransport { transport, server in
             server.script(

@@ -1,0 +1,57 @@
+internal import CurlewCore
+
+/// Header fields in the making, one line at a time.
+struct FieldLines {
+    private var fields: [HTTPHeader] = []
+    /// The value of the last field while folded lines lengthen it: appended in place, because a field of many lines would
+    /// otherwise be copied with each of them.
+    private var folded: String?
+
+    mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
+
+    mutating func removeAll() {
+        fields = []
+        folded = nil
+    }
+
+    mutating func take(_ text: UnsafeRawBufferPointer, _ texts: inout TextCache) {
+        if text[0] == UInt8(ascii: " ") || text[0] == UInt8(ascii: "\t") { return fold(text) }
+        if folded != nil { settle() }
+        if let known = texts.field(text) { return fields.append(known) }
+        guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }
+        let name = texts.string(Self.trimmed(UnsafeRawBufferPointer(rebasing: text[..<colon])))
+        let bytes = Self.trimmed(UnsafeRawBufferPointer(rebasing: text[(colon + 1)...]))
+        let value = RedirectLocation.isName(name) ? RedirectLocation.text(of: bytes) : texts.string(bytes)
+        let field = HTTPHeader(name: name, value: value)
+        texts.remember(field, of: text)
+        fields.append(field)
+    }
+
+    /// A folded line (RFC 9112, 5.2) continues the value before it.
+    private mutating func fold(_ text: UnsafeRawBufferPointer) {
+        if folded == nil { folded = fields.last?.value }
+        folded?.append(" ")
+        folded?.append(String(decoding: Self.trimmed(text), as: UTF8.self))
+    }
+
+    private mutating func settle() {
+        guard let value = folded, let last = fields.popLast() else { return }
+        fields.append(HTTPHeader(name: last.name, value: value))
+        folded = nil
+    }
+
+    /// The fields so far.
+    var all: [HTTPHeader] {
+        guard folded != nil else { return fields }
+        var settled = self
+        settled.settle()
+        return settled.fields
+    }
+
+    private static func trimmed(_ text: UnsafeRawBufferPointer) -> UnsafeRawBufferPointer {
+        var (start, end) = (0, text.count)
+        while start < end, text[start] == 0x20 || text[start] == 0x09 { start += 1 }
+        while end > start, text[end - 1] == 0x20 || text[end - 1] == 0x09 { end -= 1 }
+        return UnsafeRawBufferPointer(rebasing: text[start..<end])
+    }
+}
