@@ -53,7 +53,7 @@ let package = Package(
         .target(name: "CurlewCore", swiftSettings: strict),
         .target(
             name: "CurlewTransport",
-            dependencies: ["CurlewCore", "CurlewLocks", "CCurl"],
+            dependencies: ["CurlewCore", "CurlewLocks", "CCurl", "CZlib"],
             swiftSettings: strict
         ),
         .target(

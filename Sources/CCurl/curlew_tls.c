@@ -31,6 +31,13 @@ const char *curlew_tls_version(const void *ssl) { return SSL_get_version(ssl); }
 const char *curlew_tls_cipher(const void *ssl) { return SSL_get_cipher_name((const SSL *)ssl); }
 long curlew_tls_verify_result(const void *ssl) { return SSL_get_verify_result(ssl); }
 
+int curlew_tls_speaks_http2(const void *ssl) {
+    const unsigned char *name = NULL;
+    unsigned int length = 0;
+    SSL_get0_alpn_selected(ssl, &name, &length);
+    return length == 2 && memcmp(name, "h2", 2) == 0;
+}
+
 static int give(X509 *certificate, void *context, void (*take)(void *, const unsigned char *, size_t)) {
     unsigned char *der = NULL;
     int length = i2d_X509(certificate, &der);

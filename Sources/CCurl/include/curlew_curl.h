@@ -3,6 +3,7 @@
 #ifndef CURLEW_CURL_H
 #define CURLEW_CURL_H
 #include <curl/curl.h>
+#include "curlew_codings.h"
 #include "curlew_gates.h"
 #include "curlew_easy.h"
 #include "curlew_multi.h"

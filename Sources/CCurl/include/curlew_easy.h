@@ -49,6 +49,9 @@ static inline CURLcode curlew_set_opensocket(CURL *easy, curl_opensocket_callbac
 static inline CURLcode curlew_set_closesocket(CURL *easy, curl_closesocket_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_CLOSESOCKETFUNCTION, callback);
 }
+static inline CURLcode curlew_set_debug(CURL *easy, curl_debug_callback callback) {
+    return curl_easy_setopt(easy, CURLOPT_DEBUGFUNCTION, callback);
+}
 static inline CURLcode curlew_set_ssl_ctx(CURL *easy, curl_ssl_ctx_callback callback) {
     return curl_easy_setopt(easy, CURLOPT_SSL_CTX_FUNCTION, callback);
 }

@@ -14,6 +14,13 @@ static inline CURLMcode curlew_multi_set_timer(CURLM *multi, curl_multi_timer_ca
     CURLMcode code = curl_multi_setopt(multi, CURLMOPT_TIMERDATA, data);
     return code ? code : curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, callback);
 }
+// curl_multi_perform, with the socket callbacks that it leaves out. Advised against for events, not for having none.
+static inline CURLMcode curlew_multi_run_all(CURLM *multi, int *running) {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wdeprecated-declarations"
+    return curl_multi_socket_all(multi, running);
+#pragma GCC diagnostic pop
+}
 // The next finished handle with its result, or NULL.
 static inline CURL *curlew_multi_next_done(CURLM *multi, CURLcode *result) {
     int left;

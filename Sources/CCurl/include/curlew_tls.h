@@ -13,6 +13,8 @@ void *curlew_tls_connection(CURL *easy);
 const char *curlew_tls_version(const void *ssl);
 const char *curlew_tls_cipher(const void *ssl);
 long curlew_tls_verify_result(const void *ssl);
+// Whether the peers agreed on HTTP/2.
+int curlew_tls_speaks_http2(const void *ssl);
 // Certificates in DER, the server's own first: calls `take` for each. Returns their number.
 int curlew_tls_each_certificate(const void *ssl, void *context,
                                 void (*take)(void *context, const unsigned char *der, size_t length));

@@ -96,6 +96,15 @@ enum Callbacks {
         return Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.closeSocket(fd) }
     }
 
+    // Called only while a handle traces.
+    private static let trace: curl_debug_callback = { _, kind, bytes, count, data in
+        guard kind == CURLINFO_TEXT, let bytes else { return 0 }
+        with(data, or: ()) { transfer, _ in
+            transfer.sending.note(UnsafeRawBufferPointer(start: bytes, count: count))
+        }
+        return 0
+    }
+
     private static let context: curl_ssl_ctx_callback = { _, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
         return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, book in secure(context, transfer, book) }
@@ -157,6 +166,8 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_OPENSOCKETDATA, easy)
         curlew_set_closesocket(handle, closeSocket)
         curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, book)
+        curlew_set_debug(handle, trace)
+        curlew_set_pointer(handle, CURLOPT_DEBUGDATA, easy)
     }
 
     /// For OpenSSL alone: other backends pass something else.

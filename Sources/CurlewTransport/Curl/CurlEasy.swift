@@ -27,6 +27,11 @@ final class CurlEasy {
     /// Which multi handle it is in, -1 for none.
     var multi = -1
 
+    /// Whether libcurl tells what it does, line by line, to the transfer's witness.
+    var traces = false {
+        didSet { if traces != oldValue { curlew_set_long(handle, CURLOPT_VERBOSE, traces ? 1 : 0) } }
+    }
+
     private let errorText: UnsafeMutablePointer<CChar>
     private var appliedSettings: [OptionValue]?
     private var lists: [HeaderList] = []
@@ -114,6 +119,7 @@ final class CurlEasy {
     /// Back to a new handle's options; its connections and caches stay.
     func reset() {
         curl_easy_reset(handle)
+        traces = false
         appliedSettings = nil
         handedParts = nil
         sharedHeaders = nil

@@ -74,6 +74,12 @@ final class CurlMulti {
         curl_multi_socket_action(handle, fd, events, &running)
     }
 
+    /// Runs every transfer: for those that wait for no event.
+    func runAll() {
+        var running: Int32 = 0
+        curlew_multi_run_all(handle, &running)
+    }
+
     func timerExpired() {
         var running: Int32 = 0
         deadline = .never

@@ -4,6 +4,13 @@ internal import Foundation
 extension ActiveTransfer {
     enum BodyAnswer { case taken, paused, refused }
 
+    /// What must be undone of the present response's body.
+    enum BodyCoding {
+        case unknown
+        case none
+        case coded(BodyDecoder)
+    }
+
     // MARK: Head
 
     /// One header line that is not the last head's; false ends the transfer.
@@ -75,6 +82,7 @@ extension ActiveTransfer {
     private func deliver(_ head: ResponseHead, _ book: TransferBook) -> Bool {
         deferredHead = nil
         self.head = head
+        coding = .unknown
         reportSmallBody()
         expectBody(of: head)
         responseMayBeComplete(book)
@@ -112,6 +120,45 @@ extension ActiveTransfer {
         }
         guard deliverDeferredHead(book) else { return .refused }
         if pauses.holdsReceiving { return pause(book) }
+        if case .unknown = coding, !findCoding(book) { return .refused }
+        guard case .coded(let decoder) = coding else { return pass(chunk, book) }
+        do throws(BrokenCoding) {
+            return try decoder.take(chunk) { pass($0, book) }
+        } catch {
+            failure = makeError(.contentDecodingFailed, error.reason, number: 61)
+            return .refused
+        }
+    }
+
+    /// Which codings the body has: asked when its first bytes come, because most bodies have none.
+    private func findCoding(_ book: TransferBook) -> Bool {
+        coding = .none
+        guard request.options.decodesContent, book.settings.decodesContent, let head else { return true }
+        do throws(BrokenCoding) {
+            let decoder = try BodyDecoder.make(
+                for: head, leavesTransferCodings: book.settings.leavesTransferCodings)
+            if let decoder { coding = .coded(decoder) }
+            return true
+        } catch {
+            failure = makeError(.contentDecodingFailed, error.reason, number: 61)
+            return false
+        }
+    }
+
+    /// The body has ended: what was coded must have, too.
+    func checkEndOfBody() {
+        guard case .coded(let decoder) = coding, !decoder.mayEnd else { return }
+        failure = makeError(.truncated, "the encoded body ends before its end mark", number: 18)
+    }
+
+    private func makeError(_ code: CurlewError.Code, _ reason: String, number: Int) -> CurlewError {
+        var error = makeError(code, reason, phase: .receive)
+        error.native = CurlCode.native(number)
+        return error
+    }
+
+    /// Bytes of the body as they are meant.
+    private func pass(_ chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
         if let limit = request.options.maximumBodySize, deliveredBody + Int64(chunk.count) > Int64(limit) {
             failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")
             return .refused

@@ -13,6 +13,7 @@ extension ActiveTransfer {
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
     func mayBeSent(_ book: TransferBook) -> Bool {
         book.hasLeftLine(self)
+        book.hasConnected(self)
         guard !hasFailed else { return false }
         if pauses.isSuspended, sends == 0 {
             // Here libcurl can only be told to give the connection up.
@@ -28,7 +29,7 @@ extension ActiveTransfer {
         }
         // A server may call every nonce stale. Its last challenge is the answer.
         if sends > 0, hasAnsweredEnough { return false }
-        if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain {
+        if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain, !isUnprocessedRepetition {
             // The connection broke after the server may have read it.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
             failure?.isSafeToRetry = false
@@ -36,6 +37,11 @@ extension ActiveTransfer {
         }
         if plan.isTLS, !book.trusts(self) { return false }
         sends += 1
+        if !plan.mayBeResent, let easy {
+            sending = SendingWitness(easy, isTLS: plan.isTLS, isFirst: sends == 1)
+            // libcurl tells what becomes of a stream in its trace alone.
+            if sending.speaksHTTP2 { easy.traces = true }
+        }
         collector.requestGoesOut()
         if upload == nil {
             clocks.requestSent(at: book.now)
@@ -54,12 +60,19 @@ extension ActiveTransfer {
 
     /// Makes the transfer as it was before it was sent, but for the expectation. False where the body is gone.
     func leaveOutExpectation() -> Bool {
-        guard upload?.seek(to: 0) ?? true else { return false }
+        guard goBackToStart() else { return false }
         plan.leaveOutExpect()
         ownHeaders = plan.ownList
+        return true
+    }
+
+    /// Makes the transfer as it was before it was sent. False where the body is gone.
+    private func goBackToStart() -> Bool {
+        guard upload?.seek(to: 0) ?? true else { return false }
         deferredHead = nil
         collector = HeadCollector()
         sends = 0
+        sending = SendingWitness()
         pauses.applied = 0
         return true
     }
@@ -71,6 +84,32 @@ extension ActiveTransfer {
 
     /// NTLM needs two, Digest two where a nonce has become stale.
     private static let mostAnsweredChallenges = 3
+
+    /// As libcurl, which tries a refused stream as often.
+    private static let mostRestarts = 5
+
+    /// Makes a transfer that failed as it was before it was sent, where no server has processed it: nothing of it was
+    /// taken, or HTTP/2 says so (RFC 9113, 8.7). What may be carried out twice need not have such a proof.
+    func startAgain(after result: CURLcode) -> Bool {
+        guard result != CURLE_OK, hasSent, !hasFailed, !hasHead, deferredHead == nil, restarts < Self.mostRestarts
+        else { return false }
+        let mayStart = plan.mayBeResent ? result == CURLE_HTTP2 : isUnprocessed
+        guard mayStart, goBackToStart() else { return false }
+        restarts += 1
+        return true
+    }
+
+    /// Whether no server can have carried out what was sent last. A body that cannot be sent again is a reason of its own.
+    var isUnprocessed: Bool {
+        guard let easy, upload?.canStartAgain ?? true else { return false }
+        return !plan.mayBeResent && hasSent && (sending.isAboveGoAway || sending.isUnsent(easy))
+    }
+
+    /// libcurl sends it again of its own accord: whether nothing came of the first time.
+    private var isUnprocessedRepetition: Bool {
+        guard let easy else { return false }
+        return isUnprocessed || sending.isRefusedStream(easy)
+    }
 
     /// Whether the last response wants the same request again: a challenge, or an Expect refused.
     private var wasAskedToSendAgain: Bool {

@@ -63,6 +63,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     @exclusivity(unchecked) var head: ResponseHead?
     /// The same without a copy of it, as below.
     var hasHead: Bool { if case .some = head { true } else { false } }
+    @exclusivity(unchecked) var coding = BodyCoding.unknown
     /// A complete head that may yet be answered by another request (authentication, Expect).
     @exclusivity(unchecked) var deferredHead: ResponseHead?
     /// Challenges that libcurl has answered.
@@ -80,6 +81,13 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// How often libcurl was about to send.
     @exclusivity(unchecked) var sends = 0
     var hasSent: Bool { sends > 0 }
+    /// What became of the last sending, for requests that must not be carried out twice.
+    @exclusivity(unchecked) var sending = SendingWitness()
+    /// How often the engine has sent it again because no server had processed it.
+    var restarts = 0
+    /// Where in the book's list of transfers that connect, and since when.
+    @exclusivity(unchecked) var connectingIndex = -1
+    var connectingSince = LoopInstant.unset
     /// errno of the socket that could not be made.
     var socketError: Int32 = 0
     var refusedAddress: String?

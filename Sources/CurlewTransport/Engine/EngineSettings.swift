@@ -15,6 +15,14 @@ struct EngineSettings: Sendable {
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
+    /// Content codings are undone unless a request wants them left.
+    let decodesContent: Bool
+    /// Without content decoding libcurl undoes chunking alone; from 8.5 on other transfer codings as well.
+    let leavesTransferCodings: Bool
+    /// HTTP/2 is spoken without asking, whether there is TLS or not.
+    let hasPriorKnowledge: Bool
+    /// Nothing but a refused stream has libcurl try again over HTTP/2 without a word about an error.
+    let triesAgainSilentlyOnRefusal: Bool
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
@@ -31,5 +39,9 @@ struct EngineSettings: Sendable {
         proxy = configuration.proxy
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
+        decodesContent = configuration.acceptedEncodings?.isEmpty != true
+        leavesTransferCodings = !surroundings.capabilities.isAtLeast(8, 5, 0)
+        hasPriorKnowledge = configuration.httpVersion == .http2PriorKnowledge
+        triesAgainSilentlyOnRefusal = !surroundings.capabilities.isAtLeast(8, 1, 0)
     }
 }

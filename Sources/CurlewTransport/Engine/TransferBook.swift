@@ -32,6 +32,7 @@ final class TransferBook: @unchecked Sendable {
     /// Those whose own new connection has begun its TLS handshake, by the name that the handshake knows.
     @exclusivity(unchecked) private var securing: [TaskIdentifier: ActiveTransfer] = [:]
     @exclusivity(unchecked) private var lines = ConnectionLines()
+    @exclusivity(unchecked) private var connecting = ConnectingTransfers()
     @exclusivity(unchecked) private var handlesInUse = 0
     @exclusivity(unchecked) private var statistics = TransportStatistics()
 
@@ -84,6 +85,9 @@ final class TransferBook: @unchecked Sendable {
 
     /// The transfer has a connection, or is on its way to one.
     func hasLeftLine(_ transfer: ActiveTransfer) { lines.left(transfer) }
+
+    /// The transfer is about to be sent.
+    func hasConnected(_ transfer: ActiveTransfer) { connecting.remove(transfer) }
 
     private func handOver(_ transfer: ActiveTransfer) {
         guard var easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
@@ -150,7 +154,10 @@ final class TransferBook: @unchecked Sendable {
         if let transfer = easy.transfer, transfer.isSecuring, handshaking(transfer.request.identifier) === transfer {
             securing[transfer.request.identifier] = nil
         }
-        if let transfer = easy.transfer { lines.left(transfer) }
+        if let transfer = easy.transfer {
+            lines.left(transfer)
+            connecting.remove(transfer)
+        }
         easy.transfer = nil
         handlesInUse -= 1
     }
@@ -159,6 +166,7 @@ final class TransferBook: @unchecked Sendable {
         guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
         // A handle counts libcurl's silent repetitions, over all its transfers, and gives up at the sixth.
         if transfer.plan.needsOwnHandle || transfer.sends > 1 { easy.reset() }
+        easy.traces = false
         idleHandles.append(easy)
     }
 
@@ -272,6 +280,15 @@ final class TransferBook: @unchecked Sendable {
         }
     }
 
+    private func runConnecting() {
+        guard connecting.due <= now else { return }
+        var done: Set<Int> = []
+        for transfer in connecting.late(at: now) {
+            guard let index = transfer.easy?.multi, index >= 0, done.insert(index).inserted else { continue }
+            multis[index].runAll()
+        }
+    }
+
     private func runDeadlines() {
         while let transfer = deadlines.due(at: now) {
             let next = transfer.clocks.next
@@ -318,6 +335,7 @@ final class TransferBook: @unchecked Sendable {
         }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
+        connecting.opened(for: transfer, at: now)
         return fd
     }
 
@@ -365,6 +383,7 @@ extension TransferBook: LoopClient {
     }
 
     func endTurn() {
+        runConnecting()
         for multi in multis {
             if multi.deadline <= now { multi.timerExpired() }
             collect(multi)
@@ -395,7 +414,7 @@ extension TransferBook: LoopClient {
     }
 
     private var waitingTime: Int64 {
-        var earliest = deadlines.earliest
+        var earliest = min(deadlines.earliest, connecting.due)
         for multi in multis { earliest = min(earliest, multi.deadline) }
         if earliest == .never { return -1 }
         return Int64(clamping: earliest.nanoseconds(since: .now()))
@@ -418,7 +437,9 @@ extension TransferBook: LoopClient {
             return repeatLaunch(transfer, easy)
         }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
+        if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
+        if result == CURLE_OK, !transfer.hasFailed { transfer.checkEndOfBody() }
         if result == CURLE_OK, !transfer.hasFailed, transfer.hasHead { return succeed(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))

@@ -24,7 +24,7 @@ extension ActiveTransfer {
             .bodyUnavailable, .fileUnreadable, .`internal`:
             false
         default:
-            !hasSent || (request.method.isIdempotent && request.body.isReplayable)
+            !hasSent || (request.method.isIdempotent && request.body.isReplayable) || isUnprocessed
         }
     }
 

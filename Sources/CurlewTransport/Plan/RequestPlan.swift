@@ -104,7 +104,7 @@ struct RequestPlan: Sendable {
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
             ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
         }
-        planContentCoding(configuration, options)
+        planContentCoding(configuration, options, planner.capabilities)
         planLimits(configuration, options)
         try planAuthentication(options, planner.capabilities)
         if let proxy = options.proxy {
@@ -202,12 +202,14 @@ struct RequestPlan: Sendable {
         }
     }
 
-    private mutating func planContentCoding(_ configuration: TransportConfiguration, _ options: TransferOptions) {
-        guard options.decodesContent else { return }
-        // The empty string is libcurl's "all that you have".
-        let offered = configuration.acceptedEncodings?.joined(separator: ", ") ?? ""
-        if configuration.acceptedEncodings?.isEmpty == true { return }
+    private mutating func planContentCoding(
+        _ configuration: TransportConfiguration, _ options: TransferOptions, _ capabilities: Capabilities
+    ) {
+        guard options.decodesContent, configuration.acceptedEncodings?.isEmpty != true else { return }
+        let offered = configuration.acceptedEncodings?.joined(separator: ", ") ?? ContentCoding.offered(capabilities)
         ownSettings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
+        // libcurl's decoders do not tell whether a body was cut: see BodyDecoder.
+        ownSettings.append(.long(CURLOPT_HTTP_CONTENT_DECODING, 0))
     }
 
     private mutating func planLimits(_ configuration: TransportConfiguration, _ options: TransferOptions) {

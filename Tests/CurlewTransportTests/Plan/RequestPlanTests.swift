@@ -39,7 +39,11 @@ struct RequestPlanTests {
 
     @Test func aPlainGet() throws {
         let plan = try plan()
-        #expect(texts(plan) == ["HTTP_VERSION=2", "ACCEPT_ENCODING=\"\"", "CONNECTTIMEOUT_MS=10000"])
+        #expect(
+            texts(plan) == [
+                "HTTP_VERSION=2", "ACCEPT_ENCODING=\"deflate, gzip\"", "HTTP_CONTENT_DECODING=0",
+                "CONNECTTIMEOUT_MS=10000",
+            ])
         #expect(plan.headerLines == [])
         #expect(plan.body == .none)
         #expect(plan.mayBeResent)

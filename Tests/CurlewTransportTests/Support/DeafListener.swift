@@ -22,11 +22,13 @@ final class DeafListener {
         try fill(&address, AF_INET6)
     }
 
-    init() throws {
+    /// At an IPv4 loopback address, where nothing else is said at a free port.
+    init(address text: String = "127.0.0.1", port wanted: Int = 0) throws {
         listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
         var address = sockaddr_in()
         address.sin_family = sa_family_t(AF_INET)
-        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        address.sin_addr.s_addr = inet_addr(text)
+        address.sin_port = in_port_t(wanted).bigEndian
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
         let listener = listener
         let code = withUnsafeMutablePointer(to: &address) {

@@ -51,6 +51,25 @@ struct ResendTests {
         }
     }
 
+    @Test(arguments: [0, 3, 300_000])
+    func anIdleConnectionThatWasResetTakesNothing(_ size: Int) async throws {
+        try await withTransport { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .atEnd).faulting(.reset, at: .atEnd))
+            _ = try await transport.fetch(request(server.url("/first")))
+            gate.open()
+            try await server.waitForOpenConnections(atMost: 0)
+            let body = TestServer.patternBytes(count: size)
+            let answer = try await transport.fetch(
+                request(server.url("/post"), method: .post, body: size == 0 ? .none : .data(body)))
+            #expect(answer.status == 200)
+            let posts = server.requests.filter { $0.target == "/post" }
+            #expect(posts.count == 1)
+            #expect(posts.first?.body == body)
+            #expect(server.connectionCount == 2)
+        }
+    }
+
     @Test func theRequestDecidesWhereItSays() async throws {
         try await afterOneExchange(method: .post, mayBeResent: true) { transport, _, request in
             let text = try await transport.fetch(request).text

@@ -1,0 +1,90 @@
+internal import CurlewCore
+
+/// Undoes the content codings of one body, and can stop in the middle of a chunk. Loop thread only.
+///
+/// A sink that pauses has not taken what it was given, and libcurl gives the present chunk again later: how far that was
+/// decoded, and what of it is still to be delivered, is kept here.
+final class BodyDecoder {
+    /// One coding, and its output as far as nobody has taken it.
+    private final class Stage {
+        let decoder: any ContentDecoder
+        let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BodyDecoder.roomOfStage, alignment: 16)
+        var output = 0..<0
+
+        init(_ decoder: any ContentDecoder) { self.decoder = decoder }
+        deinit { room.deallocate() }
+
+        var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(rebasing: room[output]) }
+
+        func keep(last count: Int) { output = (output.upperBound - count)..<output.upperBound }
+    }
+
+    /// In the order in which they are undone.
+    private let stages: [Stage]
+    /// Bytes that libcurl will give again, and that have been decoded.
+    private var repeated = 0
+
+    private static let roomOfStage = 32 * 1024
+    /// As libcurl: more of them are an attack.
+    private static let most = 5
+
+    /// nil where the body is as it is. `leavesTransferCodings` tells that libcurl undoes chunking alone.
+    static func make(for head: ResponseHead, leavesTransferCodings: Bool) throws(BrokenCoding) -> BodyDecoder? {
+        var names = ContentCoding.names(in: head.headers.values(for: "Content-Encoding"))
+        if leavesTransferCodings { names += ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding")) }
+        return names.isEmpty ? nil : try BodyDecoder(names)
+    }
+
+    /// For codings in the order in which they were applied.
+    init(_ names: [Substring]) throws(BrokenCoding) {
+        guard names.count <= Self.most else { throw BrokenCoding(reason: "more than \(Self.most) content codings") }
+        var stages: [Stage] = []
+        for name in names.reversed() {
+            guard let coding = ContentCoding(name: name) else {
+                throw BrokenCoding(reason: "an unknown content coding")
+            }
+            stages.append(Stage(try coding.makeDecoder()))
+        }
+        self.stages = stages
+    }
+
+    /// Whether the body may end here.
+    var mayEnd: Bool { stages.allSatisfy(\.decoder.mayEnd) }
+
+    /// Decodes a chunk and delivers what it gives, until the sink takes no more.
+    func take(
+        _ chunk: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> ActiveTransfer.BodyAnswer
+    ) throws(BrokenCoding) -> ActiveTransfer.BodyAnswer {
+        guard let last = stages.last else { return deliver(chunk) }
+        let known = min(repeated, chunk.count)
+        var input = UnsafeRawBufferPointer(rebasing: chunk[known...])
+        while true {
+            if last.output.isEmpty, !(try fill(stages.count - 1, &input)) { break }
+            switch deliver(last.bytes) {
+            case .taken: last.output = 0..<0
+            case .paused:
+                repeated += chunk.count - input.count - known
+                return .paused
+            case .refused: return .refused
+            }
+        }
+        repeated -= known
+        return .taken
+    }
+
+    /// Has a stage make output; false where more input is needed first.
+    private func fill(_ index: Int, _ input: inout UnsafeRawBufferPointer) throws(BrokenCoding) -> Bool {
+        let stage = stages[index]
+        while true {
+            var bytes = index == 0 ? input : stages[index - 1].bytes
+            let made = try stage.decoder.decode(&bytes, into: stage.room)
+            if index == 0 { input = bytes } else { stages[index - 1].keep(last: bytes.count) }
+            if made > 0 {
+                stage.output = 0..<made
+                return true
+            }
+            guard bytes.isEmpty else { throw BrokenCoding(reason: "a decoder does not go on") }
+            guard index > 0, try fill(index - 1, &input) else { return false }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import CurlewLocks
+import Foundation
+import Glibc
+
+/// Frames of HTTP/2 (RFC 9113, 4.1).
+enum Frame {
+    static func bytes(_ kind: UInt8, flags: UInt8 = 0, stream: UInt32 = 0, _ payload: [UInt8] = []) -> [UInt8] {
+        let length = payload.count
+        return [UInt8(length >> 16 & 255), UInt8(length >> 8 & 255), UInt8(length & 255), kind, flags] + number(stream)
+            + payload
+    }
+
+    /// Status 200 and further lines, by name in the static table of HPACK and without Huffman coding.
+    static func head(_ stream: UInt32, length: Int? = nil, coding: String? = nil, ends: Bool = false) -> [UInt8] {
+        var block: [UInt8] = [0x88]
+        if let length { block += field(28, String(length)) }
+        if let coding { block += field(26, coding) }
+        return bytes(1, flags: ends ? 5 : 4, stream: stream, block)
+    }
+
+    static func data(_ stream: UInt32, _ data: [UInt8], ends: Bool = false) -> [UInt8] {
+        bytes(0, flags: ends ? 1 : 0, stream: stream, data)
+    }
+
+    static func reset(_ stream: UInt32, _ code: UInt32) -> [UInt8] { bytes(3, stream: stream, number(code)) }
+    static func goAway(last: UInt32, _ code: UInt32 = 0) -> [UInt8] { bytes(7, number(last) + number(code)) }
+    static let settings = bytes(4)
+    static let settingsTaken = bytes(4, flags: 1)
+
+    /// In place of a frame: the next one waits until the test opens the server's gate.
+    static let gate: [UInt8] = []
+
+    static let noError: UInt32 = 0
+    static let internalError: UInt32 = 2
+    static let refusedStream: UInt32 = 7
+
+    private static func bytes(_ kind: UInt8, _ payload: [UInt8]) -> [UInt8] {
+        bytes(kind, flags: 0, stream: 0, payload)
+    }
+
+    /// A literal without indexing, with an indexed name (RFC 7541, 6.2.2).
+    private static func field(_ index: UInt8, _ value: String) -> [UInt8] {
+        [0x0F, index - 15, UInt8(value.utf8.count)] + Array(value.utf8)
+    }
+
+    private static func number(_ value: UInt32) -> [UInt8] {
+        [UInt8(value >> 24 & 255), UInt8(value >> 16 & 255), UInt8(value >> 8 & 255), UInt8(value & 255)]
+    }
+}
+
+/// A server of HTTP/2 in cleartext that answers each request with frames that a test makes.
+final class FrameServer: Sendable {
+    /// The frames for the n-th request of all, which came on that stream.
+    typealias Answer = @Sendable (_ request: Int, _ stream: UInt32) -> [[UInt8]]
+
+    let port: Int
+    let gate = DispatchSemaphore(value: 0)
+    private let listener: Int32
+    private let requests = Lock(0)
+    private let connections = Lock<[Int32]>([])
+
+    struct Failure: Error {}
+
+    var requestCount: Int { requests.withLock { $0 } }
+    var connectionCount: Int { connections.withLock { $0.count } }
+    var url: URL { URL(string: "http://127.0.0.1:\(port)/x")! }
+
+    init(_ answer: @escaping Answer) throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        let code = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                guard bind(listener, pointer, length) == 0, listen(listener, 16) == 0 else { return Int32(-1) }
+                return getsockname(listener, pointer, &length)
+            }
+        }
+        guard code == 0 else {
+            _ = close(listener)
+            throw Failure()
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        let (requests, connections, gate) = (requests, connections, gate)
+        Thread.detachNewThread {
+            while true {
+                let peer = accept(listener, nil, nil)
+                guard peer >= 0 else { break }
+                connections.withLock { $0.append(peer) }
+                Thread.detachNewThread { Self.serve(peer, requests, gate, answer) }
+            }
+            _ = close(listener)
+        }
+    }
+
+    /// Ends every thread; the sockets are closed by those who read them.
+    func stop() {
+        _ = shutdown(listener, Int32(SHUT_RDWR))
+    }
+
+    private static func serve(_ peer: Int32, _ requests: Lock<Int>, _ gate: DispatchSemaphore, _ answer: Answer) {
+        defer { _ = close(peer) }
+        guard take(24, from: peer) != nil, give(Frame.settings, to: peer) else { return }
+        while let header = take(9, from: peer) {
+            let length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
+            guard length == 0 || take(length, from: peer) != nil else { return }
+            let stream = header[5...8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
+            switch (header[3], header[4]) {
+            case (4, 0):
+                guard give(Frame.settingsTaken, to: peer) else { return }
+            case (1, _):
+                let number = requests.withLock { count in
+                    count += 1
+                    return count
+                }
+                for frame in answer(number, stream) {
+                    if frame.isEmpty {
+                        _ = gate.wait(timeout: .now() + 60)
+                    } else if !give(frame, to: peer) {
+                        return
+                    }
+                }
+            default: break
+            }
+        }
+    }
+
+    private static func take(_ count: Int, from peer: Int32) -> [UInt8]? {
+        var bytes = [UInt8](repeating: 0, count: count)
+        var taken = 0
+        while taken < count {
+            let read = bytes.withUnsafeMutableBytes { recv(peer, $0.baseAddress! + taken, count - taken, 0) }
+            guard read > 0 else { return nil }
+            taken += read
+        }
+        return bytes
+    }
+
+    private static func give(_ bytes: [UInt8], to peer: Int32) -> Bool {
+        send(peer, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+}
