@@ -55,7 +55,7 @@ struct RequestPlanTests {
         capabilities.features.remove("HTTP2")
         #expect(
             texts(try plan("https://h/", capabilities: capabilities))[0...1] == [
-                "HTTP_VERSION=2", "ACCEPT_ENCODING=\"\"",
+                "HTTP_VERSION=2", "ACCEPT_ENCODING=\"deflate, gzip\"",
             ])
     }
 
