@@ -18,7 +18,7 @@ enum VersionText {
     }
 }
 
-/// What `Accept-Encoding` will say: the content codings that libcurl undoes.
+/// What `Accept-Encoding` will say: the content codings that are undone.
 enum AcceptedEncodings {
     static func names(_ capabilities: Capabilities) -> [String] {
         var names: [String] = []
