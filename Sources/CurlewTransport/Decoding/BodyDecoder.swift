@@ -30,8 +30,14 @@ final class BodyDecoder {
 
     /// nil where the body is as it is. `leavesTransferCodings` tells that libcurl undoes chunking alone.
     static func make(for head: ResponseHead, leavesTransferCodings: Bool) throws(BrokenCoding) -> BodyDecoder? {
-        var names = ContentCoding.names(in: head.headers.values(for: "Content-Encoding"))
-        if leavesTransferCodings { names += ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding")) }
+        // Most bodies have none: asked without making a list.
+        var names: [Substring] = []
+        if head.headers.contains(name: "Content-Encoding") {
+            names += ContentCoding.names(in: head.headers.values(for: "Content-Encoding"))
+        }
+        if leavesTransferCodings, head.headers.contains(name: "Transfer-Encoding") {
+            names += ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding"))
+        }
         return names.isEmpty ? nil : try BodyDecoder(names)
     }
 

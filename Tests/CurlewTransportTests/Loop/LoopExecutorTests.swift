@@ -10,7 +10,7 @@ struct LoopExecutorTests {
         let transport = CurlTransport()
         let url = try #require(URL(string: "http://host/"))
         let transfer = try #require(try transport.makeExchange(request(url), sink: CollectingSink()) as? ActiveTransfer)
-        let loop = LoopExecutor()
+        let loop = LoopExecutor(wakeUp: try #require(LoopMechanism.epoll.make()).wakeUp)
         let steps = await withCheckedContinuation { continuation in
             let client = RecordingClient(loop: loop, transfer: transfer) { continuation.resume(returning: $0) }
             if !loop.start(client) { continuation.resume(returning: []) }
