@@ -65,7 +65,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         guard let makeUploadable else { return nil }
         do {
             let made = try makeUploadable()
-            record.withLock { $0.uploadable = made }
+            _ = record.withLock { exchange(&$0.uploadable, with: made) }
             return made
         } catch {
             throw ErrorWrapping.uploadable(error)
