@@ -38,20 +38,15 @@ struct Sending: Sendable {
         }
         let head = try await request.head()
         try await handle(.head(head))
-        if receivesBody {
-            for try await chunk in request.chunks { try await handle(.bytes(chunk)) }
+        // Leaving would cut off a body that is being sent: what libcurl has taken need not have reached the server.
+        if receivesBody || !preparation.plan.body.isEmpty {
+            for try await chunk in request.chunks where receivesBody { try await handle(.bytes(chunk)) }
         } else {
-            if !isSent(request) { for try await _ in request.chunks where isSent(request) { break } }
             request.cancel()
             // What the head said about cookies is known when the exchange is over.
             await session.drain()
         }
         return Outcome(head: head, metrics: request.metrics, url: request.response?.url)
-    }
-
-    /// Leaving before that would cut off the request's own body.
-    private func isSent(_ request: DataStreamRequest) -> Bool {
-        preparation.plan.body.isEmpty || request.uploadProgress.fractionCompleted >= 1
     }
 
     private func makeRequest() throws -> DataStreamRequest {
