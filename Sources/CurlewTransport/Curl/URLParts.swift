@@ -19,6 +19,23 @@ final class URLParts {
 
     deinit { curl_url_cleanup(handle) }
 
+    /// The flags that libcurl itself has where it gets a URL as text.
+    private static let flags = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME)
+
+    /// The host as libcurl reads it: escapes undone, an IPv4 address as four numbers, IPv6 without brackets. nil for
+    /// what it does not take.
+    static func host(of url: String) -> String? {
+        guard let parts = curl_url() else { return nil }
+        defer { curl_url_cleanup(parts) }
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_set(parts, CURLUPART_URL, url, flags) == CURLUE_OK,
+            curl_url_get(parts, CURLUPART_HOST, &text, UInt32(CURLU_URLDECODE)) == CURLUE_OK, let text
+        else { return nil }
+        defer { curl_free(text) }
+        let host = String(cString: text)
+        return host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+    }
+
     /// Makes them the parts of a URL; false where libcurl has to look at the text itself.
     func take(_ url: String, _ wanted: URLOutline?) -> Bool {
         guard let wanted else { return false }
@@ -33,9 +50,7 @@ final class URLParts {
     private func set(_ next: UnsafePointer<CChar>, _ wanted: URLOutline, after last: UnsafePointer<CChar>) -> CURLUcode
     {
         guard let outline, outline.origin == wanted.origin, memcmp(last, next, wanted.origin) == 0 else {
-            // The flags that libcurl itself has here.
-            return curl_url_set(
-                handle, CURLUPART_URL, next, UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME))
+            return curl_url_set(handle, CURLUPART_URL, next, Self.flags)
         }
         let origin = wanted.origin
         if outline.path != wanted.path || memcmp(last + origin, next + origin, wanted.path - origin) != 0 {

@@ -36,7 +36,7 @@ struct EngineSettings: Sendable {
         refusesPrivateAddresses = configuration.addressPolicy != .any
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         hasClientIdentity = configuration.tls.clientIdentity != nil
-        proxy = configuration.proxy
+        proxy = surroundings.effective(configuration.proxy)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         decodesContent = configuration.acceptedEncodings?.isEmpty != true

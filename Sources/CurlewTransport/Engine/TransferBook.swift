@@ -316,7 +316,8 @@ final class TransferBook: @unchecked Sendable {
     }
 
     func openSocket(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
-        // A proxy that may be used was named as trusted, whatever its own address.
+        // A proxy that may be used was named as trusted, whatever its own address. Which requests go past it was decided
+        // by the plan, and libcurl was told so: it decides nothing itself.
         if settings.refusesPrivateAddresses, !transfer.isProxied {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {

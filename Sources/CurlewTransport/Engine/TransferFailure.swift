@@ -135,8 +135,15 @@ extension ActiveTransfer {
     /// Whether the transfer's connection leads to a proxy.
     var isProxied: Bool {
         guard let settings = easy?.book.settings, !settings.usesUnixSocket else { return false }
-        return ProxyPlan.isProxied(request.options.proxy ?? settings.proxy, host: plan.host, isTLS: plan.isTLS) {
-            ProcessInfo.processInfo.environment
+        switch request.options.proxy ?? settings.proxy {
+        case .none: return false
+        case .url: return !plan.leavesOutProxy
+        case .environment:
+            return ProxyPlan.isProxied(
+                host: URLParts.host(of: plan.url) ?? plan.host,
+                isTLS: plan.isTLS,
+                environment: ProcessInfo.processInfo.environment
+            )
         }
     }
 

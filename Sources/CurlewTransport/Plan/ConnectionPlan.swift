@@ -14,6 +14,11 @@ struct ConnectionPlan: Equatable, Sendable {
         var systemBundle: String?
         var environmentNamesProxy: Bool
         var loopMechanism = LoopMechanism.epoll
+
+        /// The environment is read once: what it names later changes nothing.
+        func effective(_ proxy: Proxy) -> Proxy {
+            proxy == .environment && !environmentNamesProxy ? .none : proxy
+        }
     }
 
     init(_ configuration: TransportConfiguration, _ surroundings: Surroundings) throws(CurlewError) {
@@ -69,14 +74,9 @@ struct ConnectionPlan: Equatable, Sendable {
     private func proxyOptions(_ configuration: TransportConfiguration, _ surroundings: Surroundings)
         throws(CurlewError) -> [OptionValue]
     {
-        try ProxyPlan.check(configuration.proxy, surroundings.capabilities)
-        if configuration.proxy == .environment, !surroundings.environmentNamesProxy {
-            return ProxyPlan.options(.none)
-        }
-        guard ProxyPlan.isAllowed(configuration.proxy, configuration.addressPolicy) else {
-            throw ProxyPlan.hidesAddress
-        }
-        return ProxyPlan.options(configuration.proxy)
+        let proxy = surroundings.effective(configuration.proxy)
+        try ProxyPlan.check(proxy, configuration.addressPolicy, surroundings.capabilities)
+        return ProxyPlan.options(proxy)
     }
 
     private func localOptions(_ configuration: TransportConfiguration, _ capabilities: Capabilities)

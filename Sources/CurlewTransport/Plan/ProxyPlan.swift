@@ -10,7 +10,7 @@ enum ProxyPlan {
         case .environment: return [.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any))]
         // The empty string also keeps libcurl from reading the environment, which takes one of its own for each.
         case .none: return [.string(CURLOPT_PROXY, ""), .string(CURLOPT_NOPROXY, "")]
-        case .url(let url, let username, let password, let exclusions):
+        case .url(let url, let username, let password, _):
             var options: [OptionValue] = [.string(CURLOPT_PROXY, url.absoluteString)]
             if let username {
                 options.append(.string(CURLOPT_PROXYUSERNAME, username))
@@ -20,26 +20,45 @@ enum ProxyPlan {
                 // Basic at once where only Basic would be possible costs a password; ask first.
                 options.append(.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any)))
             }
-            // Set even when empty: otherwise NO_PROXY of the environment would apply.
-            options.append(.string(CURLOPT_NOPROXY, exclusions.joined(separator: ",")))
+            // Empty, so that NO_PROXY of the environment does not apply. The exclusions are decided on here: an address
+            // policy has to know which requests libcurl sends past the proxy.
+            options.append(.string(CURLOPT_NOPROXY, ""))
             return options
         }
     }
 
     /// The way of one request in place of the session's, of which nothing may be left: its credentials are for its
     /// own proxy.
-    static func options(
-        _ proxy: Proxy,
-        insteadOf configuration: TransportConfiguration,
-        _ capabilities: Capabilities
-    ) throws(CurlewError) -> [OptionValue] {
-        try check(proxy, capabilities)
-        guard isAllowed(proxy, configuration.addressPolicy) else { throw hidesAddress }
-        let cleared: [OptionValue] = [
+    static func options(insteadOfOthers proxy: Proxy) -> [OptionValue] {
+        [
             .null(CURLOPT_PROXY), .null(CURLOPT_PROXYUSERNAME), .null(CURLOPT_PROXYPASSWORD), .null(CURLOPT_NOPROXY),
             .long(CURLOPT_PROXYAUTH, Int(CurlAuth.basic)),
-        ]
-        return cleared + options(proxy)
+        ] + options(proxy)
+    }
+
+    static func check(
+        _ proxy: Proxy,
+        _ policy: AddressPolicy,
+        _ capabilities: Capabilities
+    ) throws(CurlewError) {
+        try check(proxy, capabilities)
+        guard isAllowed(proxy, policy) else { throw hidesAddress }
+    }
+
+    /// Whether a proxy's exclusions leave a request out.
+    ///
+    /// They are compared with the host that libcurl reads in the URL, escapes and short forms of addresses undone: with
+    /// any other reading a request could go where neither the proxy nor the address policy looks at it.
+    static func excludes(_ url: String, _ exclusions: ProxyExclusions) throws(CurlewError) -> Bool {
+        guard let host = URLParts.host(of: url) else {
+            throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host cannot be read")
+        }
+        return exclusions.contains(host)
+    }
+
+    static func exclusions(of proxy: Proxy) -> ProxyExclusions? {
+        guard case .url(_, _, _, let exclusions) = proxy, !exclusions.isEmpty else { return nil }
+        return ProxyExclusions(exclusions)
     }
 
     /// Whether a policy about addresses lets requests go this way.
@@ -71,20 +90,14 @@ enum ProxyPlan {
             .contains { environment[$0]?.isEmpty == false }
     }
 
-    /// Whether connections for this host lead to a proxy. libcurl 7 tells nobody where it connected to when that
+    /// Whether the environment names a proxy for this host. libcurl 7 does not say where it connected to when that
     /// fails, so its rules are followed here once more.
-    static func isProxied(_ proxy: Proxy, host: String, isTLS: Bool, environment: () -> [String: String]) -> Bool {
-        switch proxy {
-        case .none: return false
-        case .url(_, _, _, let exclusions): return !ProxyExclusions(exclusions).contains(host)
-        case .environment:
-            let environment = environment()
-            let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-            // HTTP_PROXY in capitals would be a header of a CGI request: nobody reads it.
-            let names = isTLS ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
-            guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value($0) != nil }) else { return false }
-            return !ProxyExclusions(value("no_proxy") ?? value("NO_PROXY") ?? "").contains(host)
-        }
+    static func isProxied(host: String, isTLS: Bool, environment: [String: String]) -> Bool {
+        let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
+        // HTTP_PROXY in capitals would be a header of a CGI request: libcurl does not read it.
+        let names = isTLS ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
+        guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value($0) != nil }) else { return false }
+        return !ProxyExclusions(value("no_proxy") ?? value("NO_PROXY") ?? "").contains(host)
     }
 
     static let schemes: Set<String> = ["http", "https", "socks4", "socks4a", "socks5", "socks5h"]

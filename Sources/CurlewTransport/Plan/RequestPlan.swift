@@ -36,6 +36,8 @@ struct RequestPlan: Sendable {
     var body: Body = .none
     var sendsExpect = false
     var mayBeResent = true
+    /// The exclusions of the proxy that would be used leave this request out.
+    private(set) var leavesOutProxy = false
 
     /// Whether libcurl signs what is sent.
     private var isSigned = false
@@ -57,9 +59,11 @@ struct RequestPlan: Sendable {
         -> RequestPlan
     {
         let wire = try WireURL(request.url)
+        let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
         // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
-        guard let known = planner.known(request, isTLS: wire.isTLS) else {
+        guard !leavesOutProxy, let known = planner.known(request, isTLS: wire.isTLS) else {
             var plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
+            plan.leavesOutProxy = leavesOutProxy
             try plan.planAnew(request, planner, bodyLength)
             return plan
         }
@@ -107,13 +111,10 @@ struct RequestPlan: Sendable {
         planContentCoding(configuration, options, planner.capabilities)
         planLimits(configuration, options)
         try planAuthentication(options, planner.capabilities)
-        if let proxy = options.proxy {
-            ownSettings += try ProxyPlan.options(proxy, insteadOf: configuration, planner.capabilities)
-            needsOwnHandle = true
-        }
+        try planProxy(configuration, options, planner.capabilities)
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
         if let headers = request.defaultHeaders { ownDefaultList = try planner.list(of: headers) }
-        planner.keep(self, for: request)
+        if !leavesOutProxy { planner.keep(self, for: request) }
         if !request.hasOnlyDefaultHeaders || isSigned { try planHeaders(request) }
     }
 
@@ -199,6 +200,20 @@ struct RequestPlan: Sendable {
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
+        }
+    }
+
+    private mutating func planProxy(
+        _ configuration: TransportConfiguration,
+        _ options: TransferOptions,
+        _ capabilities: Capabilities
+    ) throws(CurlewError) {
+        if let proxy = options.proxy {
+            try ProxyPlan.check(proxy, configuration.addressPolicy, capabilities)
+            ownSettings += ProxyPlan.options(insteadOfOthers: leavesOutProxy ? .none : proxy)
+            needsOwnHandle = true
+        } else if leavesOutProxy {
+            ownSettings += ProxyPlan.options(insteadOfOthers: .none)
         }
     }
 

@@ -4,12 +4,22 @@ internal import CurlewCore
 final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
+    /// Those of the transport's proxy, where it has any.
+    private let exclusions: ProxyExclusions?
     private let shapes = KnownShapes()
     private let lists = DefaultHeaderLists()
 
     init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
         self.configuration = configuration
         self.capabilities = capabilities
+        exclusions = ProxyPlan.exclusions(of: configuration.proxy)
+    }
+
+    /// Whether the request goes past the proxy that others of its transport, or of its own choice, go through.
+    func leavesOutProxy(_ request: TransferRequest, _ url: String) throws(CurlewError) -> Bool {
+        let applying = if let proxy = request.options.proxy { ProxyPlan.exclusions(of: proxy) } else { exclusions }
+        guard let applying else { return false }
+        return try ProxyPlan.excludes(url, applying)
     }
 
     func known(_ request: TransferRequest, isTLS: Bool) -> KnownShape? {

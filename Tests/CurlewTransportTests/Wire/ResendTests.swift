@@ -164,6 +164,29 @@ struct ResendTests {
         }
     }
 
+    /// What an exclusion sends past the proxy is judged here, however the host is written.
+    @Test(arguments: [
+        ("127.0.0.0/8", ["127.0.0.1", "127.1", "0x7f000001", "2130706433", "0177.0.0.1", "127%2E0.0.1"]),
+        ("localhost", ["localhost", "LOCALHOST", "localhos%74"]), (".corp", ["intern.corp", "intern%2Ecorp"]),
+    ])
+    func whatGoesPastATrustedProxyIsJudged(_ exclusion: String, _ hosts: [String]) async throws {
+        let proxy = try #require(URL(string: "http://127.0.0.1:1"))
+        try await withTransport({
+            $0.proxy = .url(proxy, exclusions: [exclusion])
+            $0.addressPolicy = .publicOnlyBehind(proxies: [proxy])
+            $0.dns.overrides = ["intern.corp": ["127.0.0.1"], "intern%2Ecorp": ["127.0.0.1"]]
+        }) { transport, server in
+            for host in hosts {
+                let url = try #require(URL(string: "http://\(host):\(server.port)/get"))
+                for own in [nil, Proxy.url(proxy, exclusions: [exclusion])] {
+                    let error = await transport.failure(request(url) { $0.options.proxy = own })
+                    #expect(error.code == .addressRefused, "\(host): \(error)")
+                }
+            }
+            #expect(server.connectionCount == 0)
+        }
+    }
+
     @Test(arguments: [
         "127.0.0.1", "127.8.8.8", "10.0.0.1", "169.254.169.254", "172.16.0.1", "192.168.0.1", "100.64.0.1", "0.0.0.0",
         "::1", "::ffff:127.0.0.1", "::ffff:10.0.0.1", "fd00::1", "fe80::1", "64:ff9b::7f00:1",
