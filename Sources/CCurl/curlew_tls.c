@@ -1,5 +1,7 @@
 #include "curlew_tls.h"
+#include <limits.h>
 #include <openssl/crypto.h>
+#include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <pthread.h>
@@ -67,13 +69,44 @@ int curlew_tls_each_certificate(const void *ssl, void *context,
 long curlew_tls_verdict(const void *ssl) { return (long)(intptr_t)SSL_get_ex_data(ssl, verdict_index); }
 void curlew_tls_set_verdict(void *ssl, long verdict) { SSL_set_ex_data(ssl, verdict_index, (void *)(intptr_t)verdict); }
 
-void *curlew_tls_store_create(const char *file, const char *directory) {
+// As libcurl's own store: a certificate that is trusted ends a chain, whether or not it is a root.
+static X509_STORE *make_store(void) {
     X509_STORE *store = X509_STORE_new();
+    if (store) X509_STORE_set_flags(store, X509_V_FLAG_PARTIAL_CHAIN);
+    return store;
+}
+
+void *curlew_tls_store_create(const char *file, const char *directory) {
+    X509_STORE *store = make_store();
     if (!store) return NULL;
     int loaded = file || directory ? X509_STORE_load_locations(store, file, directory) : X509_STORE_set_default_paths(store);
     if (loaded == 1) return store;
     X509_STORE_free(store);
     return NULL;
+}
+
+void *curlew_tls_store_create_from_pem(const void *bytes, size_t length) {
+    X509_STORE *store = make_store();
+    BIO *bio = length <= INT_MAX ? BIO_new_mem_buf(bytes, (int)length) : NULL;
+    STACK_OF(X509_INFO) *items = store && bio ? PEM_X509_INFO_read_bio(bio, NULL, NULL, NULL) : NULL;
+    int added = 0;
+    for (int index = 0; items && index < sk_X509_INFO_num(items); index++) {
+        X509_INFO *item = sk_X509_INFO_value(items, index);
+        if (item->x509) added += X509_STORE_add_cert(store, item->x509);
+    }
+    sk_X509_INFO_pop_free(items, X509_INFO_free);
+    BIO_free(bio);
+    if (added > 0) return store;
+    X509_STORE_free(store);
+    return NULL;
+}
+
+int curlew_tls_store_add_revocations(void *store, const char *file) {
+    X509_LOOKUP *lookup = X509_STORE_add_lookup(store, X509_LOOKUP_file());
+    if (!lookup || X509_load_crl_file(lookup, file, X509_FILETYPE_PEM) <= 0) return 0;
+    // A chain that ends early would leave out lists of those above.
+    X509_VERIFY_PARAM_clear_flags(X509_STORE_get0_param(store), X509_V_FLAG_PARTIAL_CHAIN);
+    return X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
 }
 
 void curlew_tls_store_free(void *store) { X509_STORE_free(store); }
@@ -126,6 +159,25 @@ static int verified(int passed, X509_STORE_CTX *context) {
     return passed;
 }
 
+// In place of OpenSSL's verification, which it calls. The result stays what OpenSSL found.
+static int judged(X509_STORE_CTX *context, void *data) {
+    struct witness *witness = data;
+    SSL *ssl = X509_STORE_CTX_get_ex_data(context, SSL_get_ex_data_X509_STORE_CTX_idx());
+    int passed = X509_verify_cert(context);
+    if (passed <= 0 && !witness->tell.judges_alone) return passed;
+    if (ssl && witness->tell.judge(witness->owner, witness->transfer, X509_STORE_CTX_get0_untrusted(context),
+                                   X509_STORE_CTX_get_error(context))) {
+        curlew_tls_set_verdict(ssl, 1);
+        return 1;
+    }
+    if (X509_STORE_CTX_get_error(context) == X509_V_OK) {
+        X509_STORE_CTX_set_error(context, X509_V_ERR_APPLICATION_VERIFICATION);
+    }
+    return 0;
+}
+
+int curlew_tls_context_verifies(const void *ssl_ctx) { return SSL_CTX_get_verify_mode(ssl_ctx) != SSL_VERIFY_NONE; }
+
 void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long transfer, struct curlew_tls_witness tell) {
     struct witness *witness = malloc(sizeof *witness);
     if (!witness) return;
@@ -133,6 +185,11 @@ void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long tra
     if (SSL_CTX_set_ex_data(ssl_ctx, witness_index, witness) != 1) return free(witness);
     if (tell.asked) SSL_CTX_set_client_cert_cb(ssl_ctx, certificate_wanted);
     int mode = SSL_CTX_get_verify_mode(ssl_ctx);
+    if (tell.judge) {
+        // Otherwise OpenSSL does not ask for the outcome.
+        mode |= SSL_VERIFY_PEER;
+        SSL_CTX_set_cert_verify_callback(ssl_ctx, judged, witness);
+    }
     if (tell.shown && mode != SSL_VERIFY_NONE) SSL_CTX_set_verify(ssl_ctx, mode, verified);
 }
 

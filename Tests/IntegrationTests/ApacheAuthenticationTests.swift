@@ -76,14 +76,14 @@ struct ApacheAuthenticationTests {
         #expect(try await status(session, "/basic/page.txt") == 200)
     }
 
-    @Test func theSessionsCredentialsAreForTheirHost() async throws {
+    @Test func theSessionsCredentialsAreForTheirOrigin() async throws {
         let authentication = TransferAuthentication(username: try name(), password: try password())
         let port = try #require(url("").port)
-        for key in ["localhost", "localhost:\(port)"] {
+        for key in ["http://localhost:\(port)", "localhost:\(port)"] {
             let session = session { $0.credentials = [key: authentication] }
             #expect(try await status(session, "/digest/page.txt") == 200)
         }
-        for key in ["elsewhere", "localhost:\(port + 1)"] {
+        for key in ["localhost", "https://localhost:\(port)", "http://localhost", "localhost:\(port + 1)"] {
             let session = session { $0.credentials = [key: authentication] }
             #expect(try await status(session, "/digest/page.txt") == 401)
         }

@@ -24,6 +24,10 @@ void curlew_tls_set_verdict(void *ssl, long verdict);
 
 // One parsed trust store for all connections. NULL paths mean the system's own.
 void *curlew_tls_store_create(const char *file, const char *directory);
+// Certificates in PEM; NULL where there is none among the bytes.
+void *curlew_tls_store_create_from_pem(const void *bytes, size_t length);
+// Every certificate of a chain then needs a list of its issuer. 0 where the file has none.
+int curlew_tls_store_add_revocations(void *store, const char *file);
 void curlew_tls_store_free(void *store);
 void curlew_tls_context_use_store(void *ssl_ctx, void *store);
 // Appends NSS key log lines to the descriptor.
@@ -35,7 +39,14 @@ struct curlew_tls_witness {
     // The server's chain has been looked at, with what result (X509_V_*); `name` is the host it is for, NULL for an
     // address. The chain belongs to whoever is called.
     void (*shown)(void *owner, unsigned long long transfer, void *chain, const char *name, long verify_result);
+    // Decides about the chain within the handshake, before a certificate of our own is shown; not 0 accepts it. The
+    // chain is the connection's. NULL leaves the decision to OpenSSL and libcurl.
+    int (*judge)(void *owner, unsigned long long transfer, const void *chain, long verify_result);
+    // Whether `judge` is also asked about chains that OpenSSL does not trust.
+    int judges_alone;
 };
+// Whether OpenSSL's verdict ends a handshake.
+int curlew_tls_context_verifies(const void *ssl_ctx);
 void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long transfer, struct curlew_tls_witness tell);
 // As curlew_tls_each_certificate, for such a chain.
 int curlew_tls_chain_each(const void *chain, void *context,

@@ -61,7 +61,7 @@ extension Attempt {
                 request.record.withLock { $0.requests.append(plain) }
                 return plain
             }
-            let made = try request.makeURLRequest()
+            let made = try request.makeURLRequest().withoutDotSegments
             try made.validate()
             request.record.withLock { $0.requests.append(.made(made)) }
             events?.emitLeading(.madeInitialRequest) { [request] in
@@ -89,7 +89,8 @@ extension Attempt {
         )
         do {
             let adapted = try await request.foreign(
-                ownsTask: rules.ownsTask, budget: budget, in: .adaptation, chain)
+                ownsTask: rules.ownsTask, budget: budget, in: .adaptation, chain
+            ).withoutDotSegments
             // Many adapters have something to say now and then: what they leave alone is not read piece by piece.
             let sent = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = sent { try adapted.validate() }

@@ -68,7 +68,10 @@ struct Lowering {
         if let authentication = wishes?.authentication ?? authority {
             options.authentication = authentication
         } else if !context.configuration.credentials.isEmpty {
-            options.authentication = context.configuration.authentication(for: target)
+            var upgraded = target
+            // To where it is going to be sent.
+            context.upgrade(&upgraded)
+            options.authentication = context.configuration.authentication(for: upgraded)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
         if case .made(let request) = sent { try request.refine(&headers, &options) }

@@ -72,7 +72,8 @@ struct Redirection {
         if let handler {
             switch await ask(handler, about: proposal, for: response) {
             case .success(nil): return .deliver
-            case .success(let changed?):
+            case .success(let answer?):
+                let changed = answer.withoutDotSegments
                 guard !changed.isSent(like: proposal) else { break }
                 do throws(CurlewError) {
                     next = try apply(changed, insteadOf: proposal, to: next)

@@ -67,12 +67,26 @@ enum SentRequest: Sendable {
     }
 }
 
+extension URLRequest {
+    /// The URL's path as it is going to be sent, before anything looks at it.
+    var withoutDotSegments: URLRequest {
+        guard let url else { return self }
+        let resolved = DotSegments.removed(from: url)
+        // Setting it would copy the request.
+        guard resolved != url else { return self }
+        var request = self
+        request.url = resolved
+        return request
+    }
+}
+
 extension PlainRequest {
     /// The same as `asURLRequest` without Foundation's type; nil where that would not be the same.
     func asSentRequest() throws -> SentRequest? {
         guard modifier == nil, Self.keepsItsForm(method), let fields = orderedFields() else { return nil }
         let url = try url.asURL()
-        return .plain(url: url.baseURL == nil ? url : url.absoluteURL, method: method, fields: fields)
+        let whole = url.baseURL == nil ? url : url.absoluteURL
+        return .plain(url: DotSegments.removed(from: whole), method: method, fields: fields)
     }
 
     /// Foundation writes the methods that it knows in capitals, and takes an empty one for GET.

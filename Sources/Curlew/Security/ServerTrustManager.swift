@@ -4,22 +4,32 @@ internal import Foundation
 /// Decides by host who judges a server's certificates.
 ///
 ///     ServerTrustManager(evaluators: ["api.example.com": PublicKeysTrustEvaluator(pins: ["sha256//…"])])
-// SAFETY: both properties are constants of Sendable types.
+// SAFETY: the properties are constants of Sendable types.
 open class ServerTrustManager: @unchecked Sendable {
     /// Whether a host without an evaluator is refused. Otherwise the session's own rules decide about it.
     public let allHostsMustBeEvaluated: Bool
-    /// Evaluators by host, in lower case.
+    /// Evaluators by host, as they were given. Hosts are compared without regard to case.
     public let evaluators: [String: any ServerTrustEvaluating]
+    private let byHost: [String: any ServerTrustEvaluating]
 
     /// Makes a manager; a host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
+        // In order, so that of two keys for one host the same one wins each time.
+        let hosts = evaluators.sorted { $0.key < $1.key }.map { (Self.canonical($0.key), $0.value) }
+        byHost = Dictionary(hosts) { _, last in last }
+    }
+
+    /// As a name and its URL agree on it; an IPv6 address may stand in brackets.
+    private static func canonical(_ host: String) -> String {
+        let bare = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
+        return Hostname.canonical(bare) ?? bare.lowercased()
     }
 
     /// The evaluator for a host; nil leaves it to the session. Override it for patterns of hosts.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
-        if let evaluator = evaluators[host] ?? evaluators[host.lowercased()] { return evaluator }
+        if let evaluator = byHost[Self.canonical(host)] { return evaluator }
         guard !allHostsMustBeEvaluated else {
             throw CurlewError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
         }
@@ -34,10 +44,14 @@ public protocol ServerTrustEvaluating: Sendable {
 }
 
 /// What a transport asks: the manager's evaluator, or the session's own rules where it has none.
-struct ManagedTrustEvaluation: TrustEvaluation {
+struct ManagedTrustEvaluation: TrustEvaluation, Equatable {
     let manager: ServerTrustManager
     /// The session's rules for hosts without an evaluator.
     let verification: CertificateVerification
+
+    static func == (lhs: Self, rhs: Self) -> Bool {
+        lhs.manager === rhs.manager && lhs.verification == rhs.verification
+    }
 
     func evaluate(_ trust: ServerTrust) throws {
         do {

@@ -7,6 +7,11 @@ extension SessionConfiguration {
     /// A server trust manager judges servers instead of libcurl; hosts that it leaves to the session follow
     /// `tls.certificateVerification`.
     public func makeTransport(serverTrustManager: ServerTrustManager? = nil) -> any Transport {
+        CurlTransport(configuration: transport(judgedBy: serverTrustManager))
+    }
+
+    /// What a session with this configuration wants of a transport.
+    private func transport(judgedBy serverTrustManager: ServerTrustManager?) -> TransportConfiguration {
         var transport = transport
         if let serverTrustManager {
             transport.trustEvaluation = ManagedTrustEvaluation(
@@ -15,7 +20,21 @@ extension SessionConfiguration {
             )
             transport.trustEvaluationReplacesVerification = true
         }
-        return CurlTransport(configuration: transport)
+        return transport
+    }
+
+    /// Why requests may not go over a transport: it does not enforce what the configuration sets.
+    func refusal(of transport: any Transport, _ serverTrustManager: ServerTrustManager?) -> CurlewError? {
+        let wanted = self.transport(judgedBy: serverTrustManager)
+        var guards = wanted.guards
+        if proxyRouting != nil { guards.insert(.proxy) }
+        guard !guards.isEmpty else { return nil }
+        let ignored = guards.subtracting(transport.enforcedGuards(of: wanted))
+        guard !ignored.isEmpty else { return nil }
+        return .unsupported(
+            feature: "\(ignored.names.joined(separator: ", ")) over this transport",
+            needs: "one that enforces it (Transport.enforcedGuards)"
+        )
     }
 }
 

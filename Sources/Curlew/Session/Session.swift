@@ -36,8 +36,13 @@ public actor Session {
     /// Judges servers in place of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?
 
+    /// Why no request may go over the transport.
+    private nonisolated let refusal: CurlewError?
+
     /// A session over the transport that the configuration describes, or over one of your own, which then has to
-    /// be given the server trust manager itself: `configuration.makeTransport(serverTrustManager:)`.
+    /// be given the server trust manager itself: `configuration.makeTransport(serverTrustManager:)`. Where the
+    /// configuration sets a guard that your transport does not enforce, every request fails with `.unsupported`
+    /// (`Transport.enforcedGuards(of:)`).
     public init(
         configuration: SessionConfiguration = .default,
         transport: (any Transport)? = nil,
@@ -51,6 +56,7 @@ public actor Session {
         self.configuration = configuration
         self.serverTrustManager = serverTrustManager
         self.transport = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
+        refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
         controlledTransport = self.transport as? any ControlledTransport
         self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
@@ -87,6 +93,7 @@ public actor Session {
 
     /// A run begins: its request joins, its first attempt gets a name. One step for both.
     nonisolated func join(_ request: Request) throws(CurlewError) -> TaskIdentifier {
+        if let refusal { throw refusal }
         let early = request.isSetUpAhead ? request.earlyTask : nil
         let task = try registry.withLock { registry throws(CurlewError) in try registry.join(request, as: early) }
         context.monitors?.requestJoined()
@@ -95,7 +102,8 @@ public actor Session {
 
     /// A name for an exchange that is set up ahead of its start.
     nonisolated func reserveTask() throws(CurlewError) -> TaskIdentifier {
-        try registry.withLock { registry throws(CurlewError) in try registry.reserve() }
+        if let refusal { throw refusal }
+        return try registry.withLock { registry throws(CurlewError) in try registry.reserve() }
     }
 
     /// The next attempt of a run.

@@ -31,8 +31,11 @@ public struct SessionConfiguration: Sendable {
     public var cookies: CookieJar?
     /// Which hosts have asked for https only; nil forgets what they ask.
     public var hsts: HSTSStore? = HSTSStore()
-    /// Credentials by `host` or `host:port`, in lower case, for requests that have none of their own. They go to
-    /// that host alone, whatever it redirects to.
+    /// Credentials by origin, in lower case, for requests that have none of their own. They go to that origin alone,
+    /// whatever it redirects to.
+    ///
+    /// A key is an origin (`https://api.example.com`, `http://localhost:8080`), a host alone, which means https on its own
+    /// port, or `host:port`, whatever is spoken there.
     public var credentials: [String: TransferAuthentication] = [:]
     /// Where credentials may be read from beside that.
     public var netrc: Netrc = .ignored
@@ -94,11 +97,17 @@ public struct SessionConfiguration: Sendable {
         try change(&self)
     }
 
-    /// The credentials for a URL's host.
+    /// The credentials for a URL's origin.
     func authentication(for url: URL) -> TransferAuthentication? {
-        guard !credentials.isEmpty, let host = url.host()?.lowercased() else { return nil }
-        let port = url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
-        return credentials["\(host):\(port)"] ?? credentials[host]
+        guard !credentials.isEmpty, let host = url.host()?.lowercased(), let scheme = url.scheme?.lowercased() else {
+            return nil
+        }
+        let usual = scheme == "https" ? 443 : 80
+        let port = url.port ?? usual
+        if let own = credentials["\(scheme)://\(host):\(port)"] { return own }
+        if port == usual, let own = credentials["\(scheme)://\(host)"] { return own }
+        if let own = credentials["\(host):\(port)"] { return own }
+        return scheme == "https" && port == usual ? credentials[host] : nil
     }
 
     /// What a transport has to know of it.

@@ -18,7 +18,7 @@ package enum RedirectLocation {
             parts.user = nil
             parts.password = nil
         }
-        return parts.url
+        return parts.url.map(DotSegments.removed)
     }
 
     /// Whether a field of that name holds a URL reference to go to.

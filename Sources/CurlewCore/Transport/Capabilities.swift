@@ -38,5 +38,7 @@ public struct Capabilities: Sendable, Hashable {
     }
 
     /// Whether libssl can be asked about libcurl's connections.
-    public var usesOpenSSL: Bool { tlsBackend?.hasPrefix("OpenSSL/") == true }
+    public var usesOpenSSL: Bool { usesTLS("OpenSSL") }
+
+    package func usesTLS(_ backend: String) -> Bool { tlsBackend?.hasPrefix(backend + "/") == true }
 }

@@ -11,6 +11,10 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// What is checked of the server's certificate.
     public var certificateVerification: CertificateVerification = .full
     /// The certificate with which to answer a server that wants one.
+    ///
+    /// It is shown once the server's chain has been verified and trust evaluators have accepted it. The server's name is
+    /// compared afterwards, by libcurl; behind an https proxy whose certificate is not verified, evaluators too are
+    /// asked afterwards. In either case no byte of a request goes out before.
     public var clientIdentity: ClientIdentity?
     /// `sha256//<base64>` of a public key; a server must have one of them. Empty: no pinning.
     public var publicKeyPins: [String] = []

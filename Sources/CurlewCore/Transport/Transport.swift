@@ -9,10 +9,19 @@ public protocol Transport: Sendable {
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
     func shutdown() async
+
+    /// Which of a configuration's guards this transport enforces as the configuration has them.
+    ///
+    /// A session asks once, with its own configuration. Where a guard is set that its transport does not enforce,
+    /// every request fails with `.unsupported`: it would go out unprotected. The default is none of them. A decorator
+    /// answers what the transport that it wraps answers, one without a network `.all`.
+    func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards
 }
 
 extension Transport {
     public func shutdown() async {}
+
+    public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { [] }
 }
 
 /// What an exchange gave, beside the bytes that its sink received.

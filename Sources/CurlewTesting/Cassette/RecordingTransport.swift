@@ -67,6 +67,11 @@ public final class RecordingTransport: Transport {
 
     public func shutdown() async { await other.shutdown() }
 
+    /// Those that the other transport enforces.
+    public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
+        other.enforcedGuards(of: configuration)
+    }
+
     private func record(
         _ request: TransferRequest,
         _ streamed: TapBody?,

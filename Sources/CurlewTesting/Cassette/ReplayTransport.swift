@@ -87,6 +87,9 @@ public final class ReplayTransport: Transport {
 
     public func shutdown() async { await mock.shutdown() }
 
+    /// All of them: nothing leaves the process.
+    public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
+
     private static func fits(_ one: Cassette.Request, _ other: Cassette.Request, _ matching: Matching) -> Bool {
         guard one.method == other.method else { return false }
         switch matching {

@@ -112,6 +112,9 @@ public final class MockTransport: Transport {
         for exchange in running { exchange.cancel(with: CurlewError(.sessionClosed, phase: .lifecycle)) }
     }
 
+    /// All of them: nothing leaves the process.
+    public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
+
     private func carryOut(
         _ transfer: TransferRequest,
         _ index: Int,

@@ -119,12 +119,26 @@ enum Callbacks {
             context,
             Unmanaged.passUnretained(book).toOpaque(),  // SAFETY: the book outlives every connection.
             transfer.request.identifier.rawValue,
-            curlew_tls_witness(asked: book.settings.hasClientIdentity ? nil : certificateAsked, shown: chainShown)
+            curlew_tls_witness(
+                asked: book.settings.hasClientIdentity ? nil : certificateAsked,
+                shown: chainShown,
+                judge: book.judges(context, transfer) ? chainJudged : nil,
+                judges_alone: book.settings.evaluatorDecidesAlone ? 1 : 0
+            )
         )
         return CURLE_OK
     }
 
-    // SAFETY of both: the data is the book, see above; connections live on its thread only.
+    private static let chainJudged: @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeRawPointer?, Int) -> Int32 =
+        { data, identifier, chain, result in
+            guard let data else { return 0 }
+            // SAFETY: as below.
+            return Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
+                $0.accepts(chain, of: TaskIdentifier(rawValue: identifier), verifyResult: result) ? 1 : 0
+            }
+        }
+
+    // SAFETY of these: the data is the book, see above; connections live on its thread only.
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
         data, identifier in
         guard let data else { return }

@@ -75,7 +75,7 @@ enum CurlCode {
         Row(46, "CURLE_OBSOLETE46", .`internal`),
         Row(47, "CURLE_TOO_MANY_REDIRECTS", .tooManyRedirects),
         Row(48, "CURLE_UNKNOWN_OPTION", .unsupported),
-        Row(49, "CURLE_SETOPT_OPTION_SYNTAX", .`internal`),
+        Row(49, "CURLE_SETOPT_OPTION_SYNTAX", .requestCreationFailed),
         Row(50, "CURLE_OBSOLETE50", .`internal`),
         Row(51, "CURLE_OBSOLETE51", .`internal`),
         Row(52, "CURLE_GOT_NOTHING", .receiveFailed),

@@ -20,6 +20,18 @@ enum SystemError {
         return errno == EMFILE || errno == ENFILE ? errno : 0
     }
 
+    /// The error of what could not be made for the lack of a descriptor; nil where that is not why.
+    static func shortage(_ phase: CurlewError.Phase) -> CurlewError? {
+        let code = descriptorShortage()
+        guard code != 0 else { return nil }
+        return CurlewError(
+            .connectFailed,
+            phase: phase,
+            reason: "no descriptor: \(text(code))",
+            native: native(code)
+        )
+    }
+
     private static func strerrorname(_ code: Int32) -> String {
         switch code {
         case EACCES: "EACCES"

@@ -12,7 +12,7 @@ final class TrustMaterial: @unchecked Sendable {
     private var keyLog: Int32 = -1
     private var store: UnsafeMutableRawPointer?
 
-    init(_ strategy: TrustStrategy, keyLogFile: URL?) throws(CurlewError) {
+    init(_ strategy: TrustStrategy, revocationList: URL? = nil, keyLogFile: URL?) throws(CurlewError) {
         var options: [OptionValue] = []
         switch strategy {
         case .libcurlDefault, .cachedBundle, .cachedFile, .directory, .unused: break
@@ -20,9 +20,16 @@ final class TrustMaterial: @unchecked Sendable {
             memoryFile = data.withUnsafeBytes { curlew_memory_file($0.baseAddress, UInt64($0.count)) }
             guard memoryFile >= 0 else { throw Self.failure("the trusted roots cannot be kept in memory", errno) }
             options = TLSPlan.file("/proc/self/fd/\(memoryFile)")
-        case .sharedStore(let file):
-            store = curlew_tls_store_create(file, nil)
-            guard store != nil else { throw Self.failure("the trusted roots cannot be read", 0) }
+        case .sharedStore(let source):
+            guard let store = Self.makeStore(source) else {
+                throw Self.failure("the trusted roots cannot be read", 0)
+            }
+            self.store = store
+            if let path = revocationList?.path(percentEncoded: false),
+                curlew_tls_store_add_revocations(store, path) == 0
+            {
+                throw Self.failure("the revocation list cannot be read", 0)
+            }
         }
         if let keyLogFile {
             keyLog = open(keyLogFile.path(percentEncoded: false), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
@@ -43,12 +50,23 @@ final class TrustMaterial: @unchecked Sendable {
         if keyLog >= 0 { curlew_tls_context_log_keys(context, keyLog) }
     }
 
+    private static func makeStore(_ source: TrustStrategy.Source) -> UnsafeMutableRawPointer? {
+        switch source {
+        case .defaultPaths: curlew_tls_store_create(nil, nil)
+        case .file(let path): curlew_tls_store_create(path, nil)
+        case .directory(let path): curlew_tls_store_create(nil, path)
+        case .pem(let data):
+            data.withUnsafeBytes { curlew_tls_store_create_from_pem($0.baseAddress, $0.count) }
+        }
+    }
+
     private static func failure(_ reason: String, _ code: Int32) -> CurlewError {
-        CurlewError(
-            .tlsFailed,
-            phase: .creation,
-            reason: reason,
-            native: code == 0 ? nil : SystemError.native(code)
-        )
+        SystemError.shortage(.creation)
+            ?? CurlewError(
+                .tlsFailed,
+                phase: .creation,
+                reason: reason,
+                native: code == 0 ? nil : SystemError.native(code)
+            )
     }
 }

@@ -20,9 +20,14 @@ public final class CurlTransport: Transport, ControlledTransport {
     private let published = Lock(TransportStatistics())
 
     /// Makes an engine; its thread ends with the last reference to it.
-    public init(configuration: TransportConfiguration = TransportConfiguration()) {
-        planner = RequestPlanner(configuration, .ofLibcurl)
-        let made = Self.makeEngine(configuration, .ofLibcurl, published)
+    public convenience init(configuration: TransportConfiguration = TransportConfiguration()) {
+        self.init(configuration: configuration, capabilities: .ofLibcurl)
+    }
+
+    /// For tests: plans as for another libcurl.
+    init(configuration: TransportConfiguration, capabilities: Capabilities) {
+        planner = RequestPlanner(configuration, capabilities)
+        let made = Self.makeEngine(configuration, capabilities, published)
         engine = try? made.get()
         loop = made.map(\.loop)
     }
@@ -35,11 +40,12 @@ public final class CurlTransport: Transport, ControlledTransport {
         do throws(CurlewError) {
             let settings = try EngineSettings(configuration, .current(capabilities))
             guard let engine = TransferEngine(settings, published: published) else {
-                throw CurlewError(
-                    .`internal`,
-                    phase: .creation,
-                    reason: "no descriptor, thread or libcurl handle is left for a transport"
-                )
+                throw SystemError.shortage(.creation)
+                    ?? CurlewError(
+                        .`internal`,
+                        phase: .creation,
+                        reason: "no descriptor, thread or libcurl handle is left for a transport"
+                    )
             }
             return .success(engine)
         } catch {
@@ -66,6 +72,11 @@ public final class CurlTransport: Transport, ControlledTransport {
         }
         own = nil
         return try transfer.outcome()
+    }
+
+    /// Those that its own configuration sets in the same way.
+    public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
+        planner.configuration.guards(equalTo: configuration)
     }
 
     package func makeExchange(

@@ -7,6 +7,9 @@ struct EngineSettings: Sendable {
     let limits: ConnectionLimits
     let maximumHeaderSize: Int
     let trustEvaluation: (any TrustEvaluation)?
+    /// libcurl does not verify servers: what the evaluator says is all.
+    let evaluatorDecidesAlone: Bool
+    let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
     let usesOpenSSL: Bool
     let hasClientIdentity: Bool
@@ -26,13 +29,19 @@ struct EngineSettings: Sendable {
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
-        material = try TrustMaterial(base.trust, keyLogFile: configuration.tls.keyLogFile)
+        material = try TrustMaterial(
+            base.trust,
+            revocationList: configuration.tls.certificateRevocationList,
+            keyLogFile: configuration.tls.keyLogFile
+        )
         limits = ConnectionLimits(
             maximumPerHost: configuration.maximumConnectionsPerHost,
             maximumTotal: configuration.maximumConnections
         )
         maximumHeaderSize = max(1, configuration.maximumHeaderSize)
         trustEvaluation = configuration.trustEvaluation
+        verifiesTLSProxies = configuration.tls.certificateVerification != .none
+        evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
         refusesPrivateAddresses = configuration.addressPolicy != .any
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         hasClientIdentity = configuration.tls.clientIdentity != nil

@@ -91,7 +91,8 @@ final class TransferBook: @unchecked Sendable {
 
     private func handOver(_ transfer: ActiveTransfer) {
         guard var easy = idleHandles.popLast() ?? CurlEasy(book: self), let multi = multi(for: transfer) else {
-            return end(transfer, transfer.makeError(.`internal`, "libcurl gives no handle"))
+            let shortage = SystemError.shortage(transfer.phase).map(transfer.completed)
+            return end(transfer, shortage ?? transfer.makeError(.`internal`, "libcurl gives no handle"))
         }
         var code = setUp(easy, for: transfer)
         // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl does not

@@ -78,16 +78,25 @@ extension ActiveTransfer {
     /// An option that libcurl did not take.
     func rejected(_ result: CURLcode) -> CurlewError {
         let row = CurlCode.row(Int(result.rawValue))
-        let isMissing = [4, 48].contains(row.number)
+        let code: CurlewError.Code =
+            switch row.number {
+            case 4, 48: .unsupported
+            // A value that libcurl does not take comes from the configuration.
+            case 43: .requestCreationFailed
+            default: row.code
+            }
         return completed(
             CurlewError(
-                isMissing ? .unsupported : row.code,
+                code,
                 phase: .creation,
                 reason: "libcurl refused an option: \(String(cString: curl_easy_strerror(result)))",
                 native: CurlCode.native(row.number)
             )
         )
     }
+
+    /// What libcurl says where it could not open a file of keys, certificates or lists, for whatever reason.
+    private static let fileFailures = [58, 77, 82]
 
     /// What libcurl's result means here.
     func failure(for result: CURLcode, _ easy: CurlEasy) -> CurlewError {
@@ -107,8 +116,10 @@ extension ActiveTransfer {
             reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : Redaction.text(text),
             native: CurlCode.native(number)
         )
-        if code == .resolveFailed, socketError == 0 { socketError = SystemError.descriptorShortage() }
-        if socketError != 0, code == .connectFailed || code == .resolveFailed {
+        let opensFiles = code == .resolveFailed || Self.fileFailures.contains(number)
+        if opensFiles, socketError == 0 { socketError = SystemError.descriptorShortage() }
+        if socketError != 0, code == .connectFailed || opensFiles {
+            if code != .resolveFailed { error.code = .connectFailed }
             error.native = SystemError.native(socketError)
             error.reason = "no socket: \(SystemError.text(socketError))"
         } else if code == .connectFailed {
@@ -144,6 +155,16 @@ extension ActiveTransfer {
                 isTLS: plan.isTLS,
                 environment: ProcessInfo.processInfo.environment
             )
+        }
+    }
+
+    /// Whether one of the transfer's TLS connections may be to a proxy.
+    var mayMeetTLSProxy: Bool {
+        guard let settings = easy?.book.settings, !settings.usesUnixSocket else { return false }
+        switch request.options.proxy ?? settings.proxy {
+        case .none: return false
+        case .url(let url, _, _, _): return !plan.leavesOutProxy && url.scheme?.lowercased() == "https"
+        case .environment: return true
         }
     }
 

@@ -3,6 +3,29 @@ internal import CurlewCore
 internal import Foundation
 
 extension TransferBook {
+    /// Whether the evaluator is asked within the handshake that begins with this context: only then it is asked before a
+    /// client certificate is shown.
+    ///
+    /// The context of an https proxy is libcurl's to judge, and looks like a server's. Where there may be one, the
+    /// server's is known by libcurl not verifying it; where that tells nothing, `trusts` asks after the handshake.
+    func judges(_ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer) -> Bool {
+        guard settings.trustEvaluation != nil else { return false }
+        if !transfer.mayMeetTLSProxy { return true }
+        return settings.evaluatorDecidesAlone && settings.verifiesTLSProxies
+            && curlew_tls_context_verifies(context) == 0
+    }
+
+    /// What the evaluator says within a handshake.
+    func accepts(_ chain: UnsafeRawPointer?, of identifier: TaskIdentifier, verifyResult: Int) -> Bool {
+        guard let evaluation = settings.trustEvaluation, let chain, let transfer = handshaking(identifier) else {
+            return false
+        }
+        let shown = Self.certificates { curlew_tls_chain_each(chain, $0, $1) }
+        return accepts(
+            ServerTrust(host: transfer.plan.host, certificateChain: shown, verifyResult: verifyResult), transfer,
+            evaluation)
+    }
+
     /// Asked before a request goes over a TLS connection, new or used before. The verdict is kept with
     /// the connection, so a server is judged once.
     func trusts(_ transfer: ActiveTransfer) -> Bool {
@@ -18,12 +41,19 @@ extension TransferBook {
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(
             host: transfer.plan.host,
-            certificateChain: Self.chain(connection),
+            certificateChain: Self.certificates { curlew_tls_each_certificate(connection, $0, $1) },
             verifyResult: curlew_tls_verify_result(connection)
         )
+        guard accepts(trust, transfer, evaluation) else { return false }
+        curlew_tls_set_verdict(connection, 1)
+        return true
+    }
+
+    private func accepts(
+        _ trust: ServerTrust, _ transfer: ActiveTransfer, _ evaluation: any TrustEvaluation
+    ) -> Bool {
         do {
             try evaluation.evaluate(trust)
-            curlew_tls_set_verdict(connection, 1)
             return true
         } catch {
             var failure =
@@ -35,10 +65,12 @@ extension TransferBook {
         }
     }
 
-    private static func chain(_ connection: UnsafeMutableRawPointer) -> [Data] {
+    private typealias Take = @convention(c) (UnsafeMutableRawPointer?, UnsafePointer<UInt8>?, Int) -> Void
+
+    private static func certificates(_ each: (UnsafeMutableRawPointer, @escaping Take) -> Int32) -> [Data] {
         var chain: [Data] = []
         withUnsafeMutablePointer(to: &chain) { pointer in
-            _ = curlew_tls_each_certificate(connection, pointer) { context, der, length in
+            _ = each(pointer) { context, der, length in
                 guard let context, let der else { return }
                 context.assumingMemoryBound(to: [Data].self).pointee.append(Data(bytes: der, count: length))
             }

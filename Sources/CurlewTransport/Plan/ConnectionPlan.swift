@@ -50,6 +50,7 @@ struct ConnectionPlan: Equatable, Sendable {
             throw .unsupported(feature: "trust evaluation", needs: "libcurl 7.80 with OpenSSL")
         }
         try checkTexts(configuration)
+        try RequestPlan.checkRates(configuration.uploadRateLimit, configuration.downloadRateLimit)
     }
 
     /// What would mean something else to libcurl than it says here.

@@ -26,10 +26,30 @@ enum DNSPlan {
         return parts.count == 1 || parts[1] == String(port)
     }
 
+    private static func check(_ dns: DNSConfiguration) throws(CurlewError) {
+        func refuse(_ reason: String) -> CurlewError {
+            CurlewError(.requestCreationFailed, phase: .creation, reason: reason)
+        }
+        // libcurl takes -1 for ever.
+        guard dns.cacheLifetime >= .zero else { throw refuse("the lifetime of resolved names is negative") }
+        for (host, addresses) in dns.overrides {
+            for address in addresses where !isAddress(address) {
+                throw refuse("the DNS override of \(host) has \"\(address)\", which is no IP address")
+            }
+        }
+    }
+
+    private static func isAddress(_ text: String) -> Bool {
+        let isBracketed = text.hasPrefix("[") && text.hasSuffix("]")
+        return IPAddress(isBracketed ? String(text.dropFirst().dropLast()) : text) != nil && !text.contains("%")
+    }
+
     static func options(_ dns: DNSConfiguration, _ capabilities: Capabilities) throws(CurlewError) -> [OptionValue] {
+        try check(dns)
         var options: [OptionValue] = []
         if dns.cacheLifetime != .seconds(60) {
-            options.append(.long(CURLOPT_DNS_CACHE_TIMEOUT, Int(clamping: dns.cacheLifetime.components.seconds)))
+            let seconds = Int32(clamping: dns.cacheLifetime.components.seconds)
+            options.append(.long(CURLOPT_DNS_CACHE_TIMEOUT, Int(seconds)))
         }
         switch dns.ipVersion {
         case .any: break

@@ -109,7 +109,7 @@ struct RequestPlan: Sendable {
             ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
         }
         planContentCoding(configuration, options, planner.capabilities)
-        planLimits(configuration, options)
+        try planLimits(configuration, options)
         try planAuthentication(options, planner.capabilities)
         try planProxy(configuration, options, planner.capabilities)
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
@@ -227,7 +227,19 @@ struct RequestPlan: Sendable {
         ownSettings.append(.long(CURLOPT_HTTP_CONTENT_DECODING, 0))
     }
 
-    private mutating func planLimits(_ configuration: TransportConfiguration, _ options: TransferOptions) {
+    /// libcurl refuses negative ones with an error that names no option.
+    static func checkRates(_ rates: Int?...) throws(CurlewError) {
+        guard rates.allSatisfy({ $0 ?? 0 >= 0 }) else {
+            throw CurlewError(.requestCreationFailed, phase: .creation, reason: "a rate limit is negative")
+        }
+    }
+
+    private mutating func planLimits(_ configuration: TransportConfiguration, _ options: TransferOptions)
+        throws(CurlewError)
+    {
+        if options.uploadRateLimit != nil || options.downloadRateLimit != nil {
+            try Self.checkRates(options.uploadRateLimit, options.downloadRateLimit)
+        }
         // libcurl divides it among a host's addresses; the engine's own clock decides.
         if let connect = options.timeouts.connect, connect.clampedMilliseconds > 0 {
             ownSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, min(connect.clampedMilliseconds, Int(Int32.max))))

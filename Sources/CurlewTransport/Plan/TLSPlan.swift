@@ -28,15 +28,32 @@ enum TLSPlan {
             let lines = tls.connectTo.sorted { $0.key < $1.key }.map { "\($0.key):\($0.value)" }
             options.append(.list(CURLOPT_CONNECT_TO, lines))
         }
-        if let list = tls.certificateRevocationList {
-            options.append(.string(CURLOPT_CRLFILE, list.path(percentEncoded: false)))
-        }
+        if let list = tls.certificateRevocationList { options += try revocations(list, trust, capabilities) }
         if tls.requiresOCSPStapling { options.append(.long(CURLOPT_SSL_VERIFYSTATUS, 1)) }
         if tls.keyLogFile != nil, !capabilities.usesOpenSSL {
             throw .unsupported(feature: "a TLS key log", needs: "libcurl with OpenSSL")
         }
         return options
     }
+
+    /// A list is enforced or refused, never left aside.
+    private static func revocations(_ list: URL, _ trust: TrustStrategy, _ capabilities: Capabilities)
+        throws(CurlewError) -> [OptionValue]
+    {
+        switch trust {
+        // TrustMaterial loads it: libcurl would load it into the store that the shared one replaces.
+        case .sharedStore: return []
+        case .unused: throw .unsupported(feature: "a revocation list", needs: "verification of certificates")
+        case .libcurlDefault, .cachedBundle, .cachedFile, .cachedPEM, .directory:
+            guard capabilities.usesOpenSSL || listingBackends.contains(where: capabilities.usesTLS) else {
+                throw .unsupported(feature: "a revocation list", needs: "libcurl with OpenSSL or GnuTLS")
+            }
+            return [.string(CURLOPT_CRLFILE, list.path(percentEncoded: false))]
+        }
+    }
+
+    /// Those of CURLOPT_CRLFILE(3) beside OpenSSL and its forks.
+    private static let listingBackends = ["GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls"]
 
     private static func versions(_ tls: TLSConfiguration) -> [OptionValue] {
         // CURL_SSLVERSION_TLSv1_0 … 1_3 are 4 … 7; the maximum is the same number in the upper half.

@@ -15,10 +15,19 @@ enum TrustStrategy: Equatable, Sendable {
     /// Bytes put into a file in memory, so that libcurl's cache works.
     case cachedPEM(Data)
     case directory(String)
-    /// One X509_STORE for all connections; nil is the system's paths.
-    case sharedStore(file: String?)
+    /// One X509_STORE for all connections.
+    case sharedStore(Source)
     /// Nobody looks at the chain.
     case unused
+
+    /// What a shared store is filled from.
+    enum Source: Equatable, Sendable {
+        /// The paths that OpenSSL was built with.
+        case defaultPaths
+        case file(String)
+        case directory(String)
+        case pem(Data)
+    }
 
     init(_ tls: TLSConfiguration, capabilities: Capabilities, systemBundle: String?, hasEvaluator: Bool) {
         let verifies = tls.certificateVerification != .none
@@ -28,18 +37,23 @@ enum TrustStrategy: Equatable, Sendable {
         }
         // By libcurl's sources: the cache came with 7.87.0 and changed its rules after 8.20.
         let hasCache = verifies && capabilities.isAtLeast(7, 87, 0) && !capabilities.isAtLeast(8, 21, 0)
+        // Where libcurl does not verify it loads no roots either: an evaluator would be told that no root fits.
+        let needsStore = capabilities.usesOpenSSL && !verifies
+        let prefersStore = capabilities.usesOpenSSL && !hasCache
         switch tls.trustRoots {
         case .system:
             if hasCache, systemBundle != nil {
                 self = .cachedBundle
             } else {
-                self = capabilities.usesOpenSSL ? .sharedStore(file: systemBundle) : .libcurlDefault
+                self = prefersStore ? .sharedStore(systemBundle.map(Source.file) ?? .defaultPaths) : .libcurlDefault
             }
-        case .pem(let data): self = .cachedPEM(data)
+        case .pem(let data): self = prefersStore ? .sharedStore(.pem(data)) : .cachedPEM(data)
         case .file(let url):
             let path = url.path(percentEncoded: false)
-            self = hasCache || !capabilities.usesOpenSSL ? .cachedFile(path) : .sharedStore(file: path)
-        case .directory(let url): self = .directory(url.path(percentEncoded: false))
+            self = prefersStore ? .sharedStore(.file(path)) : .cachedFile(path)
+        case .directory(let url):
+            let path = url.path(percentEncoded: false)
+            self = needsStore ? .sharedStore(.directory(path)) : .directory(path)
         }
     }
 }

@@ -8,11 +8,18 @@ import Testing
 @Suite("Out of descriptors", .serialized, .timeLimit(.minutes(4)))
 struct DescriptorLimitProcessWideTests {
     /// Runs `body` while the process can open nothing.
-    private func withoutDescriptors<R>(_ body: () async throws -> R) async throws -> R {
+    private func withoutDescriptors<R>(keeping count: Int32 = 0, _ body: () async throws -> R) async throws -> R {
         var limit = rlimit()
         try #require(getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0)
         var none = limit
-        none.rlim_cur = 3
+        // The lowest free ones are given out first.
+        let free = try (0..<count).map { _ in
+            let fd = open("/dev/null", O_RDONLY | O_CLOEXEC)
+            try #require(fd >= 0)
+            return fd
+        }
+        for fd in free { close(fd) }
+        none.rlim_cur = free.max().map { rlim_t($0) + 1 } ?? 3
         try #require(setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none) == 0)
         defer { _ = setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) }
         return try await body()
@@ -35,6 +42,20 @@ struct DescriptorLimitProcessWideTests {
         }
     }
 
+    /// The connection takes the last one, the file of roots finds none.
+    @Test func isSaidWhereAFileOfRootsCannotBeOpened() async throws {
+        try await withTransport({
+            $0.tls.trustRoots = .file(URL(filePath: "/etc/ssl/certs/ca-certificates.crt"))
+        }) { transport, server in
+            // What the process opens once, it opens here.
+            _ = try await transport.fetch(request(server.url("/get"), headers: ["Connection": "close"]))
+            let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
+            let error = try await withoutDescriptors(keeping: 1) { await transport.failure(request(url)) }
+            #expect(error.code == .connectFailed, "\(error)")
+            #expect(error.native == CurlewError.NativeCode(number: 24, name: "EMFILE"), "\(error)")
+        }
+    }
+
     @Test func aConnectionThatStandsIsUsedOn() async throws {
         try await withTransport { transport, server in
             _ = try await transport.fetch(request(server.url("/get")))
@@ -50,7 +71,8 @@ struct DescriptorLimitProcessWideTests {
             let transport = CurlTransport()
             return (transport, await transport.failure(request(server.url("/get"))))
         }
-        #expect(error.code == .`internal`)
+        #expect(error.code == .connectFailed)
+        #expect(error.native == CurlewError.NativeCode(number: 24, name: "EMFILE"), "\(error)")
         #expect(error.phase == .creation)
         _ = transport
         let text = try await CurlTransport().fetch(request(server.url("/get"))).status

@@ -37,11 +37,49 @@ struct ConnectionPlanTests {
     }
 
     @Test func trustIsFastOnEveryLibcurl() throws {
-        #expect(try plan(version: 0x074000).trust == .sharedStore(file: "/bundle.pem"))
-        #expect(try plan(version: 0x08_1500).trust == .sharedStore(file: "/bundle.pem"))
-        #expect(try plan(hasBundle: false).trust == .sharedStore(file: nil))
+        for version in [0x074000, 0x08_1500] {
+            #expect(try plan(version: version).trust == .sharedStore(.file("/bundle.pem")))
+            let pem = try plan({ $0.tls.trustRoots = .pem(Data([1])) }, version: version)
+            #expect(pem.trust == .sharedStore(.pem(Data([1]))))
+        }
+        #expect(try plan(hasBundle: false).trust == .sharedStore(.defaultPaths))
         #expect(try plan { $0.tls.trustRoots = .pem(Data([1])) }.trust == .cachedPEM(Data([1])))
         #expect(try plan { $0.tls.certificateVerification = .none }.trust == .unused)
+    }
+
+    /// libcurl that does not verify loads no roots for the evaluator.
+    @Test(arguments: [
+        (TrustRoots.pem(Data([1])), TrustStrategy.sharedStore(.pem(Data([1])))),
+        (.file(URL(filePath: "/f")), .sharedStore(.file("/f"))),
+        (.directory(URL(filePath: "/d", directoryHint: .notDirectory)), .sharedStore(.directory("/d"))),
+        (.system, .sharedStore(.file("/bundle.pem"))),
+    ])
+    func anEvaluatorInPlaceOfLibcurlHasAStoreOfItsOwn(_ roots: TrustRoots, _ trust: TrustStrategy) throws {
+        struct Everyone: TrustEvaluation {
+            func evaluate(_ trust: ServerTrust) throws {}
+        }
+        let plan = try plan {
+            $0.tls.trustRoots = roots
+            $0.trustEvaluation = Everyone()
+            $0.trustEvaluationReplacesVerification = true
+        }
+        #expect(plan.trust == trust)
+    }
+
+    @Test func aRevocationListIsForTheStoreThatIsUsed() throws {
+        let list = URL(filePath: "/list.pem")
+        let lists = { (version: Int) in
+            self.texts(try self.plan({ $0.tls.certificateRevocationList = list }, version: version))
+                .filter { $0.hasPrefix("CRLFILE") }
+        }
+        #expect(try lists(0x075801) == ["CRLFILE=\"/list.pem\""])
+        // There the shared store has it.
+        #expect(try lists(0x074000) == [])
+        let changes: (inout TransportConfiguration) -> Void = {
+            $0.tls.certificateRevocationList = list
+            $0.tls.certificateVerification = .none
+        }
+        #expect { try plan(changes) } throws: { CurlewError.Code.unsupported ~= $0 }
     }
 
     @Test func proxies() throws {

@@ -1,8 +1,9 @@
 import CurlewCore
 import CurlewLocks
-import CurlewTransport
 import Foundation
 import Testing
+
+@testable import CurlewTransport
 
 @Suite("TLS", .enabled(if: RealServers.areUp), .timeLimit(.minutes(4)))
 struct TLSTests {
@@ -40,6 +41,30 @@ struct TLSTests {
         }
     }
 
+    /// Versions of libcurl whose connections share one store, which must have the list.
+    @Test(arguments: [0x075000, 0x08_1500])
+    func revokedByAListOnEveryLibcurl(_ version: Int) async throws {
+        var capabilities = Capabilities.ofLibcurl
+        capabilities.versionNumber = version
+        let file = try RealServers.file("CA_FILE")
+        for roots in [TrustRoots.file(file), .pem(try Data(contentsOf: file))] {
+            var configuration = TransportConfiguration()
+            configuration.proxy = .none
+            configuration.tls.trustRoots = roots
+            configuration.tls.certificateRevocationList = try RealServers.file("CRL_FILE")
+            let transport = CurlTransport(configuration: configuration, capabilities: capabilities)
+            let error = await transport.failure(request(try RealServers.url("NGINX_REVOKED")))
+            #expect(error.code == .certificateRevoked, "\(error)")
+            let good = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(good.status == 200)
+            configuration.tls.certificateRevocationList = URL(filePath: "/dev/null")
+            let broken = CurlTransport(configuration: configuration, capabilities: capabilities)
+            let unreadable = await broken.failure(request(try RealServers.url("NGINX_TLS", "/small")))
+            #expect(unreadable.code == .tlsFailed)
+            #expect(unreadable.phase == .creation)
+        }
+    }
+
     @Test func rootsFromFileBytesAndDirectory() async throws {
         let file = try RealServers.file("CA_FILE")
         let pem = try Data(contentsOf: file)
@@ -59,7 +84,7 @@ struct TLSTests {
     }
 
     /// As OpenSSL's `c_rehash` lays it out: each certificate under the hash of its subject.
-    @Test func rootsFromADirectory() async throws {
+    private func withDirectoryOfRoots(_ body: (URL) async throws -> Void) async throws {
         let directory = FileManager.default.temporaryDirectory.appending(path: "roots-\(UUID())")
         try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: directory) }
@@ -70,11 +95,47 @@ struct TLSTests {
         try rehash.run()
         rehash.waitUntilExit()
         try #require(rehash.terminationStatus == 0)
-        try await withSecureTransport({ $0.tls.trustRoots = .directory(directory) }) { transport in
-            let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
-            #expect(answer.status == 200)
-            let error = await transport.failure(request(try RealServers.url("NGINX_UNKNOWN_CA")))
-            #expect(error.code == .certificateUntrusted)
+        try await body(directory)
+    }
+
+    @Test func rootsFromADirectory() async throws {
+        try await withDirectoryOfRoots { directory in
+            try await withSecureTransport({ $0.tls.trustRoots = .directory(directory) }) { transport in
+                let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+                #expect(answer.status == 200)
+                let error = await transport.failure(request(try RealServers.url("NGINX_UNKNOWN_CA")))
+                #expect(error.code == .certificateUntrusted)
+            }
+        }
+    }
+
+    /// The evaluator trusts whom the roots lead to, wherever these come from, unless a list revokes it.
+    @Test func anEvaluatorInPlaceOfLibcurlSeesTheRootsVerdict() async throws {
+        struct Verdict: TrustEvaluation {
+            func evaluate(_ trust: ServerTrust) throws {
+                guard trust.verifyResult == 0 else {
+                    throw CurlewError(.certificateUntrusted, phase: .tls, reason: "verdict \(trust.verifyResult)")
+                }
+            }
+        }
+        let file = try RealServers.file("CA_FILE")
+        let list = try RealServers.file("CRL_FILE")
+        try await withDirectoryOfRoots { directory in
+            for roots in [TrustRoots.file(file), .pem(try Data(contentsOf: file)), .directory(directory)] {
+                try await withSecureTransport({
+                    $0.tls.trustRoots = roots
+                    $0.tls.certificateRevocationList = list
+                    $0.trustEvaluation = Verdict()
+                    $0.trustEvaluationReplacesVerification = true
+                }) { transport in
+                    let answer = try await transport.fetch(request(try RealServers.url("NGINX_TLS", "/small")))
+                    #expect(answer.status == 200, "\(roots)")
+                    let unknown = await transport.failure(request(try RealServers.url("NGINX_UNKNOWN_CA")))
+                    #expect(unknown.reason == "verdict 20", "\(roots)")
+                    let revoked = await transport.failure(request(try RealServers.url("NGINX_REVOKED")))
+                    #expect(revoked.reason == "verdict 23", "\(roots)")
+                }
+            }
         }
     }
 

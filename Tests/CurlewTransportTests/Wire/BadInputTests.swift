@@ -85,6 +85,28 @@ struct BadInputTests {
         }
     }
 
+    @Test func settingsThatMakeNoSenseAreTypedErrors() async throws {
+        let changes: [(inout TransportConfiguration) -> Void] = [
+            { $0.dns.overrides = ["other.test": ["127.0.0.1", "somewhere"]] },
+            { $0.dns.overrides = ["other.test": ["127.0.0.1:80"]] },
+            { $0.dns.overrides = ["other.test": ["fe80::1%lo"]] },
+            { $0.dns.cacheLifetime = .seconds(-1) }, { $0.dns.cacheLifetime = .seconds(Int64.min) },
+            { $0.uploadRateLimit = -1 }, { $0.downloadRateLimit = .min }, { $0.tls.connectTo = ["": "::::"] },
+        ]
+        for (index, change) in changes.enumerated() {
+            try await withTransport(change) { transport, server in
+                let error = await transport.failure(request(server.url("/get")))
+                #expect(error.code == .requestCreationFailed, "\(index): \(error)")
+            }
+        }
+        try await withTransport({ $0.dns.cacheLifetime = .seconds(Int64.max) }) { transport, server in
+            let status = try await transport.fetch(request(server.url("/get"))).status
+            #expect(status == 200)
+            let error = await transport.failure(request(server.url("/get")) { $0.options.uploadRateLimit = -1 })
+            #expect(error.code == .requestCreationFailed, "\(error)")
+        }
+    }
+
     @Test func anUnknownNameIsAResolveFailure() async throws {
         try await withTransport { transport, _ in
             let error = await transport.failure(request(URL(string: "http://no-such-host.invalid/")!))

@@ -1,0 +1,50 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// A path is resolved once, before anything looks at it.
+@Suite("Dot segments of a request", .timeLimit(.minutes(4)))
+struct DotSegmentTests {
+    private let transport = MockTransport { request in
+        request.path == "/start" ? .redirect(to: "https://example.org/public/%2e%2E/secret") : .text("x")
+    }
+
+    private func paths() -> [String] { transport.requests.map { $0.url.path(percentEncoded: true) } }
+
+    @Test func cookiesBelongToThePathThatIsSent() async throws {
+        let jar = CookieJar()
+        jar.set(Cookie(name: "public", value: "1", domain: "example.org", path: "/public", created: Date()))
+        jar.set(Cookie(name: "secret", value: "1", domain: "example.org", path: "/secret", created: Date()))
+        let session = Session(configuration: SessionConfiguration { $0.cookies = jar }, transport: transport)
+        for url in ["https://example.org/public/../secret", "https://example.org/start"] {
+            _ = await session.request(url).response()
+            #expect(transport.requests.last?.headers["Cookie"] == "secret=1", "\(url)")
+        }
+        #expect(paths() == ["/secret", "/start", "/secret"])
+    }
+
+    @Test func adaptersSeeIt() async throws {
+        let allowing = Adapter { request, _, completion in
+            guard request.url?.path(percentEncoded: true).hasPrefix("/public/") == true else {
+                return completion(.failure(CocoaError(.featureUnsupported)))
+            }
+            completion(.success(request))
+        }
+        for path in ["/public/../secret", "/public/%2e%2e/secret"] {
+            let response = await Session(transport: transport, interceptor: Interceptor(adapters: [allowing]))
+                .request("https://example.org\(path)").response()
+            #expect(response.error?.code == .adaptationFailed)
+        }
+        let leading = Adapter { request, _, completion in
+            var request = request
+            request.url = URL(string: "https://example.org/a/../b")
+            completion(.success(request))
+        }
+        let request = Session(transport: transport).request(
+            "https://example.org/public/./x", interceptor: Interceptor(adapters: [allowing, leading]))
+        _ = await request.response()
+        #expect(paths() == ["/b"])
+        #expect(request.lastRequest?.url?.path == "/b")
+    }
+}
