@@ -11,7 +11,7 @@ extension DownloadRequest {
         /// Makes the directories that are missing above the destination.
         public static let createIntermediateDirectories = Options(rawValue: 1 << 0)
         /// Replaces a file at the destination, in one step: a reader sees the old one or the new one.
-        /// A directory is not replaced.
+        /// A directory is not replaced: it is an error, which says so before the body comes.
         public static let removePreviousFile = Options(rawValue: 1 << 1)
         /// Waits until the bytes are on the disk before the file gets its name. Where a previous file is
         /// replaced that is always so.

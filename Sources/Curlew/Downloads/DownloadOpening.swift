@@ -73,7 +73,7 @@ struct OpenedDownload: Sendable {
     func move() throws(CurlewError) -> URL {
         let destination = destination
         do throws(CurlewError) {
-            try file.move(to: destination.url, options: destination.options)
+            try file.move(to: destination.url, options: destination.options, keepsPrivate: target == nil)
         } catch {
             DestinationDirectory.removeIfEmpty(madeDirectories)
             throw Self.moveFailed(error, from: file.url, to: destination.url)
@@ -88,6 +88,8 @@ struct OpenedDownload: Sendable {
             source: source,
             destination: destination
         )
+        // The system's own words say which name is the trouble, and what stands there.
+        wrapped.reason = "Moving the downloaded file to its destination failed with error: \(error.reason)"
         wrapped.code = error.code
         wrapped.native = error.native
         return wrapped
@@ -114,7 +116,6 @@ struct DownloadOpening: Sendable {
             do throws(CurlewError) {
                 let directory = DestinationDirectory.forTemporaryFile(beside: target?.url)
                 let file = try DownloadFile.create(in: directory)
-                if case .segment(_, let progress, _) = step { try file.reserve(progress.current.total) }
                 return OpenedDownload(
                     file: file,
                     target: target,
@@ -133,9 +134,7 @@ struct DownloadOpening: Sendable {
     }
 
     private func reopen(_ part: ResumeData, hashing count: Int64) throws -> OpenedDownload {
-        // A file of segments has its length from the start.
-        let size = part.segments == nil ? part.bytesWritten : part.expectedTotal ?? part.bytesWritten
-        guard let file = DownloadFile.reopen(part.file, keeping: size) else { throw PartIsGone() }
+        guard let file = DownloadFile.reopen(part.file, keeping: part.lengthOfFile) else { throw PartIsGone() }
         do {
             let target = target(proposing: file.url)
             let made = try prepare(target)
@@ -168,6 +167,7 @@ struct DownloadOpening: Sendable {
             if !target.options.contains(.removePreviousFile), FileMove.exists(path) {
                 throw FileFailure.error(EEXIST, "moving the download to", path)
             }
+            if FileMove.isDirectoryItself(path) { throw FileFailure.directoryInTheWay(path) }
             let parent = FileMove.parent(of: path)
             if target.options.contains(.createIntermediateDirectories) {
                 return try DestinationDirectory.create(parent)

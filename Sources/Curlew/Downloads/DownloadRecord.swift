@@ -6,6 +6,8 @@ internal import FoundationNetworking
 struct DownloadRecord: Sendable {
     /// What the next try goes on with, and what `resumeData` is made of when there is none.
     var part: ResumeData?
+    /// The file of a part that came from outside, until it was seen to be a download's.
+    var unexaminedFile: String?
     /// What the exchange in flight asks for.
     var asking = DownloadAsking.wholeFile
     /// The exchange in flight, as far as it could be continued.
@@ -19,6 +21,8 @@ struct DownloadRecord: Sendable {
     /// `cancel(producingResumeData: true)`, or its closure form, came first.
     var keepsPartOnCancel = false
     var onResumeData: [@Sendable (Data?) -> Void] = []
+    /// Where those are called; nil where there never were any.
+    var resumeDataLane: FileLane?
 
     /// The download's place in the session's journal.
     var note: JournalNote?

@@ -15,25 +15,32 @@ extension DownloadRequest {
 
     /// Cancels the download and hands over what is needed to go on with it later; nil where that cannot be.
     ///
-    /// The closure is called once, on a queue of Curlew's, when the request has ended.
+    /// The closure is called once, on a queue of Curlew's, before response handlers are.
     @discardableResult
     public func cancel(byProducingResumeData completionHandler: @escaping @Sendable (_ data: Data?) -> Void) -> Self {
         download.withLock { record in
             record.keepsPartOnCancel = true
             record.onResumeData.append(completionHandler)
+            record.resumeDataLane = record.resumeDataLane ?? FileLane.next()
         }
         cancel()
-        // Nobody will tell later.
-        if record.withLock({ $0.result != nil }) { tellResumeData() }
+        // There may be no run that would do it.
+        if record.withLock({ $0.result != nil }) {
+            download.withLock { $0.resumeDataLane }?.enqueue { [self] in callOnResumeData() }
+        }
         return self
     }
 
-    func tellResumeData() {
+    /// Returns when the closures that wait for resume data have been called. All of them are called on one lane: what is
+    /// enqueued there after one caller's turn comes after the closures, whichever caller it was that called them.
+    func tellResumeData() async {
+        await download.withLock { $0.resumeDataLane }?.carryOut { [self] in callOnResumeData() }
+    }
+
+    private func callOnResumeData() {
         let closures = download.withLock { exchange(&$0.onResumeData, with: []) }
         guard !closures.isEmpty else { return }
         let data = resumeData
-        FileLane.next().enqueue {
-            for closure in closures { closure(data) }
-        }
+        for closure in closures { closure(data) }
     }
 }

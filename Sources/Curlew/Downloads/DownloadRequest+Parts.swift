@@ -7,6 +7,7 @@ internal import FoundationNetworking
 extension DownloadRequest {
     /// The request of the next try: for the rest, where an earlier one has left a beginning of this file.
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
+        examinePart()
         let download = DescribedDownload(described)
         let fields = try self.download.withLock { record throws(CurlewError) -> [HTTPHeader] in
             if let flaw = record.flaw { throw flaw }
@@ -19,6 +20,17 @@ extension DownloadRequest {
         var request = described
         for field in fields { request.setValue(field.value, forHTTPHeaderField: field.name) }
         return request
+    }
+
+    /// Before anything is asked for: what becomes of the file later must not depend on what a server answers.
+    private func examinePart() {
+        guard let path = download.withLock({ exchange(&$0.unexaminedFile, with: nil) }) else { return }
+        do throws(CurlewError) { _ = try PartialFile.open(path, isFromOutside: true) } catch {
+            download.withLock { record in
+                record.part = nil
+                record.flaw = error
+            }
+        }
     }
 
     /// What the exchange for that request asks for: an adapter may have had other plans.

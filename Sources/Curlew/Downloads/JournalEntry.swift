@@ -44,16 +44,3 @@ struct JournalEntry: Codable {
         (try? String(contentsOfFile: "/proc/sys/kernel/random/boot_id", encoding: .utf8))?
         .trimmingCharacters(in: .whitespacesAndNewlines) ?? "unknown-\(UUID().uuidString)"
 }
-
-/// What has become of the file that resume data is about.
-enum PartialFile {
-    case there(size: Int64)
-    case busy
-    case gone
-
-    static func look(at part: ResumeData) -> PartialFile {
-        guard let file = try? OpenFile.existing(part.file), let status = try? file.status() else { return .gone }
-        guard file.lockForWriting() else { return .busy }
-        return .there(size: Int64(status.st_size))
-    }
-}

@@ -75,6 +75,19 @@ extension CurlewError.ParameterEncoderFailureReason {
 }
 
 extension CurlewError.MultipartEncodingFailureReason {
+    /// The file, or what was taken for one.
+    var url: URL? {
+        switch self {
+        case .bodyPartURLInvalid(let url), .bodyPartFilenameInvalid(let url), .bodyPartFileNotReachable(let url),
+            .bodyPartFileNotReachableWithError(let url, _), .bodyPartFileIsDirectory(let url),
+            .bodyPartFileSizeNotAvailable(let url), .bodyPartFileSizeQueryFailedWithError(let url, _),
+            .bodyPartInputStreamCreationFailed(let url), .outputStreamCreationFailed(let url),
+            .outputStreamFileAlreadyExists(let url), .outputStreamURLInvalid(let url):
+            url
+        case .bodyPartHeaderInvalid, .outputStreamWriteFailed, .inputStreamReadFailed: nil
+        }
+    }
+
     var underlyingError: (any Error)? {
         switch self {
         case .bodyPartFileNotReachableWithError(_, let error), .bodyPartFileSizeQueryFailedWithError(_, let error),

@@ -58,7 +58,13 @@ extension CurlewError {
 
     /// The error of a multipart form, as Alamofire writes it.
     public static func multipartEncodingFailed(reason: MultipartEncodingFailureReason) -> CurlewError {
-        CurlewError(.multipartEncodingFailed, phase: .creation, reason: reason.explanation, underlying: reason)
+        CurlewError(
+            .multipartEncodingFailed,
+            phase: .creation,
+            reason: reason.explanation,
+            url: reason.url,
+            underlying: reason
+        )
     }
 
     /// The error of an adapter, as Alamofire writes it.

@@ -55,5 +55,6 @@ extension CurlewError {
         native = original.native
         responseCode = original.responseCode
         responseBody = original.responseBody
+        downloadResumeData = original.downloadResumeData
     }
 }

@@ -33,22 +33,15 @@ final class DownloadFile: Sendable {
         return DownloadFile(file)
     }
 
-    /// The file of an earlier download with its first `size` bytes; nil where it does not have them, is not
-    /// safe to write to, or is being written by somebody else. Then it is left as it was.
+    /// The file of an earlier download with its first `size` bytes; nil where it does not have them, is none that a
+    /// download has left, or is being written by another one. Then it is left as it was.
     static func reopen(_ path: String, keeping size: Int64) -> DownloadFile? {
-        guard let file = try? OpenFile.existing(path), let status = try? file.status(), isOurs(status),
+        guard let file = try? PartialFile.open(path, isFromOutside: false), let status = try? file.status(),
             Int64(status.st_size) >= size, file.lockForWriting(),
             // What comes after was not vouched for.
             (try? file.truncate(to: size)) != nil
         else { return nil }
         return DownloadFile(file)
-    }
-
-    /// A regular file of this user with one name that nobody else may write to: resume data is a file path
-    /// from outside, and must not make us write into something else.
-    private static func isOurs(_ status: stat) -> Bool {
-        status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
-            && status.st_mode & (S_IWGRP | S_IWOTH) == 0
     }
 
     // MARK: Growing
@@ -65,21 +58,23 @@ final class DownloadFile: Sendable {
         try FileCopy.forEachPiece(of: file, in: range, body)
     }
 
-    /// Sets room aside, so that a full disk shows before the first byte, and parts can be written anywhere.
-    func reserve(_ size: Int64) throws(CurlewError) { try file.reserve(size) }
-
     var size: Int64 { (try? file.status()).map { Int64($0.st_size) } ?? 0 }
 
     // MARK: Ending, once
 
-    /// Gives the file its final permissions and name. If that fails the file is gone.
-    func move(to destination: URL, options: DownloadRequest.Options) throws(CurlewError) {
+    /// Gives the file its final permissions and name. If that fails the file is gone. `keepsPrivate`: its user has not
+    /// said where it goes, so nobody else is meant to read it.
+    func move(
+        to destination: URL,
+        options: DownloadRequest.Options,
+        keepsPrivate: Bool = false
+    ) throws(CurlewError) {
         guard settle() else { return }
         do throws(CurlewError) {
             if options.contains(.createIntermediateDirectories) {
                 _ = try DestinationDirectory.create(FileMove.parent(of: destination.path(percentEncoded: false)))
             }
-            try file.setPermissions(FilePermissions.ofNewFile())
+            if !keepsPrivate { try file.setPermissions(FilePermissions.ofNewFile()) }
             if options.contains(.synchronize) { try file.synchronize() }
             try FileMove.move(
                 file,

@@ -21,6 +21,13 @@ enum FileFailure {
         )
     }
 
+    /// A directory is never replaced by a file.
+    static func directoryInTheWay(_ path: String) -> CurlewError {
+        var error = error(EISDIR, "moving the download to", path)
+        error.reason = "moving the download to \(path): a directory of that name is in the way"
+        return error
+    }
+
     /// The code for the user, and the Cocoa error that people who come from Alamofire look for beneath it.
     static func classify(_ number: Int32) -> (CurlewError.Code, CocoaError.Code) {
         switch number {

@@ -22,6 +22,7 @@ enum FileMove {
         switch rename(file.path, destination, replacing: replacing) {
         case 0: return
         case EXDEV: break
+        case EISDIR: throw FileFailure.directoryInTheWay(destination)
         // Somebody has removed the temporary file or its directory. The bytes are still there.
         case ENOENT where !exists(file.path) && isDirectory(parent(of: destination)): break
         case let number: throw FileFailure.error(number, "moving the download to", destination)
@@ -36,6 +37,7 @@ enum FileMove {
             try copy.setPermissions(try file.status().st_mode & 0o7777)
             try copy.synchronize()
             let number = rename(copy.path, destination, replacing: replacing)
+            if number == EISDIR { throw FileFailure.directoryInTheWay(destination) }
             if number != 0 { throw FileFailure.error(number, "moving the download to", destination) }
         } catch {
             unlink(copy.path)
@@ -66,6 +68,12 @@ enum FileMove {
         return lstat(path, &status) == 0
     }
 
+    /// Whether there is a directory, and not a link to one.
+    static func isDirectoryItself(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+    }
+
     static func isDirectory(_ path: String) -> Bool {
         var status = stat()
         return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
@@ -81,8 +89,7 @@ enum FileMove {
 enum TemporaryName {
     /// Hidden, and telling an administrator where it comes from.
     static func make(in directory: String) -> String {
-        let random = String(UInt64.random(in: .min ... .max), radix: 36)
-        return (directory == "/" ? "" : directory) + "/.curlew-\(random).part"
+        (directory == "/" ? "" : directory) + "/" + PartialFileName.make(.random(in: .min ... .max))
     }
 }
 

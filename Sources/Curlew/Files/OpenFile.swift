@@ -85,20 +85,6 @@ final class OpenFile: Sendable {
         _ = try call("setting the permissions of") { descriptor, _ in fchmod(descriptor, mode) }
     }
 
-    /// Sets room aside and makes the file that long. Where the file system cannot reserve, it is only made long.
-    func reserve(_ size: Int64) throws(CurlewError) {
-        _ = try call("reserving room for") { descriptor, _ in
-            withoutSizeSignal {
-                let code = posix_fallocate(descriptor, 0, off_t(size))
-                guard code == EOPNOTSUPP || code == EINVAL || code == ENOSYS else {
-                    errno = code
-                    return code == 0 ? 0 : -1
-                }
-                return ftruncate(descriptor, off_t(size))
-            }
-        }
-    }
-
     /// Whether this is now the only one who has the file locked. Ends with the file's closing. May wait: between its
     /// fork and its exec, any child of the process has the locks of files that were closed here meanwhile.
     func lockForWriting() -> Bool {
@@ -130,26 +116,6 @@ final class OpenFile: Sendable {
             return result
         }
     }
-}
-
-/// Where the process has a limit for files (RLIMIT_FSIZE), exceeding it is the error EFBIG and not the end of the
-/// process. Writing needs no such care: the transport's thread takes no signals.
-private func withoutSizeSignal(_ body: () -> Int32) -> Int32 {
-    var sizeSignal = sigset_t()
-    var before = sigset_t()
-    sigemptyset(&sizeSignal)
-    sigaddset(&sizeSignal, SIGXFSZ)
-    pthread_sigmask(SIG_BLOCK, &sizeSignal, &before)
-    let result = body()
-    let code = errno
-    if result != 0, sigismember(&before, SIGXFSZ) == 0 {
-        // Otherwise it would come as soon as it may.
-        var noTime = timespec()
-        _ = sigtimedwait(&sizeSignal, nil, &noTime)
-    }
-    pthread_sigmask(SIG_SETMASK, &before, nil)
-    errno = code
-    return result
 }
 
 private func systemOpen(_ path: String, _ flags: Int32, _ mode: mode_t) -> Int32 { open(path, flags, mode) }

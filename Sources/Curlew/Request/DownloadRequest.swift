@@ -36,7 +36,13 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         self.destination = destination
         var download = DownloadRecord()
         if case .resumeData(let data) = downloadable {
-            do throws(CurlewError) { download.part = try ResumeData(data) } catch { download.flaw = error }
+            do throws(CurlewError) {
+                let part = try ResumeData(data)
+                download.part = part
+                download.unexaminedFile = part.file
+            } catch {
+                download.flaw = error
+            }
         }
         self.download = Lock(download)
         super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
@@ -109,6 +115,9 @@ public final class DownloadRequest: Request, @unchecked Sendable {
             }
         }
         await noteEnd()
-        tellResumeData()
+        await tellResumeData()
     }
+
+    // Also where there was no run that cleaned up.
+    override func untilBodyIsTaken() async { await tellResumeData() }
 }

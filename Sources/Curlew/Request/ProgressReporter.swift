@@ -5,49 +5,65 @@ internal import Foundation
 
 /// Tells closures and streams how far a transfer has come.
 ///
-/// Counts that arrive faster than a closure's queue takes them are merged: the last one always comes.
+/// Counts that arrive faster than a listener wants them, or than its queue takes them, are merged: the last one always
+/// comes.
 final class ProgressReporter: Sendable {
-    typealias Handler = @Sendable (Progress) -> Void
+    /// Twenty times a second.
+    static let defaultInterval = Duration.milliseconds(50)
 
     fileprivate struct State {
         /// The one closure that users set; the last one counts.
         var handler: ProgressObserver?
-        /// What keeps users' own `Progress` objects up to date.
+        /// Users' own `Progress` objects, and streams.
         var others: [ProgressObserver] = []
-        var streams: [AsyncStream<Progress>.Continuation] = []
         var rate = TransferRate()
-        var last = TransferCount()
+        var last: TransferCount
         var isFinished = false
     }
 
-    private let state = Lock(State())
-    private static let origin = ContinuousClock.now
+    private let state: Lock<State>
 
-    private static var now: Double { (ContinuousClock.now - origin) / .seconds(1) }
+    /// In order, so that a stream's last value comes before its end.
+    private static let streamQueue = DispatchQueue(label: "curlew.progress")
+
+    /// `last` is what there was to tell before.
+    init(last: TransferCount) { state = Lock(State(last: last)) }
 
     /// Of several closures the last one set is called.
-    func setHandler(queue: DispatchQueue, _ body: @escaping Handler) {
-        let observer = ProgressObserver(queue: queue, body)
+    func setHandler(every interval: Duration, queue: DispatchQueue, _ body: @escaping ProgressObserver.Handler) {
+        let observer = ProgressObserver(queue: queue, interval: interval, body)
+        // The old one, which holds a closure of the user's, is released outside the lock.
         _ = state.withLock { exchange(&$0.handler, with: observer) }
     }
 
     /// Calls this closure too.
-    func addObserver(queue: DispatchQueue, _ body: @escaping Handler) {
-        let observer = ProgressObserver(queue: queue, body)
+    func addObserver(queue: DispatchQueue, _ body: @escaping ProgressObserver.Handler) {
+        let observer = ProgressObserver(queue: queue, interval: Self.defaultInterval, body)
         state.withLock { $0.others.append(observer) }
     }
 
-    func add(_ stream: AsyncStream<Progress>.Continuation) {
-        let isFinished = state.withLock { state in
-            if !state.isFinished { state.streams.append(stream) }
-            return state.isFinished
+    /// A stream begins with the last value that there was, also when the request has ended.
+    func add(_ stream: AsyncStream<Progress>.Continuation, every interval: Duration) {
+        let now = ProgressObserver.now
+        let (observer, isFinished) = state.withLock { state in
+            let observer = ProgressObserver(
+                queue: Self.streamQueue,
+                interval: interval,
+                waiting: state.last.completed > 0 ? state.measured(at: now) : nil,
+                onEnd: { stream.finish() },
+                { stream.yield($0) }
+            )
+            // What comes from here on is newer than what waits.
+            if !state.isFinished { state.others.append(observer) }
+            return (observer, state.isFinished)
         }
-        if isFinished { stream.finish() }
+        observer.start(at: now)
+        if isFinished { observer.end() }
     }
 
     /// A body begins, with so much of it there already.
     func started(_ count: TransferCount) {
-        let now = Self.now
+        let now = ProgressObserver.now
         state.withLock { state in
             state.rate.start(at: now, completed: count.completed)
             state.last = count
@@ -55,74 +71,42 @@ final class ProgressReporter: Sendable {
     }
 
     func report(_ count: TransferCount) {
-        let now = Self.now
-        let (handler, others, streams, speed) = state.withLock { state in
+        let now = ProgressObserver.now
+        let (handler, others, measured, isLast) = state.withLock { state in
+            let isNews = count.completed > state.last.completed
             state.rate.update(completed: count.completed, at: now)
             state.last = count
-            return (state.handler, state.others, state.streams, state.speed(at: now))
+            let isLast = isNews && count.total >= 0 && count.completed >= count.total
+            return (state.handler, state.others, state.measured(at: now), isLast)
         }
-        let measured = MeasuredCount(count: count, speed: speed)
-        for stream in streams { stream.yield(measured.progress) }
-        handler?.report(measured)
-        for other in others { other.report(measured) }
+        handler?.report(measured, at: now, isLast: isLast)
+        for other in others { other.report(measured, at: now, isLast: isLast) }
     }
 
     /// How fast it is, now.
     var speed: TransferSpeed {
-        let now = Self.now
+        let now = ProgressObserver.now
         return state.withLock { $0.speed(at: now) }
     }
 
-    /// The request has ended: its streams end too.
+    /// The request has ended: what waits is told, and streams end.
     func finish() {
-        let streams = state.withLock { state in
+        let (handler, others) = state.withLock { state in
             state.isFinished = true
-            return exchange(&state.streams, with: [])
+            return (state.handler, exchange(&state.others, with: []))
         }
-        for stream in streams { stream.finish() }
+        handler?.end()
+        for other in others { other.end() }
     }
 }
 
 extension ProgressReporter.State {
+    fileprivate func measured(at now: Double) -> MeasuredCount { MeasuredCount(count: last, speed: speed(at: now)) }
+
     fileprivate func speed(at now: Double) -> TransferSpeed {
         TransferSpeed(
             bytesPerSecond: rate.bytesPerSecond(at: now),
             remaining: rate.remainingTime(of: last.total, at: now)
         )
-    }
-}
-
-/// One closure and the queue that it is called on. What it has not been told yet is replaced by what is newer.
-private final class ProgressObserver: Sendable {
-    private struct State {
-        var waiting: MeasuredCount?
-        var isScheduled = false
-    }
-
-    private let queue: DispatchQueue
-    private let body: ProgressReporter.Handler
-    private let state = Lock(State())
-    private let handoff = Handoff()
-
-    init(queue: DispatchQueue, _ body: @escaping ProgressReporter.Handler) {
-        self.queue = queue
-        self.body = body
-    }
-
-    func report(_ count: MeasuredCount) {
-        let mustSchedule = state.withLock { state in
-            state.waiting = count
-            defer { state.isScheduled = true }
-            return !state.isScheduled
-        }
-        if mustSchedule { handoff(to: queue) { self.deliver() } }
-    }
-
-    private func deliver() {
-        let count = state.withLock { state in
-            state.isScheduled = false
-            return exchange(&state.waiting, with: nil)
-        }
-        if let count { body(count.progress) }
     }
 }

@@ -139,26 +139,34 @@ extension Request {
 
     // MARK: Progress
 
-    /// Tells how much of the body has gone out. Of several closures the last one set is called.
+    /// Tells how much of the body has gone out, every `interval` at most, the first and the last value always. Of
+    /// several closures the last one set is called.
     @discardableResult
-    public func uploadProgress(queue: DispatchQueue = .main, closure: @escaping @Sendable (Progress) -> Void) -> Self {
-        reporter(\.uploadProgress).setHandler(queue: queue, closure)
-        return self
-    }
-
-    /// Tells how much of the body has come. Of several closures the last one set is called.
-    @discardableResult
-    public func downloadProgress(
+    public func uploadProgress(
+        every interval: Duration = .milliseconds(50),
         queue: DispatchQueue = .main,
         closure: @escaping @Sendable (Progress) -> Void
     ) -> Self {
-        reporter(\.downloadProgress).setHandler(queue: queue, closure)
+        reporter(\.uploadProgress).setHandler(every: interval, queue: queue, closure)
+        return self
+    }
+
+    /// Tells how much of the body has come, every `interval` at most, the first and the last value always. Of several
+    /// closures the last one set is called.
+    @discardableResult
+    public func downloadProgress(
+        every interval: Duration = .milliseconds(50),
+        queue: DispatchQueue = .main,
+        closure: @escaping @Sendable (Progress) -> Void
+    ) -> Self {
+        reporter(\.downloadProgress).setHandler(every: interval, queue: queue, closure)
         return self
     }
 
     func reporter(_ path: WritableKeyPath<RequestHooks, ProgressReporter?>) -> ProgressReporter {
         let (reporter, hasEnded) = record.withLock { record in
-            let reporter = record.ownExtras.hooks[keyPath: path] ?? ProgressReporter()
+            let last = path == \.uploadProgress ? record.upload : record.download
+            let reporter = record.ownExtras.hooks[keyPath: path] ?? ProgressReporter(last: last)
             record.ownExtras.hooks[keyPath: path] = reporter
             return (reporter, record.result != nil)
         }

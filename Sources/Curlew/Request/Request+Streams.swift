@@ -5,20 +5,24 @@ public import FoundationNetworking
 
 // The request's progress and milestones as streams, which end with the request.
 extension Request {
-    /// How much of the body has gone out, each time that changes.
+    /// How much of the body has gone out: what was told last, then what changes, every `interval` at most, the last value
+    /// always.
     public func uploadProgress(
+        every interval: Duration = .milliseconds(50),
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
     ) -> StreamOf<Progress> {
         let reporter = reporter(\.uploadProgress)
-        return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0) }
+        return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
     }
 
-    /// How much of the body has come, each time that changes.
+    /// How much of the body has come: what was told last, then what changes, every `interval` at most, the last value
+    /// always.
     public func downloadProgress(
+        every interval: Duration = .milliseconds(50),
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
     ) -> StreamOf<Progress> {
         let reporter = reporter(\.downloadProgress)
-        return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0) }
+        return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
     }
 
     /// The final `URLRequest` of every try.

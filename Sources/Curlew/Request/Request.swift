@@ -61,7 +61,8 @@ public class Request: @unchecked Sendable {
     /// The result is there, nobody has been told yet.
     func resultArrived(_ result: RunResult) {}
 
-    /// Before handlers are completed: what was handed on piece by piece has been taken.
+    /// Before handlers are completed: what was handed on piece by piece has been taken, and what is told before the
+    /// response has been told.
     func untilBodyIsTaken() async {}
 
     /// What the bytes are for.
@@ -255,6 +256,8 @@ public class Request: @unchecked Sendable {
                 exchange(&record.result, with: result), exchange(&record.control, with: nil), record.takePreparation(),
                 exchange(&record.session, with: .none)
             )
+            // A request that was cancelled had its error before it had its resume data.
+            if let data = result.resumeData { record.error?.downloadResumeData = data }
             record.task = nil
             record.taskState = .none
             if isLast, !record.handlers.isRunning { record.machine.finished() }
@@ -265,9 +268,10 @@ public class Request: @unchecked Sendable {
             )
         }
         resultArrived(result)
-        for joiner in joiners { joiner.resume(returning: result) }
+        // Before the others hear of the end: the last value is older than that.
         upload?.finish()
         download?.finish()
+        for joiner in joiners { joiner.resume(returning: result) }
         for stream in streams { stream.finish() }
     }
 

@@ -194,6 +194,8 @@ final class RunResult: Sendable {
         self.response = response
         self.metrics = metrics
         self.body = body
+        var error = error
+        if let resumeData { error?.downloadResumeData = resumeData }
         self.error = error
         self.isErrorOfTerminal = isErrorOfTerminal
         self.resumeData = resumeData

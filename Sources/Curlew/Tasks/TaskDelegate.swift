@@ -180,6 +180,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
             }
         }
         awaitedAnswer = request.headArrived(lazy, total: expected)
+        if head.status == 206, let refusal = refusalOfPart(head) { return .abort(refusal) }
         let disposition = begin(head)
         if case .proceed = disposition, awaitedAnswer != nil { return .pause }
         return disposition

@@ -121,6 +121,15 @@ extension MultipartFormData {
             return .failure(.bodyPartFileSizeQueryFailedWithError(forURL: fileURL, error: error))
         }
         guard access(fileURL.path, R_OK) == 0 else { return .failure(.bodyPartInputStreamCreationFailed(for: fileURL)) }
+        // A form says its length first, and for some files, those in /proc among them, the system does not tell it.
+        if length == 0, hasBytes(fileURL) { return .failure(.bodyPartFileSizeNotAvailable(at: fileURL)) }
         return .success(length)
+    }
+
+    private func hasBytes(_ fileURL: URL) -> Bool {
+        guard let file = try? ReadableFile(fileURL) else { return false }
+        return withUnsafeTemporaryAllocation(byteCount: 1, alignment: 1) { byte in
+            ((try? file.read(into: byte, at: 0)) ?? 0) > 0
+        }
     }
 }

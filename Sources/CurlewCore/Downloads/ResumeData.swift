@@ -8,12 +8,13 @@ public import Foundation
 ///       "headers": [{"name": "Accept", "value": "*/*"}],
 ///       "validator": {"entityTag": "\"5e1f\""},
 ///       "bytesWritten": 1048576, "expectedTotal": 4194304,
-///       "file": "/srv/in/.curlew-1k2j3h.part"
+///       "file": "/srv/in/.curlew-2jq5ms7vc6n4k-1g61uvemlsj5k.part"
 ///     }
 ///
 /// `validator` has `entityTag` (strong) or `lastModified`. A download in segments adds `segments`, each
 /// with `first` and `end` (not included) and how much of it was `written`. The bytes themselves are in
-/// `file`. Credentials are left out: no user information in the URL, no header that looks like a secret.
+/// `file`, which is only accepted if a download has left it there. Credentials are left out: no user information in the
+/// URL, no header that looks like a secret.
 /// The URL keeps its query, without which there would be nothing to ask for; treat the data accordingly.
 public struct ResumeData: Hashable, Sendable {
     /// The version that is written.
@@ -63,6 +64,12 @@ public struct ResumeData: Hashable, Sendable {
         } catch {
             throw CurlewError(.resumeRejected, phase: .creation, reason: "not resume data", underlying: error)
         }
+    }
+
+    /// How long the file has to be for those bytes to be in it. Segments are written to their places, so there may be
+    /// holes in between.
+    package var lengthOfFile: Int64 {
+        segments?.filter { $0.written > 0 }.map(\.position).max() ?? (segments == nil ? bytesWritten : 0)
     }
 
     /// The JSON text.

@@ -60,6 +60,11 @@ public struct CurlewError: Error, Sendable {
         get { details.responseBody }
         set { change { $0.responseBody = newValue } }
     }
+    /// What a later download can go on with, where this one has left something. Treat it as the URL that is in it.
+    public var downloadResumeData: Data? {
+        get { details.downloadResumeData }
+        set { change { $0.downloadResumeData = newValue } }
+    }
     /// Whether the request cannot have taken effect on the server, or may take effect twice without harm.
     public var isSafeToRetry: Bool {
         get { details.isSafeToRetry }
@@ -167,6 +172,7 @@ public struct CurlewError: Error, Sendable {
             var responseCode: Int?
             var responseBody: Data?
             var isSafeToRetry: Bool
+            var downloadResumeData: Data?
         }
 
         let values: Values

@@ -1,4 +1,5 @@
 internal import Curlew
+internal import CurlewCore
 internal import Foundation
 
 /// What `--continue` goes on with: a resume file of this tool, or the beginning of a file without one.
@@ -50,7 +51,7 @@ struct Continuation: Sendable {
         guard let url = URL(string: preparation.plan.url) else { return Data() }
         let place = URL(filePath: path)
         let hidden = place.deletingLastPathComponent().appending(
-            path: ".curlew-\(UUID().uuidString.lowercased()).part",
+            path: PartialFileName.make(.random(in: .min ... .max)),
             directoryHint: .notDirectory
         )
         let data = ResumeData(

@@ -8,7 +8,8 @@ internal import Glibc
 final class OpenFile: Sendable {
     private let fd: Int32
     private let start: Int64
-    let length: Int64
+    /// nil where the system does not say it, as of the files in /proc: the body ends where the file does.
+    let length: Int64?
 
     init(_ url: URL, range: Range<Int64>?) throws(CurlewError) {
         guard url.isFileURL else { throw Self.failure(EINVAL, "not a file URL") }
@@ -31,7 +32,12 @@ final class OpenFile: Sendable {
         }
         self.fd = fd
         start = whole.lowerBound
-        length = whole.upperBound - whole.lowerBound
+        length = range == nil && size == 0 && Self.hasBytes(fd) ? nil : whole.upperBound - whole.lowerBound
+    }
+
+    private static func hasBytes(_ fd: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return pread(fd, &byte, 1, 0) > 0
     }
 
     deinit { Glibc.close(fd) }

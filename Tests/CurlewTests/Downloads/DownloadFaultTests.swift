@@ -69,11 +69,11 @@ struct DownloadFaultTests {
         for await data in snapshots { kept.append(data) }
         var part = try ResumeData(try #require(kept.first))
         // What the dead process would have left: the file as it is now, under its temporary name.
-        let left = scratch.file("left")
+        let left = URL(filePath: TemporaryName.make(in: scratch.path))
         try FileManager.default.copyItem(atPath: part.file, toPath: left.plainPath)
         request.cancel()
         _ = await ended
-        #expect(scratch.names == ["left"])
+        #expect(scratch.names == [left.lastPathComponent])
         part.file = left.plainPath
 
         service.change { $0.stall = nil }

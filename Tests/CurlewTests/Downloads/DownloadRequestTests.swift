@@ -116,6 +116,31 @@ struct DownloadRequestTests {
         #expect(url.lastPathComponent.hasPrefix("Curlew_"))
     }
 
+    @Test("a file whose place nobody named stays its owner's alone", arguments: [true, false])
+    func noDestinationIsPrivate(proposes: Bool) async throws {
+        let service = try FileService { $0.length = 10 }
+        let proposed: DownloadRequest.Destination = { url, _ in (destinationURL: url, options: []) }
+        let url = try await session.download(service.url, to: proposes ? proposed : nil).file()
+        defer { try? FileManager.default.removeItem(at: url) }
+        let mode = try FileManager.default.attributesOfItem(atPath: url.plainPath)[.posixPermissions] as? Int
+        #expect(mode == 0o600)
+    }
+
+    @Test("a directory at the destination is named as what is in the way, before the body", arguments: [true, false])
+    func directoryInTheWay(replaces: Bool) async throws {
+        let service = try FileService { $0.length = 1 << 30 }
+        let scratch = try ScratchDirectory()
+        let target = scratch.file("a")
+        try FileManager.default.createDirectory(at: target, withIntermediateDirectories: true)
+        let error = await #expect(throws: CurlewError.self) {
+            try await session.download(service.url, to: destination(target, replaces ? .removePreviousFile : [])).file()
+        }
+        #expect(error?.code == (replaces ? .moveFailed : .destinationExists))
+        if replaces { #expect(error?.reason.contains("\(target.plainPath): a directory of that name is in the way") == true) }
+        #expect(scratch.names == ["a"])
+        #expect(service.server.bytesSent < 100 << 20)
+    }
+
     @Test("the suggested name cannot leave its directory")
     func suggested() async throws {
         let service = try FileService {

@@ -49,6 +49,125 @@ struct ProgressTests {
         #expect(last?.fractionCompleted == 1)
     }
 
+    @Test("at most twenty values a second, the first and the last among them")
+    func paced() async throws {
+        let service = try FileService { $0.length = 64 << 20 }
+        let seen = Lock<[Int64]>([])
+        let queue = DispatchQueue(label: "progress")
+        let request = session.download(service.url).downloadProgress(queue: queue) { progress in
+            seen.withLock { $0.append(progress.completedUnitCount) }
+        }
+        let stream = request.downloadProgress(bufferingPolicy: .unbounded)
+        let start = ContinuousClock.now
+        let url = try await request.file()
+        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        try FileManager.default.removeItem(at: url)
+        queue.sync {}
+        let most = Int(seconds * 20) + 2
+        let told = seen.withLock { $0 }
+        #expect(told.count <= most)
+        #expect((told.first ?? .max) < 64 << 20)
+        #expect(told.last == 64 << 20)
+        var values: [Int64] = []
+        for await progress in stream { values.append(progress.completedUnitCount) }
+        #expect(values.count <= most)
+        #expect(values == values.sorted() && values.last == 64 << 20)
+    }
+
+    @Test("another pace: only the first and the last, or all of them")
+    func otherPace() async throws {
+        let service = try FileService { $0.length = 8 << 20 }
+        let queue = DispatchQueue(label: "progress")
+        let seen = Lock<[Int64]>([])
+        let rare = session.download(service.url).downloadProgress(every: .seconds(600), queue: queue) { progress in
+            seen.withLock { $0.append(progress.completedUnitCount) }
+        }
+        let values = rare.downloadProgress(every: .seconds(600), bufferingPolicy: .unbounded)
+        let url = try await rare.file()
+        try FileManager.default.removeItem(at: url)
+        queue.sync {}
+        #expect(seen.withLock { $0.count <= 2 && $0.last == 8 << 20 })
+        let told = await values.reduce(into: []) { $0.append($1.completedUnitCount) }
+        #expect(told.count <= 2 && told.last == 8 << 20)
+
+        let all = session.download(service.url)
+        let every = all.downloadProgress(every: .zero, bufferingPolicy: .unbounded)
+        try FileManager.default.removeItem(at: await all.file())
+        #expect(await every.reduce(into: 0) { count, _ in count += 1 } > 2)
+    }
+
+    @Test("uploads keep the pace too")
+    func pacedUpload() async throws {
+        let server = try TestServer()
+        let queue = DispatchQueue(label: "progress")
+        let seen = Lock<[Int64]>([])
+        let upload = session.upload(Data(count: 16 << 20), to: server.url("/anything"))
+            .uploadProgress(every: .seconds(600), queue: queue) { progress in
+                seen.withLock { $0.append(progress.completedUnitCount) }
+            }
+        let values = upload.uploadProgress(every: .seconds(600), bufferingPolicy: .unbounded)
+        _ = await upload.response()
+        queue.sync {}
+        #expect(seen.withLock { $0.count <= 2 && $0.last == 16 << 20 })
+        #expect(await values.reduce(into: []) { $0.append($1.completedUnitCount) }.last == 16 << 20)
+    }
+
+    @Test("the last value of a body of unknown length comes with its end")
+    func lastOfUnknownLength() async throws {
+        let server = try TestServer()
+        server.route("/endless") { _ in
+            TestServer.Response(body: .chunks(Array(repeating: Data(repeating: 1, count: 1000), count: 200)))
+        }
+        let queue = DispatchQueue(label: "progress")
+        let seen = Lock<[Int64]>([])
+        let request = session.request(server.url("/endless")).downloadProgress(every: .seconds(600), queue: queue) {
+            let count = $0.completedUnitCount
+            seen.withLock { $0.append(count) }
+        }
+        _ = try await request.data()
+        queue.sync {}
+        #expect(seen.withLock { $0.last } == 200_000)
+    }
+
+    @Test("a stalled transfer is told as far as it came")
+    func stalled() async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let request = session.download(service.url)
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount == 500_000 { break }
+        request.cancel()
+        #expect(await response.error?.code == .cancelled)
+    }
+
+    @Test("a stream that comes late begins with the last value, also after the end")
+    func late() async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let request = session.download(service.url)
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount == 500_000 { break }
+        // Nothing comes any more.
+        for await progress in request.downloadProgress() {
+            #expect(progress.completedUnitCount == 500_000)
+            break
+        }
+        request.cancel()
+        _ = await response
+        for hadListeners in [true, false] {
+            let server = try TestServer()
+            let upload = session.upload(Data(count: 100_000), to: server.url("/anything"))
+            if hadListeners { upload.uploadProgress(queue: .global()) { _ in } }
+            let count = try await upload.data().count
+            let sent = await upload.uploadProgress().reduce(into: []) { $0.append($1.completedUnitCount) }
+            #expect(sent == [100_000])
+            let received = await upload.downloadProgress(bufferingPolicy: .unbounded)
+                .reduce(into: []) { $0.append($1.completedUnitCount) }
+            #expect(received == [Int64(count)])
+        }
+        let cold = session.request(service.url)
+        cold.cancel()
+        #expect(await cold.downloadProgress().reduce(into: 0) { count, _ in count += 1 } == 0)
+    }
+
     @Test("a slow queue gets the latest value, not all of them")
     func merged() async throws {
         let service = try FileService { $0.length = 8 << 20 }

@@ -239,6 +239,51 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
     }
 
+    @Test("the closure for resume data is called before response handlers", arguments: [true, false])
+    func cancelOrder(runs: Bool) async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let scratch = try ScratchDirectory()
+        for _ in 0..<20 {
+            let request = session.download(
+                service.url, shouldAutomaticallyResume: runs, to: destination(scratch.file("a")))
+            let (told, teller) = AsyncStream.makeStream(of: String.self)
+            request.response(queue: DispatchQueue(label: "r")) { _ in
+                teller.yield("handler")
+                teller.finish()
+            }
+            if runs { for await progress in request.downloadProgress() where progress.completedUnitCount > 0 { break } }
+            request.cancel(byProducingResumeData: { _ in teller.yield("closure") })
+            #expect(await told.reduce(into: []) { $0.append($1) } == ["closure", "handler"])
+            if let data = request.resumeData { unlink(try ResumeData(data).file) }
+        }
+    }
+
+    @Test("an error carries the resume data of what it ended")
+    func errorHasResumeData() async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount > 0 { break }
+        request.cancel(producingResumeData: true)
+        let ended = await response
+        let data = try #require(ended.resumeData)
+        #expect(ended.error?.downloadResumeData == data)
+        #expect(request.error?.downloadResumeData == data)
+        service.change {
+            $0.stall = nil
+            $0.cuts = [200_000]
+        }
+        let cut = session.download(service.url, to: destination(scratch.file("b")))
+        let error = await #expect(throws: CurlewError.self) { try await cut.file() }
+        #expect(error?.downloadResumeData != nil)
+        #expect(error?.downloadResumeData == cut.resumeData)
+        #expect("\(String(describing: error))".contains("curlewResumeData") == false)
+        service.change { $0.cuts = [] }
+        let plain = session.download(service.url, to: destination(scratch.file("c"))).validate(contentType: ["text/css"])
+        #expect(await plain.response().error?.downloadResumeData == nil)
+    }
+
     @Test("cancelling what never ran, or has ended, tells that there is nothing")
     func cancelIdle() async throws {
         let service = try FileService { $0.length = 10 }

@@ -118,6 +118,31 @@ struct SegmentTests {
         #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
     }
 
+    @Test("no room is set aside for what a server only says")
+    func claimedLength() async throws {
+        let server = try TestServer()
+        let gate = Gate()
+        server.route("/file") { request in
+            var response = TestServer.Response(status: 206, body: .data(Data("x".utf8)))
+            response.headers["Content-Range"] = "bytes 0-0/\(Int64(2) << 30)"
+            response.headers["ETag"] = "\"v1\""
+            return request.headers["Range"] == "bytes=0-1048575" ? response : response.stalling(until: gate, at: .beforeHead)
+        }
+        let scratch = try ScratchDirectory()
+        let request = session.download(server.url("/file"), to: destination(scratch.file("a"))).segments(4)
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount == 1 { break }
+        let part = try #require(scratch.names.first)
+        var status = stat()
+        #expect(stat(scratch.file(part).plainPath, &status) == 0)
+        #expect(status.st_size == 1)
+        #expect(status.st_blocks < 1000)
+        request.cancel()
+        gate.open()
+        #expect(await response.error?.code == .cancelled)
+        #expect(scratch.names == [])
+    }
+
     @Test("an error page is an error, not a part of the file")
     func errorPages() async throws {
         let service = try FileService {

@@ -78,14 +78,14 @@ struct DownloadFileTests {
     @Test("resuming is refused where it could harm")
     func reopenRefuses() throws {
         let scratch = try ScratchDirectory()
-        #expect(DownloadFile.reopen(scratch.file("missing").plainPath, keeping: 0) == nil)
+        #expect(DownloadFile.reopen(TemporaryName.make(in: scratch.path), keeping: 0) == nil)
 
         let short = try made(in: scratch, "012")
         short.keep()
         #expect(DownloadFile.reopen(short.url.plainPath, keeping: 4) == nil)
         #expect(short.url.text == "012", "a refused file is left as it was")
 
-        let link = scratch.file("link")
+        let link = URL(filePath: TemporaryName.make(in: scratch.path))
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: short.url)
         #expect(DownloadFile.reopen(link.plainPath, keeping: 1) == nil)
 
@@ -93,12 +93,20 @@ struct DownloadFileTests {
         #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
         try FileManager.default.removeItem(at: scratch.file("hard"))
 
-        chmod(short.url.plainPath, 0o666)
-        #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
+        for mode in [0o666, 0o622, 0o660, 0o4600] as [mode_t] {
+            chmod(short.url.plainPath, mode)
+            #expect(DownloadFile.reopen(short.url.plainPath, keeping: 1) == nil)
+        }
         chmod(short.url.plainPath, 0o600)
         #expect(DownloadFile.reopen(scratch.path, keeping: 0) == nil, "a directory")
-        mkfifo(scratch.file("pipe").plainPath, 0o600)
-        #expect(DownloadFile.reopen(scratch.file("pipe").plainPath, keeping: 0) == nil)
+        let pipe = TemporaryName.make(in: scratch.path)
+        mkfifo(pipe, 0o600)
+        #expect(DownloadFile.reopen(pipe, keeping: 0) == nil)
+        let other = scratch.file("key")
+        try Data("secret".utf8).write(to: other)
+        chmod(other.plainPath, 0o600)
+        #expect(DownloadFile.reopen(other.plainPath, keeping: 0) == nil, "a name that Curlew does not give")
+        #expect(other.text == "secret")
 
         let busy = try #require(DownloadFile.reopen(short.url.plainPath, keeping: 3))
         #expect(DownloadFile.reopen(short.url.plainPath, keeping: 3) == nil, "one writer at a time")
@@ -146,6 +154,7 @@ struct DownloadFileTests {
                 try made(in: scratch).move(to: scratch.file("a"), options: options)
             }
             #expect(error?.code == (options.isEmpty ? .destinationExists : .moveFailed))
+            if !options.isEmpty { #expect(error?.reason.contains("a directory of that name is in the way") == true) }
         }
         #expect(scratch.names == ["a"])
     }

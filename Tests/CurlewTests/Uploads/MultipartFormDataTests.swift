@@ -78,6 +78,7 @@ struct MultipartFormDataTests {
         let error = #expect(throws: CurlewError.self) { try form.encode() }
         #expect(error?.isMultipartEncodingError == true)
         guard let reason = error?.underlying as? AFError.MultipartEncodingFailureReason else { return "none" }
+        #expect(error?.url == reason.url, "the file that is to blame")
         return String("\(reason)".prefix { $0 != "(" })
     }
 
@@ -95,6 +96,17 @@ struct MultipartFormDataTests {
         let nameless = Self.form()
         nameless.append(try scratch.write("noextension", ""), withName: "a")
         #expect(firstReason(nameless) == "bodyPartFilenameInvalid")
+    }
+
+    @Test func namesTheFileThatIsToBlame() async throws {
+        let missing = scratch.url.appending(path: "missing.txt")
+        let form = Self.form()
+        form.append(missing, withName: "a")
+        #expect(throws: CurlewError.self) { try form.encode() }
+        let error = #expect(throws: CurlewError.self) { try form.encode() }
+        #expect(error?.url == missing)
+        let sent = await Session().upload(multipartFormData: form, to: "http://127.0.0.1:1/").response()
+        #expect(sent.error?.url == missing)
     }
 
     @Test func theFirstErrorStays() throws {

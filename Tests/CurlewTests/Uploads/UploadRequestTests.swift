@@ -24,6 +24,31 @@ struct UploadRequestTests {
         #expect((server.requests.last?.headers["Expect"] == "100-continue") == isAsked)
     }
 
+    /// The system says that they are empty, and they are not.
+    @Test("a file in /proc is sent to its end, and is no part of a form, which needs lengths")
+    func fileOfUnknownLength() async throws {
+        let server = try TestServer()
+        let file = URL(filePath: "/proc/self/status")
+        let (text, _) = try await (Data(contentsOf: file), session.upload(file, to: server.url("/anything")).data())
+        let body = try #require(server.requests.last?.body)
+        #expect(body.starts(with: text.prefix(10)) && body.count > 100)
+        #expect(server.requests.last?.headers["Content-Length"] == nil)
+
+        let form = session.upload(
+            multipartFormData: { $0.append(file, withName: "a", fileName: "b", mimeType: "text/plain") },
+            to: server.url("/anything"))
+        let error = await #expect(throws: CurlewError.self) { try await form.data() }
+        #expect(error?.code == .multipartEncodingFailed)
+        #expect(error?.reason.contains("/proc/self/status") == true)
+        #expect(server.requestCount == 1)
+
+        // What is empty stays empty.
+        let scratch = try ScratchDirectory()
+        try Data().write(to: scratch.file("empty"))
+        _ = try await session.upload(scratch.file("empty"), to: server.url("/anything")).data()
+        #expect(server.requests.last?.headers["Content-Length"] == "0")
+    }
+
     @Test("an answer before the end of the body is the answer", arguments: [true, false])
     func earlyAnswer(_ isAsked: Bool) async throws {
         let server = try TestServer()

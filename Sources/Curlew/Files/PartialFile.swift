@@ -1,0 +1,59 @@
+internal import CurlewCore
+internal import Foundation
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// The file that resume data is about. Resume data is a path from outside: it must not lead to any other file.
+enum PartialFile {
+    case there(size: Int64)
+    case busy
+    case gone
+
+    static func look(at part: ResumeData) -> PartialFile {
+        guard let file = try? open(part.file, isFromOutside: true), let status = try? file.status() else { return .gone }
+        guard file.lockForWriting() else { return .busy }
+        return .there(size: Int64(status.st_size))
+    }
+
+    /// The file at `path` for reading and writing; nil where there is none. A file that is not as a download has left
+    /// it is `.resumeRejected`, and not touched.
+    ///
+    /// `isFromOutside`: it must be as private as it was made. What this process has left itself may lie on a file system
+    /// that shows all files with the same permissions.
+    static func open(_ path: String, isFromOutside: Bool) throws(CurlewError) -> OpenFile? {
+        guard PartialFileName.isMade(path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex))
+        else { throw rejected(path, "its name is none that Curlew gives") }
+        let file: OpenFile
+        do throws(CurlewError) { file = try OpenFile.existing(path) } catch {
+            switch error.native?.number ?? 0 {
+            case Int(ELOOP): throw rejected(path, "it is a symbolic link")
+            case Int(EISDIR), Int(ENXIO): throw rejected(path, "it is no regular file")
+            case Int(EACCES), Int(EPERM): throw rejected(path, "it may not be written to")
+            default: return nil
+            }
+        }
+        let status = try file.status()
+        if let flaw = flaw(in: status, allowing: isFromOutside ? 0o600 : 0o755) { throw rejected(path, flaw) }
+        return file
+    }
+
+    private static func flaw(in status: stat, allowing mode: mode_t) -> String? {
+        if status.st_mode & S_IFMT != S_IFREG { return "it is no regular file" }
+        if status.st_uid != geteuid() { return "it belongs to another user" }
+        if status.st_nlink != 1 { return "it has more than one name" }
+        if status.st_mode & 0o7777 & ~mode != 0 { return "others have a right to it" }
+        return nil
+    }
+
+    private static func rejected(_ path: String, _ flaw: String) -> CurlewError {
+        CurlewError(
+            .resumeRejected,
+            phase: .creation,
+            reason: "the resume data names a file that is not a download's, \(path): \(flaw)"
+        )
+    }
+}

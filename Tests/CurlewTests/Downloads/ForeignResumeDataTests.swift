@@ -1,0 +1,136 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// Resume data that names files that no download has left.
+@Suite("Foreign resume data", .timeLimit(.minutes(4)))
+struct ForeignResumeDataTests {
+    let session = Session()
+
+    enum Victim: CaseIterable, Sendable {
+        case privateKey, oldName, readByOthers, writtenByOthers, symbolicLink, linkToPrivateKey, hardLink, directory, pipe
+    }
+
+    /// The path that the resume data names, and the file that must stay as it is.
+    private func make(_ victim: Victim, in scratch: ScratchDirectory) throws -> (named: URL, precious: URL) {
+        let key = scratch.file("id_ed25519")
+        try Data("a private key".utf8).write(to: key)
+        chmod(key.plainPath, 0o600)
+        let named = URL(filePath: TemporaryName.make(in: scratch.path))
+        switch victim {
+        case .privateKey: return (key, key)
+        case .oldName:
+            let old = scratch.file(".curlew-1k2j3h.part")
+            try FileManager.default.moveItem(at: key, to: old)
+            return (old, old)
+        case .readByOthers, .writtenByOthers:
+            try FileManager.default.moveItem(at: key, to: named)
+            chmod(named.plainPath, victim == .readByOthers ? 0o644 : 0o620)
+            return (named, named)
+        case .symbolicLink:
+            let part = URL(filePath: TemporaryName.make(in: scratch.path))
+            try FileManager.default.moveItem(at: key, to: part)
+            try FileManager.default.createSymbolicLink(at: named, withDestinationURL: part)
+            return (named, part)
+        case .linkToPrivateKey:
+            try FileManager.default.createSymbolicLink(at: named, withDestinationURL: key)
+            return (named, key)
+        case .hardLink:
+            try FileManager.default.linkItem(at: key, to: named)
+            return (named, key)
+        case .directory:
+            try FileManager.default.createDirectory(at: named, withIntermediateDirectories: true)
+            return (named, key)
+        case .pipe:
+            mkfifo(named.plainPath, 0o600)
+            return (named, key)
+        }
+    }
+
+    private struct Look: Equatable {
+        var text: String?
+        var mode: mode_t
+        var inode: ino_t
+        var changed: Int
+
+        init(_ url: URL) throws {
+            var status = stat()
+            try #require(lstat(url.plainPath, &status) == 0)
+            (mode, inode, changed) = (status.st_mode, status.st_ino, status.st_ctim.tv_nsec)
+            text = url.text
+        }
+    }
+
+    private func data(_ service: FileService, _ file: URL) throws -> Data {
+        ResumeData(
+            url: try #require(URL(string: service.url)), validator: .entityTag("\"v1\""), bytesWritten: 5,
+            expectedTotal: 1 << 20, file: file.plainPath
+        ).encoded
+    }
+
+    @Test("a file that no download has left is rejected before anything is sent, and not touched", arguments: Victim.allCases)
+    func rejected(_ victim: Victim) async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (named, precious) = try make(victim, in: scratch)
+        let (before, names) = (try Look(precious), scratch.names)
+        let request = session.download(resumingWith: try data(service, named), to: destination(scratch.file("a")))
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == .resumeRejected)
+        #expect(error?.reason.contains(named.plainPath) == true)
+        #expect(request.resumeData == nil)
+        #expect(service.server.requestCount == 0)
+        #expect(scratch.names == names)
+        #expect(try Look(precious) == before)
+    }
+
+    /// What a server answers, or the user does, must not decide it.
+    @Test("it is not removed by a request that was cancelled, or by one that retries", arguments: [true, false])
+    func notRemoved(isCancelled: Bool) async throws {
+        let service = try FileService { $0.hasRanges = false }
+        let scratch = try ScratchDirectory()
+        let (named, precious) = try make(.privateKey, in: scratch)
+        let before = try Look(precious)
+        let request = session.download(
+            resumingWith: try data(service, named),
+            interceptor: Retrier { $3($0.retryCount < 2 ? .retry : .doNotRetry) }, to: destination(scratch.file("a")))
+        if isCancelled { request.cancel() }
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.code == (isCancelled ? .cancelled : .resumeRejected))
+        #expect(scratch.names == ["id_ed25519"])
+        #expect(try Look(precious) == before)
+    }
+
+    @Test("nor by a journal that names it")
+    func journal() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (named, precious) = try make(.privateKey, in: scratch)
+        let before = try Look(precious)
+        let journal = DownloadJournal(directory: scratch.file("journal"))
+        let request = session.download(service.url)
+        let part = try ResumeData(data(service, named))
+        journal.keep(JournalEntry(part, of: request, to: nil, began: Date()), of: "x", under: UUID())
+        #expect(journal.entries(of: "x").isEmpty)
+        #expect(try Look(precious) == before)
+    }
+
+    @Test("another session goes on with what a cancelled download has left")
+    func ownFile() async throws {
+        let service = try FileService { $0.stall = 500_000 }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        async let ended = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount > 0 { break }
+        request.cancel(producingResumeData: true)
+        let data = try #require(await ended.resumeData)
+        service.change { $0.stall = nil }
+        let url = try await Session().download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(service.ranges.last??.hasPrefix("bytes=") == true)
+        #expect(scratch.names == ["a"])
+    }
+}
