@@ -9,15 +9,17 @@ enum SystemError {
 
     static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// EMFILE or ENFILE where no descriptor is to be had, 0 otherwise. A resolver does not say that it failed
-    /// for the lack of one.
-    static func descriptorShortage() -> Int32 {
-        let probe = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        if probe >= 0 {
-            close(probe)
-            return 0
+    /// EMFILE or ENFILE where fewer than `count` descriptors are to be had, 0 otherwise. A resolver does not say that
+    /// it failed for the lack of one.
+    static func descriptorShortage(of count: Int = 1) -> Int32 {
+        var probes: [Int32] = []
+        defer { for probe in probes { close(probe) } }
+        while probes.count < count {
+            let probe = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
+            guard probe >= 0 else { return errno == EMFILE || errno == ENFILE ? errno : 0 }
+            probes.append(probe)
         }
-        return errno == EMFILE || errno == ENFILE ? errno : 0
+        return 0
     }
 
     /// The error of what could not be made for the lack of a descriptor; nil where that is not why.

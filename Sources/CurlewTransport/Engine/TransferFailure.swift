@@ -116,9 +116,12 @@ extension ActiveTransfer {
             reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : Redaction.text(text),
             native: CurlCode.native(number)
         )
-        let opensFiles = code == .resolveFailed || Self.fileFailures.contains(number)
-        if opensFiles, socketError == 0 { socketError = SystemError.descriptorShortage() }
-        if socketError != 0, code == .connectFailed || opensFiles {
+        let lacksFile = Self.fileFailures.contains(number)
+        if socketError == 0, code == .resolveFailed || lacksFile {
+            // Where a file could not be opened, the connection had a descriptor that is free again.
+            socketError = SystemError.descriptorShortage(of: lacksFile ? 2 : 1)
+        }
+        if socketError != 0, code == .connectFailed || code == .resolveFailed || lacksFile {
             if code != .resolveFailed { error.code = .connectFailed }
             error.native = SystemError.native(socketError)
             error.reason = "no socket: \(SystemError.text(socketError))"

@@ -108,7 +108,7 @@ final class LoopExecutor: SerialExecutor, Sendable {
             // Before the sockets: a command that was given before its effect reached a socket comes first. libcurl may
             // start the next transfer from within a socket's event, and that one may just have been suspended.
             stops = takeAll(&batch, client)
-            client.serveSockets()
+            if !stops { client.serveSockets() }
             client.endTurn()
         }
         client.end()

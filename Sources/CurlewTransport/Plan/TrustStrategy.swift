@@ -45,7 +45,8 @@ enum TrustStrategy: Equatable, Sendable {
             if hasCache, systemBundle != nil {
                 self = .cachedBundle
             } else {
-                self = prefersStore ? .sharedStore(systemBundle.map(Source.file) ?? .defaultPaths) : .libcurlDefault
+                let source = systemBundle.map(Source.file) ?? .defaultPaths
+                self = capabilities.usesOpenSSL ? .sharedStore(source) : .libcurlDefault
             }
         case .pem(let data): self = prefersStore ? .sharedStore(.pem(data)) : .cachedPEM(data)
         case .file(let url):
