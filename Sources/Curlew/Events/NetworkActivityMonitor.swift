@@ -66,14 +66,14 @@ public final class NetworkActivityMonitor: EventMonitor {
         _ = state.withLock { exchange(&$0.onChange, with: action) }
     }
 
-    /// Every change of `isActive`, the present value first.
+    /// Every change of `isActive`, the present value first. A reader that lags far behind misses the oldest ones.
     public var changes: StreamOf<Bool> {
         let number = state.withLock { state in
             state.lastStream += 1
             return state.lastStream
         }
         return StreamOf(
-            bufferingPolicy: .unbounded,
+            bufferingPolicy: .bufferingNewest(100),
             onTermination: { [weak self] in _ = self?.state.withLock { $0.streams.removeValue(forKey: number) } }
         ) { continuation in
             let now = state.withLock { state in

@@ -30,9 +30,10 @@ extension DataStreamRequest {
     func consume<Serializer: DataStreamSerializer>(
         _ serializer: Serializer,
         _ delivery: Delivery,
+        backlog: StreamBacklog? = nil,
         _ stream: @escaping Handler<Serializer.SerializedObject, AFError>
     ) -> Self {
-        consume(delivery, stream) { [weak self] chunk in
+        consume(delivery, backlog: backlog, stream) { [weak self] chunk in
             let result: AFResult<Serializer.SerializedObject>
             do {
                 result = .success(try serializer.serialize(chunk))
@@ -82,6 +83,7 @@ extension DataStreamRequest {
     @discardableResult
     func consume<Success: Sendable, Failure: Error>(
         _ delivery: Delivery,
+        backlog: StreamBacklog? = nil,
         _ handler: @escaping Handler<Success, Failure>,
         _ serialize: @escaping @Sendable (Data) -> Result<Success, Failure>
     ) -> Self {
@@ -97,7 +99,8 @@ extension DataStreamRequest {
                     }
                 }
             },
-            delivery: delivery.ofMany
+            delivery: delivery.ofMany,
+            backlog: backlog
         )
         consumers.withLock { $0.append(consumer) }
         startPump()

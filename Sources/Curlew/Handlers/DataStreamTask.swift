@@ -2,8 +2,11 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// A stream's values as sequences, in Alamofire's way: every sequence gets every chunk, and buffers what is not
-/// taken. For back-pressure iterate over the request's `chunks`, `lines` or `events` instead.
+/// A stream's values as sequences, in Alamofire's way: every sequence gets every chunk.
+///
+/// A slow reader stops the sender: a sequence holds a quarter of a megabyte that is not taken, and the next chunk is read
+/// when all sequences have room. So read those that are made, or let go of them. With a `bufferingPolicy` a sequence does
+/// not wait for its reader, and does with what is not taken as the policy says: `.unbounded` fills the memory.
 public struct DataStreamTask: Sendable {
     private let request: DataStreamRequest
 
@@ -12,20 +15,20 @@ public struct DataStreamTask: Sendable {
     /// Every chunk.
     public func streamingData(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
-        bufferingPolicy: StreamOf<DataStreamRequest.Stream<Data, Never>>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<DataStreamRequest.Stream<Data, Never>>.BufferingPolicy? = nil
     ) -> StreamOf<DataStreamRequest.Stream<Data, Never>> {
-        stream(shouldAutomaticallyCancel, bufferingPolicy) { handler in
-            request.consume(.direct, handler) { .success($0) }
+        stream(shouldAutomaticallyCancel, bufferingPolicy) { backlog, handler in
+            request.consume(.direct, backlog: backlog, handler) { .success($0) }
         }
     }
 
     /// Every chunk as text.
     public func streamingStrings(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
-        bufferingPolicy: StreamOf<DataStreamRequest.Stream<String, Never>>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<DataStreamRequest.Stream<String, Never>>.BufferingPolicy? = nil
     ) -> StreamOf<DataStreamRequest.Stream<String, Never>> {
-        stream(shouldAutomaticallyCancel, bufferingPolicy) { handler in
-            request.consume(.direct, handler) { .success(String(decoding: $0, as: UTF8.self)) }
+        stream(shouldAutomaticallyCancel, bufferingPolicy) { backlog, handler in
+            request.consume(.direct, backlog: backlog, handler) { .success(String(decoding: $0, as: UTF8.self)) }
         }
     }
 
@@ -33,7 +36,7 @@ public struct DataStreamTask: Sendable {
     public func streamingDecodables<T: Decodable & Sendable>(
         _ type: T.Type = T.self,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
-        bufferingPolicy: StreamOf<DataStreamRequest.Stream<T, AFError>>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<DataStreamRequest.Stream<T, AFError>>.BufferingPolicy? = nil
     ) -> StreamOf<DataStreamRequest.Stream<T, AFError>> {
         streamingResponses(
             serializedUsing: DecodableStreamSerializer<T>(),
@@ -46,11 +49,10 @@ public struct DataStreamTask: Sendable {
     public func streamingResponses<Serializer: DataStreamSerializer>(
         serializedUsing serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
-        bufferingPolicy: StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, AFError>>.BufferingPolicy =
-            .unbounded
+        bufferingPolicy: StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, AFError>>.BufferingPolicy? = nil
     ) -> StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, AFError>> {
-        stream(shouldAutomaticallyCancel, bufferingPolicy) { handler in
-            request.consume(serializer, .direct, handler)
+        stream(shouldAutomaticallyCancel, bufferingPolicy) { backlog, handler in
+            request.consume(serializer, .direct, backlog: backlog, handler)
         }
     }
 
@@ -65,16 +67,18 @@ public struct DataStreamTask: Sendable {
 
     private func stream<Success: Sendable, Failure: Error>(
         _ cancels: Bool,
-        _ policy: StreamOf<DataStreamRequest.Stream<Success, Failure>>.BufferingPolicy,
-        _ attach: (@escaping DataStreamRequest.Handler<Success, Failure>) -> Void
+        _ policy: StreamOf<DataStreamRequest.Stream<Success, Failure>>.BufferingPolicy?,
+        _ attach: (StreamBacklog?, @escaping DataStreamRequest.Handler<Success, Failure>) -> Void
     ) -> StreamOf<DataStreamRequest.Stream<Success, Failure>> {
-        StreamOf(
-            bufferingPolicy: policy,
+        let backlog = policy == nil ? StreamBacklog() : nil
+        return StreamOf(
+            bufferingPolicy: policy ?? .unbounded,
+            backlog: backlog,
             onTermination: { [request] in
                 if cancels, !request.hasResult { request.cancel() }
             },
             builder: { continuation in
-                attach { stream in
+                attach(backlog) { stream in
                     continuation.yield(stream)
                     if case .complete = stream.event { continuation.finish() }
                 }

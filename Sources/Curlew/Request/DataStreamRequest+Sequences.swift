@@ -36,7 +36,7 @@ extension DataStreamRequest {
     /// The response's head, before the body. Go on with `chunks`, `lines` or `events`, or cancel the request: until
     /// then the server is kept waiting. Cancelling this wait cancels the request.
     public func head() async throws(CurlewError) -> ResponseHead {
-        let heads = stream(.unbounded, last: { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
+        let heads = stream(.bufferingOldest(1), last: { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
         StreamRun.start(self)
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }

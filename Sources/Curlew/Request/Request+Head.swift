@@ -102,7 +102,7 @@ extension Request {
 
     /// The head of every try's response.
     public func httpResponses(
-        bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<HTTPURLResponse> {
         heads(bufferingPolicy)
     }

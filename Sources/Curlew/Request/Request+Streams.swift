@@ -3,7 +3,8 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-// The request's progress and milestones as streams, which end with the request.
+// The request's progress and milestones as streams, which end with the request. Nothing waits for their readers: what is
+// too old when one comes is thrown away.
 extension Request {
     /// How much of the body has gone out: what was told last, then what changes, every `interval` at most, the last value
     /// always.
@@ -27,21 +28,21 @@ extension Request {
 
     /// The final `URLRequest` of every try.
     public func urlRequests(
-        bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<URLRequest> {
         stream(bufferingPolicy, last: { $0.toldRequest }) { $0 }
     }
 
     /// The identifier of every exchange.
     public func urlSessionTasks(
-        bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<TaskIdentifier> {
         stream(bufferingPolicy, last: { $0.tasks.last }) { $0 }
     }
 
     /// Every try as a command line.
     public func cURLDescriptions(
-        bufferingPolicy: StreamOf<String>.BufferingPolicy = .unbounded
+        bufferingPolicy: StreamOf<String>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<String> {
         stream(
             bufferingPolicy,

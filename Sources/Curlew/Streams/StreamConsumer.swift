@@ -7,6 +7,8 @@ struct StreamConsumer: Sendable {
     /// Serializes the chunk, and answers what is to be called on the handler's queue.
     let prepare: @Sendable (Data) -> @Sendable () -> Void
     let delivery: Delivery
+    /// Where it puts chunks until they are read; nil for one that has done with a chunk when it returns.
+    var backlog: StreamBacklog?
 }
 
 /// Hands a body's chunks to handlers, each on its own queue. The next chunk comes when all have taken this one: a
@@ -22,9 +24,11 @@ struct StreamPump: Sendable {
                 let countdown = Countdown(consumers.count) { continuation.resume() }
                 for consumer in consumers {
                     let work = consumer.prepare(chunk)
+                    consumer.backlog?.add(chunk.count)
                     consumer.delivery {
                         work()
-                        countdown.step()
+                        guard let backlog = consumer.backlog else { return countdown.step() }
+                        backlog.whenThereIsRoom { countdown.step() }
                     }
                 }
             }

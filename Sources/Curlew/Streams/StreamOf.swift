@@ -11,21 +11,26 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     private let stream: AsyncStream<Element>
     private let continuation: Continuation
     private let onTermination: @Sendable () -> Void
+    private let reader: StreamBacklog.Reader?
 
+    /// With a `backlog` the producer is told what is taken, and nothing is thrown away.
     init(
-        bufferingPolicy: BufferingPolicy = .unbounded,
+        bufferingPolicy: BufferingPolicy,
+        backlog: StreamBacklog? = nil,
         onTermination: @escaping @Sendable () -> Void = {},
         builder: (Continuation) -> Void
     ) {
         (stream, continuation) = AsyncStream.makeStream(of: Element.self, bufferingPolicy: bufferingPolicy)
         self.onTermination = onTermination
+        reader = backlog.map(StreamBacklog.Reader.init)
         builder(continuation)
     }
 
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             base: stream.makeAsyncIterator(),
-            end: Iterator.End(continuation: continuation, onTermination: onTermination)
+            reader: reader,
+            end: Iterator.End(continuation: continuation, backlog: reader?.backlog, onTermination: onTermination)
         )
     }
 
@@ -34,27 +39,37 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
         public typealias Failure = Never
 
         fileprivate var base: AsyncStream<Element>.Iterator
+        fileprivate let reader: StreamBacklog.Reader?
         fileprivate let end: End
 
-        public mutating func next() async -> Element? { await base.next() }
+        public mutating func next() async -> Element? { await next(isolation: nil) }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            await base.next(isolation: actor)
+            let element = await base.next(isolation: actor)
+            if element != nil { reader?.backlog.taken() }
+            return element
         }
 
         /// Goes with the iterator, however the loop ended.
         fileprivate final class End: Sendable {
             let continuation: Continuation
+            let backlog: StreamBacklog?
             let onTermination: @Sendable () -> Void
 
-            init(continuation: Continuation, onTermination: @escaping @Sendable () -> Void) {
+            init(
+                continuation: Continuation,
+                backlog: StreamBacklog?,
+                onTermination: @escaping @Sendable () -> Void
+            ) {
                 self.continuation = continuation
+                self.backlog = backlog
                 self.onTermination = onTermination
             }
 
             deinit {
                 onTermination()
                 continuation.finish()
+                backlog?.leave()
             }
         }
     }

@@ -1,0 +1,90 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("What a sequence holds that nobody has taken", .timeLimit(.minutes(4)))
+struct StreamBacklogTests {
+    private static let chunk = Data(repeating: 1, count: 16 * 1024)
+
+    /// A channel, and a sequence that its pump fills.
+    private static func sequence(
+        _ consumers: Lock<[StreamConsumer]>
+    ) -> StreamOf<Data> {
+        let backlog = StreamBacklog()
+        return StreamOf(bufferingPolicy: .unbounded, backlog: backlog) { continuation in
+            let consumer = StreamConsumer(
+                prepare: { chunk in { continuation.yield(chunk) } }, delivery: .direct, backlog: backlog)
+            consumers.withLock { $0.append(consumer) }
+        }
+    }
+
+    /// Offers chunks, until that many pauses have been asked for; how many bytes were taken.
+    private static func offer(to channel: BodyChannel, pauses: Int, limit: Int = 64 << 20) async -> Int {
+        var (taken, pauses) = (0, pauses)
+        while pauses > 0, taken < limit {
+            switch chunk.withUnsafeBytes({ channel.receive($0) }) {
+            case .proceed: taken += chunk.count
+            case .pause, .abort:
+                pauses -= 1
+                await Task.yield()
+            }
+        }
+        return taken
+    }
+
+    @Test func `a reader that takes nothing stops the sender`() async {
+        let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
+        let sequence = Self.sequence(consumers)
+        let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
+        #expect(await Self.offer(to: channel, pauses: 20_000) < 1 << 20)
+        // Whoever reads lets it go on.
+        let reader = Task { await sequence.reduce(into: 0) { $0 += $1.count } }
+        let more = await Self.offer(to: channel, pauses: .max, limit: 8 << 20)
+        #expect(more >= 8 << 20)
+        channel.finish()
+        await pump.value
+        reader.cancel()
+        #expect(await reader.value >= 8 << 20)
+    }
+
+    @Test func `a sequence that nobody will read stops nobody`() async {
+        let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
+        var unread: StreamOf<Data>? = Self.sequence(consumers)
+        let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
+        #expect(await Self.offer(to: channel, pauses: 2000) < 1 << 20)
+        #expect(unread != nil)
+        unread = nil
+        #expect(await Self.offer(to: channel, pauses: .max, limit: 8 << 20) >= 8 << 20)
+        channel.finish()
+        await pump.value
+    }
+
+    @Test func `leaving a sequence lets the others go on`() async {
+        let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
+        let (left, read) = (Self.sequence(consumers), Self.sequence(consumers))
+        let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
+        let reader = Task { await read.reduce(into: 0) { $0 += $1.count } }
+        let leaver = Task { for await _ in left { break } }
+        #expect(await Self.offer(to: channel, pauses: .max, limit: 8 << 20) >= 8 << 20)
+        await leaver.value
+        channel.finish()
+        await pump.value
+        reader.cancel()
+        #expect(await reader.value > 0)
+    }
+
+    @Test func `a slow reader of a stream task gets everything`() async throws {
+        let server = try TestServer()
+        let request = Session().streamRequest(server.url("/bytes/3000000"))
+        var size = 0
+        for await stream in request.streamTask().streamingData() {
+            size += stream.value?.count ?? 0
+            await Task.yield()
+        }
+        #expect(size == 3_000_000)
+    }
+}
