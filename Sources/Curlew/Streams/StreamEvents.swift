@@ -26,7 +26,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
     var reconnection: EventReconnection?
 
     /// Connects again when the stream ends or breaks: with `Last-Event-ID`, after the time that the server
-    /// asked for, waiting longer each time a connection fails.
+    /// asked for, waiting longer each time a connection fails. A server's time counts as at least 100 milliseconds (or
+    /// `delay`, where that is shorter) and at most `maximumDelay`.
     ///
     /// It ends when the server answers 204. An error that another connection would not heal is thrown, and
     /// the last one of `maximumFailures` connections that failed in a row.

@@ -2,10 +2,13 @@
 package struct EventReconnection: Sendable, Hashable {
     /// The delay until the server asks for another.
     package let delay: Duration
-    /// Longest delay between two failed connections.
+    /// Longest delay between two failed connections, and longest that a server may ask for.
     package let maximumDelay: Duration
     /// So many connections in a row may fail before the last error is thrown.
     package let maximumFailures: Int
+
+    /// A server's own delay is no shorter than this, unless the client's is.
+    package static let shortestServerDelay: Duration = .milliseconds(100)
 
     private var serverDelay: Duration?
     private var failures = 0
@@ -32,8 +35,11 @@ package struct EventReconnection: Sendable, Hashable {
     /// The connection gave bytes: earlier failures are forgotten.
     package mutating func streamed() { failures = 0 }
 
-    /// The server has set the reconnection time.
-    package mutating func serverAsked(for delay: Duration) { serverDelay = delay }
+    /// The server has set the reconnection time. Neither may it have the client call without a pause, nor keep it
+    /// from ever coming back.
+    package mutating func serverAsked(for asked: Duration) {
+        serverDelay = min(max(asked, min(delay, Self.shortestServerDelay)), maximumDelay)
+    }
 
     /// The stream has ended in an orderly way.
     package mutating func ended(status: Int?) -> Action {

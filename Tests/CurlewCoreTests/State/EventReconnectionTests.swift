@@ -11,9 +11,34 @@ struct EventReconnectionTests {
     func ends() {
         var state = EventReconnection()
         #expect(state.ended(status: 200) == .reconnect(after: .seconds(3)))
-        state.serverAsked(for: .milliseconds(20))
-        #expect(state.ended(status: nil) == .reconnect(after: .milliseconds(20)))
+        state.serverAsked(for: .milliseconds(200))
+        #expect(state.ended(status: nil) == .reconnect(after: .milliseconds(200)))
         #expect(state.ended(status: 204) == .end)
+    }
+
+    @Test("a server's own delay lies between the shortest and the longest")
+    func clampsTheServersDelay() {
+        func delay(asked: Duration, own: Duration = .seconds(3), maximum: Duration = .seconds(60))
+            -> EventReconnection.Action
+        {
+            var state = EventReconnection(delay: own, maximumDelay: maximum)
+            state.serverAsked(for: asked)
+            return state.ended(status: 200)
+        }
+        #expect(delay(asked: .zero) == .reconnect(after: .milliseconds(100)))
+        #expect(delay(asked: .seconds(59)) == .reconnect(after: .seconds(59)))
+        #expect(delay(asked: .milliseconds(Int64.max)) == .reconnect(after: .seconds(60)))
+        #expect(delay(asked: .zero, own: .milliseconds(20)) == .reconnect(after: .milliseconds(20)))
+        #expect(delay(asked: .seconds(5), maximum: .milliseconds(10)) == .reconnect(after: .milliseconds(10)))
+    }
+
+    @Test("failures after an endless delay of the server back off within the maximum")
+    func clampsTheServersDelayAfterFailures() {
+        var state = EventReconnection()
+        state.serverAsked(for: .milliseconds(Int64.max))
+        for _ in 0..<3 {
+            #expect(state.failed(with: Self.error(.connectFailed), random: 1) == .reconnect(after: .seconds(60)))
+        }
     }
 
     @Test(
