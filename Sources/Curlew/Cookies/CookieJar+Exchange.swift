@@ -50,7 +50,7 @@ extension CookieJar {
     @discardableResult
     public func importNetscape(_ text: String) -> Int {
         let now = Date()
-        return NetscapeCookieFile.cookies(in: text, now: now).count { !$0.isExpired(at: now) && set($0) }
+        return set(NetscapeCookieFile.cookies(in: text, now: now).filter { !$0.isExpired(at: now) })
     }
 
     /// Every cookie that has not expired in Netscape's format, those that end with the session included.

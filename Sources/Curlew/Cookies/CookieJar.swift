@@ -7,27 +7,41 @@ public import Foundation
 ///     let session = Session(configuration: SessionConfiguration { $0.cookies = CookieJar() })
 ///
 /// A jar with a file reads it when it is made, in Netscape's format as curl writes it, and writes it some time
-/// after a change; `save()` writes it now. Cookies without an expiry date are not kept in the file.
+/// after a change; `save()` writes it now. Cookies without an expiry date end with the program that received them, and
+/// are not kept in the file unless the jar is made with `keepsSessionCookies`.
 public final class CookieJar: Sendable {
     private let store: Lock<CookieStore>
     private let file: StoredText?
+    private let keepsSessionCookies: Bool
+    private let publicSuffixes: any PublicSuffixes
 
     /// A jar in memory.
     public init(publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()) {
         store = Lock(CookieStore(publicSuffixes: publicSuffixes))
         file = nil
+        keepsSessionCookies = false
+        self.publicSuffixes = publicSuffixes
     }
 
     /// A jar that is kept in a file. A file that does not exist yet is an empty jar.
-    public init(file url: URL, publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()) {
+    ///
+    /// With `keepsSessionCookies` the file also has the cookies without an expiry date, as curl's has: a login that is
+    /// one of those outlives the program. What such a file holds is read by every jar.
+    public init(
+        file url: URL,
+        keepsSessionCookies: Bool = false,
+        publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()
+    ) {
         var store = CookieStore(publicSuffixes: publicSuffixes)
         let now = Date()
         // What a crash or a full disk left of the file is taken as far as it goes.
         if let bytes = try? Data(contentsOf: url) {
             let text = String(decoding: bytes, as: UTF8.self)
-            for cookie in NetscapeCookieFile.cookies(in: text, now: now) { _ = store.set(cookie, at: now) }
+            store.set(NetscapeCookieFile.cookies(in: text, now: now), at: now)
         }
         self.store = Lock(store)
+        self.keepsSessionCookies = keepsSessionCookies
+        self.publicSuffixes = publicSuffixes
         file = StoredText(url)
     }
 
@@ -43,6 +57,13 @@ public final class CookieJar: Sendable {
         let isSet = store.withLock { $0.set(cookie, at: Date()) }
         if isSet { changed() }
         return isSet
+    }
+
+    /// Puts several in, and says how many could be sent.
+    func set(_ cookies: [Cookie]) -> Int {
+        let count = store.withLock { $0.set(cookies, at: Date()) }
+        if count > 0 { changed() }
+        return count
     }
 
     /// Removes the cookies that fit.
@@ -75,11 +96,17 @@ public final class CookieJar: Sendable {
     /// Takes in what a response sets.
     func receive(_ headers: HTTPHeaders, from url: URL) {
         guard headers.contains(name: "Set-Cookie") else { return }
-        store.withLock { $0.receive(headers, from: url, at: Date()) }
+        let now = Date()
+        // Read without the lock: a response may set thousands, and the list of suffixes may be foreign code.
+        let values = headers.values(for: "Set-Cookie")
+        guard let offer = CookieStore.offer(values, from: url, at: now, publicSuffixes: publicSuffixes) else { return }
+        store.withLock { _ = $0.receive(offer, at: now) }
         changed()
     }
 
     private func changed() { file?.writeSoon { self.text } }
 
-    private var text: String { NetscapeCookieFile.text(of: cookies.filter { $0.expires != nil }) }
+    private var text: String {
+        NetscapeCookieFile.text(of: keepsSessionCookies ? cookies : cookies.filter { $0.expires != nil })
+    }
 }

@@ -20,4 +20,14 @@ enum CookiePath {
         if request.count == cookie.count || cookie.last == UInt8(ascii: "/") { return true }
         return request[request.index(request.startIndex, offsetBy: cookie.count)] == UInt8(ascii: "/")
     }
+
+    /// The paths of cookies that match `path`: itself, and each directory above it, with and without its slash.
+    static func directories(of path: String) -> [String] {
+        var paths = [path]
+        for slash in path.indices where path[slash] == "/" {
+            paths.append(String(path[...slash]))
+            if slash != path.startIndex { paths.append(String(path[..<slash])) }
+        }
+        return paths
+    }
 }

@@ -2,34 +2,62 @@ internal import Foundation
 
 extension CookieStore {
     /// Keeps the limits, in RFC 6265bis's order: expired ones go first, then of a domain with too many those
-    /// that are not Secure, then any of it, then any at all; among equals the one longest not used.
-    mutating func evict(around domain: String, at now: Date) {
-        if (domains[domain]?.count ?? 0) > limits.perDomain {
-            domains[domain]?.removeAll { $0.cookie.isExpired(at: now) }
-            while (domains[domain]?.count ?? 0) > max(limits.perDomain, 0) {
-                guard let stored = domains[domain], let victim = Self.leastUseful(stored) else { break }
-                domains[domain]?.remove(at: victim)
-            }
+    /// that are not Secure, then any of it, then any at all; among equals the one longest not used. Only `changed`
+    /// domains can have too many. All that is too much goes at once, so that one look at the store is enough.
+    mutating func evict(around changed: Set<String>, at now: Date) {
+        for domain in changed where (domains[domain]?.count ?? 0) > limits.perDomain {
+            keep(in: domain) { !$0.cookie.isExpired(at: now) }
+            guard let stored = domains[domain],
+                let last = Self.last(of: stored.count - max(limits.perDomain, 0), stored)
+            else { continue }
+            keep(in: domain) { last < Usefulness($0) }
         }
         guard count > limits.total else { return }
         removeExpired(at: now)
-        while count > max(limits.total, 0) {
-            let oldest = domains.compactMap { entry in
-                entry.value.indices.min { entry.value[$0].lastAccess < entry.value[$1].lastAccess }
-                    .map { (domain: entry.key, index: $0, item: entry.value[$0]) }
-            }
-            .min { ($0.item.lastAccess, $0.item.sequence) < ($1.item.lastAccess, $1.item.sequence) }
-            guard let oldest else { return }
-            domains[oldest.domain]?.remove(at: oldest.index)
-            if domains[oldest.domain]?.isEmpty == true { domains[oldest.domain] = nil }
+        let excess = count - max(limits.total, 0)
+        guard let last = Self.smallest(excess, of: domains.values.flatMap { $0.values.map(Age.init) }) else { return }
+        for (domain, stored) in domains where stored.values.contains(where: { !(last < Age($0)) }) {
+            keep(in: domain) { last < Age($0) }
         }
     }
 
-    private static func leastUseful(_ stored: [Stored]) -> Int? {
-        stored.indices.min { left, right in
-            let (first, second) = (stored[left], stored[right])
-            if first.cookie.isSecure != second.cookie.isSecure { return !first.cookie.isSecure }
-            return (first.lastAccess, first.sequence) < (second.lastAccess, second.sequence)
+    /// The last one to go of the `excess` least useful ones.
+    private static func last(of excess: Int, _ stored: [Key: Stored]) -> Usefulness? {
+        smallest(excess, of: stored.values.map(Usefulness.init))
+    }
+
+    /// The greatest of the `count` smallest values; nil for none.
+    private static func smallest<Value: Comparable>(_ count: Int, of values: [Value]) -> Value? {
+        guard count > 0, !values.isEmpty else { return nil }
+        return count == 1 ? values.min() : values.sorted()[min(count, values.count) - 1]
+    }
+
+    /// No two cookies have the same.
+    private struct Age: Comparable {
+        let lastAccess: Date
+        let sequence: UInt64
+
+        init(_ stored: Stored) {
+            lastAccess = stored.lastAccess
+            sequence = stored.sequence
+        }
+
+        static func < (left: Age, right: Age) -> Bool {
+            (left.lastAccess, left.sequence) < (right.lastAccess, right.sequence)
+        }
+    }
+
+    private struct Usefulness: Comparable {
+        let isSecure: Bool
+        let age: Age
+
+        init(_ stored: Stored) {
+            isSecure = stored.cookie.isSecure
+            age = Age(stored)
+        }
+
+        static func < (left: Usefulness, right: Usefulness) -> Bool {
+            left.isSecure == right.isSecure ? left.age < right.age : !left.isSecure
         }
     }
 }

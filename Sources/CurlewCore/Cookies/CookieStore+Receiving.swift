@@ -4,46 +4,79 @@ extension CookieStore {
     /// No cookie lives longer (RFC 6265bis, 5.5).
     static let maximumLifetime: TimeInterval = 400 * 86_400
 
+    /// What a response wants to set, as far as that can be judged without the store.
+    package struct Offer: Sendable {
+        let host: String
+        let isSecure: Bool
+        let cookies: [Cookie]
+    }
+
     /// Takes in one `Set-Cookie` header of a response from `url` (RFC 6265bis, 5.7). False where the cookie
     /// was refused.
     @discardableResult
     public mutating func receive(_ header: String, from url: URL, at now: Date) -> Bool {
-        guard let parsed = SetCookieParser.parse(header), let host = Hostname.canonical(of: url),
-            let (domain, isHostOnly) = domain(of: parsed, host: host)
-        else { return false }
-        let isSecureOrigin = Self.isSecure(url)
-        guard isSecureOrigin || !parsed.isSecure, Self.keepsPrefixPromise(parsed, isHostOnly: isHostOnly) else {
-            return false
-        }
-        let cookie = Cookie(
-            name: parsed.name,
-            value: parsed.value,
-            domain: domain,
-            path: parsed.path.flatMap { $0.isEmpty ? nil : $0 } ?? CookiePath.defaultPath(of: url),
-            expires: Self.expiry(of: parsed, at: now),
-            isSecure: parsed.isSecure,
-            isHTTPOnly: parsed.isHTTPOnly,
-            isHostOnly: isHostOnly,
-            sameSite: parsed.sameSite,
-            created: now
-        )
-        guard isSecureOrigin || !wouldShadowSecureCookie(cookie) else { return false }
-        return set(cookie, at: now)
+        guard let offer = Self.offer([header], from: url, at: now, publicSuffixes: publicSuffixes) else { return false }
+        return receive(offer, at: now) == 1
     }
 
     /// Takes in every `Set-Cookie` of a response's head.
     public mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
-        for value in headers.values(for: "Set-Cookie") { receive(value, from: url, at: now) }
+        let values = headers.values(for: "Set-Cookie")
+        guard let offer = Self.offer(values, from: url, at: now, publicSuffixes: publicSuffixes) else { return }
+        receive(offer, at: now)
     }
 
-    private func domain(of parsed: SetCookie, host: String) -> (String, isHostOnly: Bool)? {
+    /// How many were taken. What looks at the whole store does so once for all of them: a response may bring thousands.
+    @discardableResult
+    package mutating func receive(_ offer: Offer, at now: Date) -> Int {
+        let shadows = offer.isSecure ? nil : SecureCookieShadows(of: domains, around: offer.host)
+        return set(offer.cookies.filter { shadows?.contains($0) != true }, at: now)
+    }
+
+    /// nil where nothing may be set.
+    package static func offer(
+        _ headers: [String],
+        from url: URL,
+        at now: Date,
+        publicSuffixes: (any PublicSuffixes)?
+    ) -> Offer? {
+        guard !headers.isEmpty, let host = Hostname.canonical(of: url) else { return nil }
+        let isSecure = isSecure(url)
+        let defaultPath = CookiePath.defaultPath(of: url)
+        let cookies = headers.compactMap { header -> Cookie? in
+            guard let parsed = SetCookieParser.parse(header),
+                let (domain, isHostOnly) = domain(of: parsed, host: host, publicSuffixes),
+                isSecure || !parsed.isSecure, keepsPrefixPromise(parsed, isHostOnly: isHostOnly)
+            else { return nil }
+            return Cookie(
+                name: parsed.name,
+                value: parsed.value,
+                domain: domain,
+                path: parsed.path.flatMap { $0.isEmpty ? nil : $0 } ?? defaultPath,
+                expires: expiry(of: parsed, at: now),
+                isSecure: parsed.isSecure,
+                isHTTPOnly: parsed.isHTTPOnly,
+                isHostOnly: isHostOnly,
+                sameSite: parsed.sameSite,
+                created: now
+            )
+        }
+        return cookies.isEmpty ? nil : Offer(host: host, isSecure: isSecure, cookies: cookies)
+    }
+
+    private static func domain(
+        of parsed: SetCookie,
+        host: String,
+        _ publicSuffixes: (any PublicSuffixes)?
+    ) -> (String, isHostOnly: Bool)? {
         guard let attribute = parsed.domain, !attribute.isEmpty else { return (host, true) }
-        guard let domain = Hostname.canonical(attribute) else { return nil }
-        if isPublicSuffix(domain) { return domain == host ? (host, true) : nil }
+        // A dot at the end names no domain (the web platform's tests), though it is no part of a host's name.
+        guard !attribute.hasSuffix("."), let domain = Hostname.canonical(attribute) else { return nil }
+        if isPublicSuffix(domain, publicSuffixes) { return domain == host ? (host, true) : nil }
         return Hostname.matches(host, domain: domain) ? (domain, false) : nil
     }
 
-    private func isPublicSuffix(_ domain: String) -> Bool {
+    private static func isPublicSuffix(_ domain: String, _ publicSuffixes: (any PublicSuffixes)?) -> Bool {
         if IPAddress(domain) != nil { return false }
         return publicSuffixes?.isPublicSuffix(domain) ?? !domain.utf8.contains(UInt8(ascii: "."))
     }
@@ -63,18 +96,6 @@ extension CookieStore {
         case .seconds(let seconds): now.addingTimeInterval(min(Double(seconds), maximumLifetime))
         case .until(let date): min(date, now.addingTimeInterval(maximumLifetime))
         case nil: nil
-        }
-    }
-
-    /// "Leave Secure cookies alone": http must not overlay a cookie that https set.
-    private func wouldShadowSecureCookie(_ cookie: Cookie) -> Bool {
-        domains.contains { domain, stored in
-            guard Hostname.matches(domain, domain: cookie.domain) || Hostname.matches(cookie.domain, domain: domain)
-            else { return false }
-            return stored.contains {
-                $0.cookie.isSecure && $0.cookie.name == cookie.name
-                    && CookiePath.matches(cookie.path, cookiePath: $0.cookie.path)
-            }
         }
     }
 }

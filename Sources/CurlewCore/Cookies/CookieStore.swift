@@ -24,11 +24,20 @@ public struct CookieStore: Sendable {
         var lastAccess: Date
     }
 
+    /// What no two cookies of a domain have in common.
+    struct Key: Hashable, Sendable {
+        let name: String
+        let path: String
+        let isHostOnly: Bool
+    }
+
     /// How many cookies are kept.
     public let limits: Limits
     let publicSuffixes: (any PublicSuffixes)?
     /// By domain, so that only a host's own names are looked at.
-    var domains: [String: [Stored]] = [:]
+    private(set) var domains: [String: [Key: Stored]] = [:]
+    /// How many cookies there are, expired ones included.
+    public private(set) var count = 0
     private var nextSequence: UInt64 = 0
 
     /// Without `publicSuffixes` every name of one label counts as one.
@@ -39,12 +48,9 @@ public struct CookieStore: Sendable {
 
     /// Every cookie that has not expired, oldest first.
     public func all(at now: Date) -> [Cookie] {
-        domains.values.joined().filter { !$0.cookie.isExpired(at: now) }.sorted { $0.sequence < $1.sequence }
+        domains.values.flatMap(\.values).filter { !$0.cookie.isExpired(at: now) }.sorted { $0.sequence < $1.sequence }
             .map(\.cookie)
     }
-
-    /// How many cookies there are, expired ones included.
-    public var count: Int { domains.values.reduce(0) { $0 + $1.count } }
 
     /// The cookies to send to `url`, in the order to send them: longer paths first, then older ones.
     public mutating func cookies(for url: URL, at now: Date) -> [Cookie] {
@@ -53,13 +59,16 @@ public struct CookieStore: Sendable {
         let isSecure = CookieStore.isSecure(url)
         var found: [Stored] = []
         for domain in Hostname.withParents(host) {
-            guard let stored = domains[domain] else { continue }
-            for (index, item) in stored.enumerated() {
+            guard let slot = domains.index(forKey: domain) else { continue }
+            var place = domains.values[slot].startIndex
+            while place != domains.values[slot].endIndex {
+                defer { domains.values[slot].formIndex(after: &place) }
+                let item = domains.values[slot].values[place]
                 let cookie = item.cookie
                 guard !cookie.isHostOnly || domain == host, isSecure || !cookie.isSecure, !cookie.isExpired(at: now),
                     CookiePath.matches(path, cookiePath: cookie.path)
                 else { continue }
-                domains[domain]?[index].lastAccess = now
+                domains.values[slot].values[place].lastAccess = now
                 found.append(item)
             }
         }
@@ -79,38 +88,63 @@ public struct CookieStore: Sendable {
     /// Puts a cookie in, in the place of one with the same name, domain and path. False where it cannot be
     /// sent (control characters, too long). An expired one removes.
     @discardableResult
-    public mutating func set(_ cookie: Cookie, at now: Date) -> Bool {
+    public mutating func set(_ cookie: Cookie, at now: Date) -> Bool { set([cookie], at: now) == 1 }
+
+    /// Puts several in, and says how many could be. The limits are kept after the last one.
+    @discardableResult
+    package mutating func set(_ cookies: [Cookie], at now: Date) -> Int {
+        var taken = 0
+        for cookie in cookies where insert(cookie, at: now) { taken += 1 }
+        evict(around: Set(cookies.map(\.domain)), at: now)
+        return taken
+    }
+
+    /// Without a look at the limits.
+    private mutating func insert(_ cookie: Cookie, at now: Date) -> Bool {
         guard cookie.isSendable else { return false }
-        var stored = domains[cookie.domain] ?? []
-        let index = stored.firstIndex {
-            $0.cookie.name == cookie.name && $0.cookie.path == cookie.path
-                && $0.cookie.isHostOnly == cookie.isHostOnly
+        let key = Key(name: cookie.name, path: cookie.path, isHostOnly: cookie.isHostOnly)
+        let known = domains[cookie.domain]?[key]
+        guard !cookie.isExpired(at: now) else {
+            if known != nil { remove(key, of: cookie.domain) }
+            return true
         }
         var item = Stored(cookie: cookie, sequence: nextSequence, lastAccess: now)
-        if let index {
+        if let known {
             // The place among its likes stays: servers rely on the order.
-            item.sequence = stored[index].sequence
-            item.cookie.created = stored[index].cookie.created
-            if cookie.isExpired(at: now) { stored.remove(at: index) } else { stored[index] = item }
-        } else if !cookie.isExpired(at: now) {
-            stored.append(item)
+            item.sequence = known.sequence
+            item.cookie.created = known.cookie.created
+        } else {
             nextSequence += 1
+            count += 1
         }
-        domains[cookie.domain] = stored.isEmpty ? nil : stored
-        evict(around: cookie.domain, at: now)
+        domains[cookie.domain, default: [:]][key] = item
         return true
+    }
+
+    private mutating func remove(_ key: Key, of domain: String) {
+        guard domains[domain]?.removeValue(forKey: key) != nil else { return }
+        count -= 1
+        if domains[domain]?.isEmpty == true { domains[domain] = nil }
+    }
+
+    /// Removes those of a domain for which the condition does not hold.
+    mutating func keep(in domain: String, where condition: (Stored) -> Bool) {
+        guard let stored = domains[domain] else { return }
+        let kept = stored.filter { condition($0.value) }
+        count -= stored.count - kept.count
+        domains[domain] = kept.isEmpty ? nil : kept
     }
 
     /// Removes the cookies for which `condition` holds.
     public mutating func remove(where condition: (Cookie) -> Bool) {
-        domains = domains.compactMapValues { stored in
-            let kept = stored.filter { !condition($0.cookie) }
-            return kept.isEmpty ? nil : kept
-        }
+        for domain in Array(domains.keys) { keep(in: domain) { !condition($0.cookie) } }
     }
 
     /// Forgets every cookie.
-    public mutating func removeAll() { domains = [:] }
+    public mutating func removeAll() {
+        domains = [:]
+        count = 0
+    }
 
     /// Removes what has expired.
     public mutating func removeExpired(at now: Date) { remove { $0.isExpired(at: now) } }

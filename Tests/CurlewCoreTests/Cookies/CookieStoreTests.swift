@@ -44,7 +44,14 @@ struct CookieStoreTests {
         ("https://localhost/", "x=1; Domain=localhost", "https://localhost/", true),
         ("https://127.0.0.1/", "x=1; Domain=127.0.0.1", "https://127.0.0.1/", true),
         ("https://127.0.0.1/", "x=1; Domain=0.0.1", "https://127.0.0.1/", false),
+        ("https://0x7f.0.1/", "x=1; Domain=0.1", "https://0x7f.0.1/", false),
+        ("https://0177.0.0.1/", "x=1; Domain=0.0.1", "https://0177.0.0.1/", false),
+        ("https://2130706433/", "x=1", "https://127.0.0.1/", true),
         ("https://[::1]/", "x=1", "https://[::1]:8080/", true),
+        ("https://a.test./", "x=1", "https://a.test/", true),
+        ("https://a.test/", "x=1; Domain=a.test.", "https://a.test/", false),
+        ("https://a.test./", "x=1; Domain=test.", "https://b.test./", false),
+        ("https://a.test./", "x=1; Domain=test", "https://b.test./", false),
         ("https://bücher.test/", "x=1; Domain=bücher.test", "https://a.xn--bcher-kva.test/", true),
         ("https://A.Test/", "x=1", "https://a.test/", true),
         ("https://a.test/", "x=1; Secure", "http://a.test/", false),
@@ -92,6 +99,22 @@ struct CookieStoreTests {
         #expect(!store.receive("a=1; Domain=github.test", from: try Self.url("https://me.github.test/"), at: Self.now))
         #expect(store.receive("a=1; Domain=github.test", from: try Self.url("https://github.test/"), at: Self.now))
         #expect(store.header(for: try Self.url("https://me.github.test/"), at: Self.now) == nil)
+    }
+
+    @Test("a Secure cookie is left alone by the names above it and below it, in its path and below that")
+    func shadows() throws {
+        let store = Jar()
+        store.receive("a=1; Secure; Path=/p", from: try Self.url("https://x.a.test/"), at: Self.now)
+        let taken: [(String, String, Bool)] = [
+            ("http://x.a.test/", "a=2; Path=/p", false), ("http://x.a.test/", "a=2; Path=/p/q", false),
+            ("http://x.a.test/", "a=2; Path=/pq", true), ("http://x.a.test/", "a=2; Path=/", true),
+            ("http://x.a.test/", "b=2; Path=/p", true), ("http://y.a.test/", "a=2; Domain=a.test; Path=/p", false),
+            ("http://y.a.test/", "a=2; Path=/p", true), ("http://y.x.a.test/", "a=2; Path=/p", false),
+            ("http://other.test/", "a=2; Path=/p", true),
+        ]
+        for (url, header, isTaken) in taken {
+            #expect(store.receive(header, from: try Self.url(url), at: Self.now) == isTaken, "\(url) \(header)")
+        }
     }
 
     @Test("above a domain's limit go expired ones, then those not Secure, then the longest not used")

@@ -39,6 +39,23 @@ struct KeptStateTests {
         #expect(again.cookies.map(\.pair) == ["sid=secret"])
     }
 
+    @Test(arguments: [false, true])
+    func cookiesOfTheSessionAreKeptInTheFileIfAsked(keeps: Bool) async throws {
+        let scratch = try ScratchDirectory()
+        let file = scratch.file("cookies.txt")
+        let jar = CookieJar(file: file, keepsSessionCookies: keeps)
+        var fields: HTTPHeaders = ["Set-Cookie": "sid=secret"]
+        fields.append(name: "Set-Cookie", value: "kept=1; Max-Age=1000")
+        let transport = MockTransport { [fields] _ in .status(200, headers: fields) }
+        let session = Session(configuration: SessionConfiguration { $0.cookies = jar }, transport: transport)
+        _ = try await session.request("https://example.org/").data()
+        #expect(jar.cookies.map(\.pair) == ["sid=secret", "kept=1"])
+        try await jar.save()
+        let read = CookieJar(file: file).cookies
+        #expect(read.map(\.pair) == (keeps ? ["sid=secret", "kept=1"] : ["kept=1"]))
+        #expect(read.first?.expires == nil || !keeps)
+    }
+
     @Test func aJarTakesFromADamagedFileWhatIsThere() async throws {
         let scratch = try ScratchDirectory()
         let file = scratch.file("cookies.txt")

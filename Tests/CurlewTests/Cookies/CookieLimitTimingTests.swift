@@ -1,0 +1,47 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("The time that a jar at its limits takes", .timeLimit(.minutes(4)))
+struct CookieLimitTimingTests {
+    private static let now = Date(timeIntervalSince1970: 1_700_000_000)
+
+    /// Sixty domains from a host with as many labels, the host's own first.
+    private static let domains = (0..<60).map { number in
+        ((number..<60).map { "l\($0)" } + ["a", "test"]).joined(separator: ".")
+    }
+
+    private static func store(isSecure: Bool) throws -> CookieStore {
+        var store = CookieStore()
+        for number in 0..<store.limits.total {
+            // Where http answers, the Secure cookies of every name below are looked for.
+            let host = isSecure ? "h\(number / 100).a.test" : "h\(number / 100).b.test"
+            let url = try #require(URL(string: "https://\(host)/"))
+            store.receive("n\(number)=1\(isSecure ? "; Secure" : "")", from: url, at: now - 1)
+        }
+        #expect(store.count == store.limits.total)
+        return store
+    }
+
+    @Test(
+        "a full jar takes five thousand cookies at once, and keeps its limits",
+        arguments: [("https", false), ("http", false), ("http", true)])
+    func manyDomainCookies(scheme: String, isSecure: Bool) throws {
+        var store = try Self.store(isSecure: isSecure)
+        let url = try #require(URL(string: "\(scheme)://\(Self.domains[0])/"))
+        var headers = HTTPHeaders()
+        for number in 0..<5000 {
+            let domain = Self.domains[number % Self.domains.count]
+            headers.append(name: "Set-Cookie", value: "n\(number)=1; Domain=\(domain); Path=/p\(number)")
+        }
+        let started = ContinuousClock.now
+        store.receive(headers, from: url, at: Self.now)
+        let took = ContinuousClock.now - started
+        // What is left is nearly all in reading the fields: 0.1 s of a build for debugging.
+        #expect(took < .milliseconds(800).asTestBound)
+        let names = Set(store.all(at: Self.now).map(\.name))
+        #expect(store.count == store.limits.total && names.count == store.limits.total)
+        #expect(names.contains("n4999") && !names.contains("n1000"))
+    }
+}
