@@ -56,7 +56,7 @@ public final class HTTPClient: Sendable {
         var base: URL?
         var flaw: CurlewError?
         do {
-            base = try baseURL.map { BaseURL.withSlash(try $0.asURL()) }
+            base = try baseURL.map { try BaseURL.withSlash($0.asURL()) }
         } catch {
             flaw = ErrorWrapping.creation(error)
         }
@@ -128,12 +128,13 @@ public final class HTTPClient: Sendable {
 /// Base URLs as AFNetworking has them.
 enum BaseURL {
     /// A path that does not end in a slash gets one: its last segment would be replaced otherwise.
-    static func withSlash(_ url: URL) -> URL {
+    static func withSlash(_ url: URL) throws(CurlewError) -> URL {
         guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), !parts.percentEncodedPath.isEmpty,
             !parts.percentEncodedPath.hasSuffix("/")
         else { return url }
         parts.percentEncodedPath += "/"
-        return parts.url ?? url
+        guard let url = parts.url else { throw .invalidURL(url: url.absoluteString) }
+        return url
     }
 
     static func resolve(_ path: String, against base: URL?) throws(CurlewError) -> URL {

@@ -42,8 +42,13 @@ public final class HSTSStore: Sendable {
 
     var isEmpty: Bool { list.isEmpty }
 
-    func upgraded(_ url: URL) -> URL {
-        list.withLock { $0.upgraded(url, at: Date()) }
+    func upgraded(_ url: URL) throws(CurlewError) -> URL {
+        let upgraded: Result<URL, CurlewError> = list.withLock { list in
+            do throws(CurlewError) { return .success(try list.upgraded(url, at: Date())) } catch {
+                return .failure(error)
+            }
+        }
+        return try upgraded.get()
     }
 
     func receive(_ headers: HTTPHeaders, from url: URL) {

@@ -7,8 +7,10 @@ public struct SystemPublicSuffixes: PublicSuffixes {
     public init() {}
 
     public func isPublicSuffix(_ domain: String) -> Bool {
-        guard let list = Self.list.pointer else { return !domain.contains(".") }
-        return psl_is_public_suffix2(list, domain, PSL_TYPE_ANY) != 0
+        // `co.uk.` is the same name as `co.uk`, and libpsl knows the second one only.
+        let name = (domain.hasSuffix(".") ? domain.dropLast() : domain[...]).lowercased()
+        guard let list = Self.list.pointer else { return !name.contains(".") }
+        return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
     }
 
     public func registrableDomain(of domain: String) -> String? {

@@ -46,7 +46,7 @@ struct Attempt {
         var lowered = try lower(prepared)
         while true {
             // Before cookies are chosen: https has others than http.
-            context.upgrade(&lowered.url)
+            try context.upgrade(&lowered.url)
             if request.isHeld { try await request.untilLetGo(within: budget) }
             if let remaining = budget.remaining { lowered.options.timeouts.total = remaining }
             let delegate = request.makeDelegate(task: task, url: lowered.url, events: events, rules: rules)

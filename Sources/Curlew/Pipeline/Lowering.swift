@@ -70,7 +70,7 @@ struct Lowering {
         } else if !context.configuration.credentials.isEmpty {
             var upgraded = target
             // To where it is going to be sent.
-            context.upgrade(&upgraded)
+            try context.upgrade(&upgraded)
             options.authentication = context.configuration.authentication(for: upgraded)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }

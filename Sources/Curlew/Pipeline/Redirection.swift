@@ -26,8 +26,10 @@ struct Redirection {
             body: attempt.request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
             hops: hops.count
         )
-        let action = context.configuration.redirects.action(for: head, answering: origin) { url in
-            context.configuration.hsts?.upgraded(url) ?? url
+        let action = context.configuration.redirects.action(for: head, answering: origin) {
+            (url) throws(CurlewError) in
+            guard let hsts = context.configuration.hsts else { return url }
+            return try hsts.upgraded(url)
         }
         switch action {
         case .deliver: return .deliver

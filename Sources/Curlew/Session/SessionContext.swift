@@ -70,8 +70,8 @@ final class SessionContext: Sendable {
     // Methods, because whoever took the stores out would count references to them, in every request.
 
     /// Https in the place of http, where the host has asked for it.
-    func upgrade(_ url: inout URL) {
-        if let hsts = configuration.hsts, !hsts.isEmpty { url = hsts.upgraded(url) }
+    func upgrade(_ url: inout URL) throws(CurlewError) {
+        if let hsts = configuration.hsts, !hsts.isEmpty { url = try hsts.upgraded(url) }
     }
 
     var remembersFields: Bool { configuration.hsts != nil || configuration.cookies != nil }

@@ -95,11 +95,12 @@ public struct ResumeData: Hashable, Sendable {
     ]
 
     private static func withoutUser(_ url: URL) -> URL {
-        guard url.user != nil || url.password != nil, var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        else { return url }
-        parts.user = nil
-        parts.password = nil
-        return parts.url ?? url
+        guard url.user != nil || url.password != nil else { return url }
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.user = nil
+        parts?.password = nil
+        // Better one that nothing can be asked for than one with a password in a file.
+        return parts?.url ?? URL(filePath: "/")
     }
 }
 

@@ -1,21 +1,28 @@
 package import Foundation
 
-/// Host names as cookies and HSTS compare them: lower case, international ones in their ASCII form.
+/// Host names as cookies and HSTS compare them: lower case, international ones in their ASCII form, without the dot of
+/// the DNS root at the end, and IPv4 addresses as four decimal numbers. Names that lead to one host are one name.
 package enum Hostname {
     /// nil where the URL has no host.
     package static func canonical(of url: URL) -> String? {
-        // Despite its name, this is the form with `xn--` on Linux.
-        guard let host = url.host(percentEncoded: false), !host.isEmpty else { return nil }
-        return host.lowercased()
+        // Despite its name, this is the form with `xn--` on Linux. Characters that were percent-encoded come as they are.
+        guard let host = url.host(percentEncoded: false) else { return nil }
+        return canonical(host)
     }
 
     /// nil for what is no host name.
     package static func canonical(_ host: String) -> String? {
-        if host.utf8.allSatisfy({ $0 < 0x80 }) { return host.isEmpty ? nil : ASCII.lowercased(host) }
-        guard let url = URL(string: "http://\(host)/"), let name = canonical(of: url),
-            name.utf8.allSatisfy({ $0 < 0x80 })
-        else { return nil }
-        return name
+        var name = host
+        if !host.utf8.allSatisfy({ $0 < 0x80 }) {
+            guard let url = URL(string: "http://\(host)/"), let ascii = url.host(percentEncoded: false),
+                ascii.utf8.allSatisfy({ $0 < 0x80 })
+            else { return nil }
+            name = ascii
+        }
+        if name.utf8.last == UInt8(ascii: ".") { name.removeLast() }
+        guard !name.isEmpty else { return nil }
+        if let address = IPAddress.quad(ofNumbers: name) { return address }
+        return ASCII.lowercased(name)
     }
 
     /// Whether a host, escapes undone, has none of the characters that would make it mean another host or
@@ -87,7 +94,7 @@ package enum Hostname {
     package static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }
         let (name, suffix) = (host.utf8, domain.utf8)
-        guard name.count > suffix.count, !suffix.isEmpty, name.reversed().starts(with: suffix.reversed()),
+        guard name.count > suffix.count, !suffix.isEmpty, name.suffix(suffix.count).elementsEqual(suffix),
             name[name.index(name.endIndex, offsetBy: -suffix.count - 1)] == UInt8(ascii: ".")
         else { return false }
         return IPAddress(host) == nil

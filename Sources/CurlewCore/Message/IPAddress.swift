@@ -45,6 +45,40 @@ package enum IPAddress: Hashable, Sendable {
         return bytes
     }
 
+    /// The dotted quad of an IPv4 address in one of the forms that the C library and browsers read as well: up to four
+    /// numbers, decimal, octal (`0177`) or hexadecimal (`0x7f`), the last of which fills the bytes that are left.
+    package static func quad(ofNumbers host: String) -> String? {
+        guard let last = host.utf8.last,
+            ASCII.isHexDigit(last) || last == UInt8(ascii: "x") || last == UInt8(ascii: "X"),
+            let first = host.utf8.first, ASCII.isDigit(first)
+        else { return nil }
+        let parts = host.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
+        guard parts.count <= 4 else { return nil }
+        var value: UInt64 = 0
+        for (index, part) in parts.enumerated() {
+            guard let number = number(part) else { return nil }
+            let isLast = index == parts.count - 1
+            let bits = isLast ? UInt64(8 * (5 - parts.count)) : 8
+            guard number >> bits == 0 else { return nil }
+            value = value << bits | number
+        }
+        return (0..<4).map { "\(value >> UInt64(24 - 8 * $0) & 0xFF)" }.joined(separator: ".")
+    }
+
+    private static func number(_ part: Substring.UTF8View) -> UInt64? {
+        let text = String(decoding: part, as: UTF8.self)
+        // Sign characters, which the standard library would take, are no digits.
+        guard let first = part.first, ASCII.isDigit(first) else { return nil }
+        if text.hasPrefix("0x") || text.hasPrefix("0X") {
+            let digits = text.dropFirst(2)
+            // A prefix alone is zero, as in a browser.
+            if digits.isEmpty { return 0 }
+            return digits.utf8.allSatisfy(ASCII.isHexDigit) ? UInt64(digits, radix: 16) : nil
+        }
+        guard part.allSatisfy(ASCII.isDigit) else { return nil }
+        return UInt64(text, radix: text.count > 1 && first == UInt8(ascii: "0") ? 8 : 10)
+    }
+
     private static func colons(_ text: String) -> [UInt8]? {
         let address = text.utf8.prefix { $0 != UInt8(ascii: "%") }
         var parts = address.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)

@@ -57,14 +57,19 @@ public struct HSTSList: Sendable, Hashable, Codable {
     }
 
     /// `url`, with https in the place of http where its host is in the list. Port 80 becomes the default one,
-    /// another stays.
-    public func upgraded(_ url: URL, at now: Date) -> URL {
-        guard url.scheme?.lowercased() == "http", let host = Hostname.canonical(of: url), contains(host, at: now),
-            var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+    /// another stays. A URL that has no form with https is `.invalidURL`: it must not go out by http.
+    public func upgraded(_ url: URL, at now: Date) throws(CurlewError) -> URL {
+        guard url.scheme?.lowercased() == "http", let host = Hostname.canonical(of: url), contains(host, at: now)
         else { return url }
-        parts.scheme = "https"
-        if parts.port == 80 { parts.port = nil }
-        return parts.url ?? url
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.scheme = "https"
+        if parts?.port == 80 { parts?.port = nil }
+        guard let secure = parts?.url else {
+            throw CurlewError(
+                .invalidURL, phase: .creation, reason: "the host is reached by https only, and the URL cannot be",
+                url: url)
+        }
+        return secure
     }
 
     /// Forgets the entries that have expired.

@@ -54,7 +54,7 @@ extension RedirectPolicy {
     package func action(
         for head: ResponseHead,
         answering origin: RedirectOrigin,
-        upgrading upgrade: (URL) -> URL = { $0 }
+        upgrading upgrade: (URL) throws(CurlewError) -> URL = { $0 }
     ) -> RedirectAction {
         guard HTTPStatus(head.status).isRedirect, let location = head.headers.value(for: "Location"),
             !location.utf8.allSatisfy(ASCII.isBlank)
@@ -70,9 +70,11 @@ extension RedirectPolicy {
         guard origin.hops < limit else {
             return refuse(.tooManyRedirects, "more than \(limit) redirects")
         }
-        guard let url = RedirectLocation.resolve(location, against: origin.url).map(upgrade) else {
+        guard let resolved = RedirectLocation.resolve(location, against: origin.url) else {
             return refuse(.redirectRefused, "the redirect leads to no http or https URL")
         }
+        let url: URL
+        do throws(CurlewError) { url = try upgrade(resolved) } catch { return .refuse(error) }
         let leavesTLS = origin.url.scheme?.lowercased() == "https" && url.scheme?.lowercased() == "http"
         guard !leavesTLS || allowsInsecure else {
             return refuse(.redirectRefused, "the redirect leads from https to http")

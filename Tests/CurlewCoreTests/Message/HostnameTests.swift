@@ -33,4 +33,23 @@ struct HostnameTests {
         guard !Hostname.mayBeUnusable(in: url.absoluteString) else { return }
         #expect(Hostname.isUsable(host) && url.user == nil && url.password == nil)
     }
+
+    @Test(
+        "one host has one name",
+        arguments: [
+            ("A.Test", "a.test"), ("a.test.", "a.test"), ("bücher.test.", "xn--bcher-kva.test"), ("127.1", "127.0.0.1"),
+            ("0x7f.0.1", "127.0.0.1"), ("0177.0.0.01", "127.0.0.1"), ("2130706433", "127.0.0.1"),
+            ("1.2.3.4.", "1.2.3.4"),
+            ("0x7F.1.", "127.0.0.1"), ("0", "0.0.0.0"), ("1.256", "1.0.1.0"), ("4294967295", "255.255.255.255"),
+            ("4294967296", "4294967296"), ("1.2.3.256", "1.2.3.256"), ("1.2.3.4.5", "1.2.3.4.5"), ("08.1", "08.1"),
+            ("1..2", "1..2"), ("a.1", "a.1"), ("1.a", "1.a"), ("::1", "::1"), ("1e2", "1e2"), ("+1.2", "+1.2"),
+        ])
+    func canonical(host: String, name: String) {
+        #expect(Hostname.canonical(host) == name)
+    }
+
+    @Test("what has no name is no host", arguments: ["", "."])
+    func noName(host: String) {
+        #expect(Hostname.canonical(host) == nil)
+    }
 }

@@ -18,6 +18,9 @@ struct HostListTests {
         ("max-age=10", "http://a.test:8080/", "https://a.test:8080/"),
         ("max-age=10", "http://b.a.test/", "http://b.a.test/"),
         ("max-age=10; includeSubDomains", "http://b.a.test/", "https://b.a.test/"),
+        ("max-age=10", "http://a.test./x", "https://a.test./x"),
+        ("max-age=10", "http://a%2Etest/", "https://a.test/"),
+        ("max-age=10; includeSubDomains", "http://b.a.test.:80/", "https://b.a.test./"),
         ("max-age=10", "https://a.test/", "https://a.test/"),
         ("max-age=10; includeSubDomains", "http://ba.test/", "http://ba.test/"),
         ("max-age=0", "http://a.test/", "http://a.test/"),
@@ -27,6 +30,13 @@ struct HostListTests {
     @Test("http URLs of known hosts become https", arguments: upgrades)
     func upgrade(value: String, url: String, expected: String) throws {
         #expect(try Self.list(value).upgraded(try #require(URL(string: url)), at: Self.now).absoluteString == expected)
+    }
+
+    @Test("a host with the dot of the root at its end is the host without it")
+    func rootDot() throws {
+        let list = try Self.list("max-age=10", from: "https://a.test./")
+        #expect(list.entries.keys.sorted() == ["a.test"])
+        #expect(list.contains("a.test", at: Self.now) && list.contains("A.test.", at: Self.now))
     }
 
     @Test("only https says so, and no address", arguments: ["http://a.test/", "https://1.2.3.4/", "https://[::1]/"])

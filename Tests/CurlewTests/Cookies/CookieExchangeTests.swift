@@ -84,4 +84,10 @@ struct CookieExchangeTests {
         #expect(other.importNetscape(jar.exportNetscape()) == 2)
         #expect(Set(other.cookies.map(facts)) == Set(jar.cookies.map(facts)))
     }
+
+    @Test(arguments: ["co.uk", "co.uk.", "CO.UK", "com."])
+    func theSystemsListKnowsASuffixInEachSpelling(suffix: String) {
+        #expect(SystemPublicSuffixes().isPublicSuffix(suffix))
+        #expect(!SystemPublicSuffixes().isPublicSuffix("example." + suffix))
+    }
 }
