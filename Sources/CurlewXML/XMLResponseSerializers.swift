@@ -40,11 +40,35 @@ public struct XMLParserResponseSerializer: ResponseSerializer {
 }
 
 /// Parses the body into a tree.
+///
+/// Nothing is fetched and nothing is expanded for a document: its DTD is not loaded, and one that declares entities,
+/// elements or attributes of its own is an error, and so is whatever the parser complains about. A tree takes many times
+/// the memory of its text, hence `maximumSize`.
 public struct XMLDocumentResponseSerializer: ResponseSerializer {
-    private let options: XMLNode.Options
+    /// More than Foundation's trees can have is not possible: what is nested deeper would be missing from them.
+    public static let greatestDepth = 256
 
-    /// `options` as for `XMLDocument`; external entities are never loaded.
-    public init(options: XMLNode.Options = []) { self.options = options.union(.nodeLoadExternalEntitiesNever) }
+    private let options: XMLNode.Options
+    private let maximumSize: Int
+    private let maximumDepth: Int
+
+    /// `options` as for `XMLDocument`, of which those that would load or validate something else have no effect. A text of
+    /// more than `maximumSize` bytes and elements nested more than `maximumDepth` deep (at most `greatestDepth`) are
+    /// `.limitExceeded`.
+    public init(
+        options: XMLNode.Options = [],
+        maximumSize: Int = 16 * 1024 * 1024,
+        maximumDepth: Int = XMLDocumentResponseSerializer.greatestDepth
+    ) {
+        self.options = options.subtracting(Self.loading).union(.nodeLoadExternalEntitiesNever)
+        self.maximumSize = maximumSize
+        self.maximumDepth = min(maximumDepth, Self.greatestDepth)
+    }
+
+    /// Validation loads the DTD, and XInclude any file.
+    private static let loading: XMLNode.Options = [
+        .documentValidate, .documentXInclude, .nodeLoadExternalEntitiesAlways, .nodeLoadExternalEntitiesSameOriginOnly,
+    ]
 
     public func serialize(
         request: URLRequest?,
@@ -54,28 +78,43 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
     ) throws -> XMLTree {
         let body = try body(request: request, response: response, data: data, error: error)
         do {
+            guard body.count <= maximumSize else { throw XMLFlaw.tooLarge(maximumSize) }
+            try XMLProlog.check(body)
             // FoundationXML's document accepts broken text on Linux, and prints about it: ask the parser first.
-            try WellFormedness.check(XMLSource(data: body))
+            try WellFormedness.check(XMLSource(data: body), maximumDepth: maximumDepth)
             return XMLTree(try XMLDocument(data: body, options: options))
+        } catch let flaw as XMLFlaw {
+            switch flaw {
+            case .tooLarge, .tooDeep:
+                throw CurlewError(
+                    .limitExceeded, phase: .decoding, reason: flaw.description, url: request?.url, underlying: flaw)
+            case .unreadable, .declarations, .encoding:
+                throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: flaw))
+            }
         } catch {
             throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
         }
     }
 }
 
-/// Every element that begins must end: the parser alone lets a text pass that stops in the middle.
+/// Whatever the parser reports is an error, also where it goes on and says that it parsed the text; and every element that
+/// begins must end, and must not be nested too deep.
 private final class WellFormedness: NSObject, XMLParserDelegate {
-    private var openElements = 0
+    private let maximumDepth: Int
+    private var depth = 0
     private var elements = 0
+    private var isTooDeep = false
 
-    static func check(_ source: XMLSource) throws {
-        let checker = WellFormedness()
+    private init(maximumDepth: Int) { self.maximumDepth = maximumDepth }
+
+    static func check(_ source: XMLSource, maximumDepth: Int) throws {
+        let checker = WellFormedness(maximumDepth: maximumDepth)
         let parser = source.makeParser()
         parser.delegate = checker
         let parsed = parser.parse()
-        guard parsed, checker.elements > 0, checker.openElements == 0 else {
-            throw parser.parserError ?? CocoaError(.fileReadCorruptFile)
-        }
+        if checker.isTooDeep { throw XMLFlaw.tooDeep(maximumDepth) }
+        if let error = parser.parserError { throw error }
+        guard parsed, checker.elements > 0, checker.depth == 0 else { throw CocoaError(.fileReadCorruptFile) }
     }
 
     func parser(
@@ -86,11 +125,14 @@ private final class WellFormedness: NSObject, XMLParserDelegate {
         attributes: [String: String]
     ) {
         elements += 1
-        openElements += 1
+        depth += 1
+        guard depth > maximumDepth else { return }
+        isTooDeep = true
+        parser.abortParsing()
     }
 
     func parser(_ parser: XMLParser, didEndElement elementName: String, namespaceURI: String?, qualifiedName: String?) {
-        openElements -= 1
+        depth -= 1
     }
 }
 

@@ -32,7 +32,18 @@ struct XMLSerializerTests {
         #expect(ids == ["1", "2"])
     }
 
-    @Test(arguments: ["", "<a>", "no xml"])
+    private func tree(_ data: Data, options: XMLNode.Options = [], maximumSize: Int = 1 << 24) throws -> XMLTree {
+        try XMLDocumentResponseSerializer(options: options, maximumSize: maximumSize)
+            .serialize(request: nil, response: nil, data: data, error: nil)
+    }
+
+    @Test(
+        arguments: [
+            "", "<a>", "no xml", "<a/>garbage", "<a/><b/>", "<a><b></a></b>", "<a x='1' x='2'/>", "<a>&foo;</a>",
+            "<p:a/>",
+            "<a>\u{1}</a>", "<!DOCTYPE a", "<!-- ", "<?xml version=\"1.0\" encoding=\"nonsense\"?><a/>",
+            "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0//EN\" \"x.dtd\"><html>&nbsp;</html>",
+        ])
     func `what is no document is a decoding error`(text: String) {
         let error = #expect(throws: CurlewError.self) {
             try XMLDocumentResponseSerializer()
@@ -41,14 +52,80 @@ struct XMLSerializerTests {
         #expect(error?.code == .decodingFailed)
     }
 
-    @Test func `external entities are not loaded`() throws {
+    private static let declaring = "<!DOCTYPE a [<!ENTITY x \"lol\">]><a>&x;</a>"
+
+    /// Each would otherwise have an entity.
+    private static let declarations: [Data] = [
+        Data(declaring.utf8), Data("\u{FEFF}<?xml version='1.0'?>\n<!-- <a> -->\n<?x ?>\(declaring)".utf8),
+        declaring.data(using: .utf16) ?? Data(), declaring.data(using: .utf16BigEndian) ?? Data(),
+        Data("<!DOCTYPE a SYSTEM '[>' [<!ENTITY x 'lol'>]><a>&x;</a>".utf8),
+        Data("<!DOCTYPE a [<!ATTLIST a x CDATA 'lol'>]><a/>".utf8),
+        Data("<?xml version='1.0' encoding='UTF-7'?><!DOCTYPE a +AFs- <!ENTITY x 'lol'> +AF0- ><a>&x;</a>".utf8),
+        // Read as ASCII the comment ends early, and a root follows.
+        Data(
+            "<?xml version='1.0' encoding='ISO-2022-JP'?><!-- \u{1B}$B--><a/>\u{1B}(B -->\(declaring)".utf8),
+        Data([0, 0, 0, 0x3C]) + Data("a/>".utf8),
+    ]
+
+    @Test(arguments: declarations)
+    func `a document that declares entities or attributes is refused, whatever its encoding`(data: Data) {
+        let error = #expect(throws: CurlewError.self) { try tree(data) }
+        #expect(error?.code == .decodingFailed)
+    }
+
+    @Test func `entities do not fill the memory`() {
+        let text =
+            "<!DOCTYPE a [<!ENTITY x \"\(String(repeating: "x", count: 60_000))\">]><a>"
+            + String(repeating: "&x;", count: 600) + "</a>"
+        #expect(throws: CurlewError.self) { try tree(Data(text.utf8)) }
+    }
+
+    @Test(
+        arguments: [
+            XMLNode.Options.documentValidate, .nodeLoadExternalEntitiesAlways, .nodeLoadExternalEntitiesSameOriginOnly,
+            .documentXInclude, [.documentValidate, .nodePreserveAll],
+        ])
+    func `nothing outside of the body is loaded, whatever the options`(options: XMLNode.Options) throws {
         let secret = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID().uuidString)")
-        try Data("secret".utf8).write(to: secret)
+        try Data("<!ENTITY x \"secret\"><!ATTLIST a y CDATA \"secret\">".utf8).write(to: secret)
         defer { try? FileManager.default.removeItem(at: secret) }
-        let text = "<!DOCTYPE a [<!ENTITY x SYSTEM \"\(secret.absoluteString)\">]><a>&x;</a>"
-        let tree = try? XMLDocumentResponseSerializer()
-            .serialize(request: nil, response: nil, data: Data(text.utf8), error: nil)
-        #expect(tree?.withDocument { $0.xmlString.contains("secret</a>") } != true)
+        let location = secret.absoluteString
+        let plain = try tree(Data("<!DOCTYPE a SYSTEM \"\(location)\"><a/>".utf8), options: options)
+        #expect(plain.withDocument { $0.rootElement()?.attribute(forName: "y") == nil })
+        for text in [
+            "<!DOCTYPE a SYSTEM \"\(location)\"><a>&x;</a>",
+            "<!DOCTYPE a [<!ENTITY x SYSTEM \"\(location)\">]><a>&x;</a>",
+            "<a xmlns:i=\"http://www.w3.org/2001/XInclude\"><i:include href=\"\(location)\" parse=\"text\"/></a>",
+        ] {
+            let document = try? tree(Data(text.utf8), options: options)
+            #expect(document?.withDocument { $0.xmlString.contains("secret") } != true)
+        }
+    }
+
+    @Test func `a document type without declarations is no error`() throws {
+        let text = "<!DOCTYPE html PUBLIC \"-//W3C//DTD XHTML 1.0//EN\" \"http://127.0.0.1:1/x.dtd\">\n<html>a</html>"
+        for data in [Data(text.utf8), text.data(using: .utf16) ?? Data()] {
+            #expect(try tree(data).withDocument { $0.rootElement()?.stringValue } == "a")
+        }
+        let named = Data("<?xml version=\"1.0\" encoding=\"ISO-8859-1\"?><a>\u{1}</a>".utf8).map { $0 == 1 ? 0xE4 : $0 }
+        #expect(try tree(Data(named)).withDocument { $0.rootElement()?.stringValue } == "ä")
+    }
+
+    @Test(arguments: [(256, true), (257, false), (1000, false)])
+    func `what is nested too deep is an error, not half a tree`(depth: Int, isTaken: Bool) throws {
+        let text = String(repeating: "<a>", count: depth) + "x" + String(repeating: "</a>", count: depth)
+        if isTaken {
+            #expect(try tree(Data(text.utf8)).withDocument { $0.rootElement()?.stringValue } == "x")
+        } else {
+            let error = #expect(throws: CurlewError.self) { try tree(Data(text.utf8)) }
+            #expect(error?.code == .limitExceeded)
+        }
+    }
+
+    @Test func `what is too large is an error`() throws {
+        #expect(throws: Never.self) { try tree(xml, maximumSize: xml.count) }
+        let error = #expect(throws: CurlewError.self) { try tree(xml, maximumSize: xml.count - 1) }
+        #expect(error?.code == .limitExceeded)
     }
 }
 
