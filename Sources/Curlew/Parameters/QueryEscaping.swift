@@ -13,6 +13,8 @@ extension CharacterSet {
 /// many scalars it is composed of.
 struct QueryEscaping: Sendable {
     static let standard = QueryEscaping(allowed: .afURLQueryAllowed)
+    /// With plus signs for spaces a text is a form, and forms have `*` as it is (URL standard, 5.2).
+    static let form = QueryEscaping(allowed: .afURLQueryAllowed.union(CharacterSet(charactersIn: "*")))
 
     private let low: UInt64
     private let high: UInt64

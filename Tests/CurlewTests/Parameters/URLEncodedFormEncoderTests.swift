@@ -110,6 +110,16 @@ struct URLEncodedFormEncoderTests {
         #expect(try text(SubByHand()) == "five%5Ba%5D=a&five%5Bb%5D=b&four%5Bfive%5D=2&four%5Bfour%5D=one")
     }
 
+    @Test func keepsWhatASuperclassPutIntoTheSameContainers() throws {
+        let text: String = try URLEncodedFormEncoder().encode(SharedContainersBelow())
+        #expect(text == "list%5B%5D=1&list%5B%5D=2&object%5Bone%5D=1&object%5Btwo%5D=2")
+    }
+
+    @Test func aValueEncodedTwiceForAKeyIsTheLast() throws {
+        let text: String = try URLEncodedFormEncoder().encode(Repeated())
+        #expect(text == "a%5Blast%5D=2")
+    }
+
     @Test func writesBoolsLiterally() throws {
         #expect(try text(["bool": true], URLEncodedFormEncoder(boolEncoding: .literal)) == "bool=true")
     }
@@ -174,6 +184,13 @@ struct URLEncodedFormEncoderTests {
         #expect(
             try text(value, URLEncodedFormEncoder(spaceEncoding: .plusReplaced)) == "spaces=replace+with+spaces%2B"
         )
+    }
+
+    @Test func leavesAsterisksInForms() throws {
+        #expect(try text(["a": "*-._ *"]) == "a=%2A-._%20%2A")
+        #expect(try text(["a": "*-._ *"], URLEncodedFormEncoder(spaceEncoding: .plusReplaced)) == "a=*-._+*")
+        let encoder = URLEncodedFormEncoder(spaceEncoding: .plusReplaced, allowedCharacters: .alphanumerics)
+        #expect(try text(["a": "*-"], encoder) == "a=%2A%2D")
     }
 
     @Test func escapesWhatIsNotAllowed() throws {
@@ -273,5 +290,43 @@ private struct NestedByHand: Encodable {
         try a.encode("string", forKey: .string)
         var third = root.nestedUnkeyedContainer()
         try third.encode([1, 2, 3])
+    }
+}
+
+/// Opens containers under keys that its subclass opens again.
+private class SharedContainers: Encodable {
+    enum Keys: String, CodingKey { case object, list }
+    enum Members: String, CodingKey { case one, two }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        var object = container.nestedContainer(keyedBy: Members.self, forKey: .object)
+        try object.encode(1, forKey: .one)
+        var list = container.nestedUnkeyedContainer(forKey: .list)
+        try list.encode(1)
+    }
+}
+
+private final class SharedContainersBelow: SharedContainers {
+    override func encode(to encoder: any Encoder) throws {
+        try super.encode(to: encoder)
+        var container = encoder.container(keyedBy: Keys.self)
+        var object = container.nestedContainer(keyedBy: Members.self, forKey: .object)
+        try object.encode(2, forKey: .two)
+        var list = container.nestedUnkeyedContainer(forKey: .list)
+        #expect(list.count == 1)
+        try list.encode(2)
+    }
+}
+
+private struct Repeated: Encodable {
+    enum Keys: String, CodingKey { case a, b }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        try container.encode(["first": 1], forKey: .a)
+        try container.encode(["last": 2], forKey: .a)
+        try container.encode(1, forKey: .b)
+        try container.encodeNil(forKey: .b)
     }
 }

@@ -8,7 +8,7 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
     mutating func encode<T: Encodable>(_ value: T, forKey key: Key) throws {
         let member = member(key)
-        try member.node.encode(value, options: encoding.options, codingPath: member.codingPath)
+        try member.node.replace(with: value, options: encoding.options, codingPath: member.codingPath)
     }
 
     mutating func nestedContainer<NestedKey: CodingKey>(
@@ -55,13 +55,13 @@ struct FormKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 struct FormUnkeyedContainer: UnkeyedEncodingContainer {
     let encoding: FormEncoding
     var codingPath: [any CodingKey] { encoding.codingPath }
-    private(set) var count = 0
+    var count: Int { encoding.node.elementCount }
 
     init(encoding: FormEncoding) { self.encoding = encoding }
 
     private mutating func element() -> FormEncoding {
-        defer { count += 1 }
-        return encoding.nested(encoding.node.element(), FormIndex(count))
+        let index = FormIndex(count)
+        return encoding.nested(encoding.node.element(), index)
     }
 
     mutating func encodeNil() throws { element().node.encodeNil(encoding.options) }

@@ -27,17 +27,21 @@ final class FormNode {
         content = .array([])
     }
 
+    /// The node of a key: the one that is there, so that a container opened twice goes on filling the same one.
     func member(_ key: String) -> FormNode {
+        guard case .object(var members) = content else { return FormNode() }
+        if let member = members.first(where: { $0.key == key }) { return member.node }
         let node = FormNode()
-        guard case .object(var members) = content else { return node }
         content = .empty
-        if let index = members.firstIndex(where: { $0.key == key }) {
-            members[index] = Member(key: key, node: node)
-        } else {
-            members.append(Member(key: key, node: node))
-        }
+        members.append(Member(key: key, node: node))
         content = .object(members)
         return node
+    }
+
+    /// How many elements an array has.
+    var elementCount: Int {
+        guard case .array(let elements) = content else { return 0 }
+        return elements.count
     }
 
     func element() -> FormNode {
@@ -50,8 +54,14 @@ final class FormNode {
     }
 
     func encodeNil(_ options: FormValueOptions) {
-        // Without a text the node stays empty, and an empty node is not written.
-        if let text = options.null.encodeNil() { content = .text(text) }
+        // Without a text the node is empty, and an empty node is not written.
+        content = options.null.encodeNil().map(Content.text) ?? .empty
+    }
+
+    /// A value encoded for a key takes the place of an earlier one.
+    func replace<T: Encodable>(with value: T, options: FormValueOptions, codingPath: [any CodingKey]) throws {
+        content = .empty
+        try encode(value, options: options, codingPath: codingPath)
     }
 
     func encode<T: Encodable>(_ value: T, options: FormValueOptions, codingPath: [any CodingKey]) throws {

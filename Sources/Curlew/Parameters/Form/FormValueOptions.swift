@@ -82,7 +82,7 @@ extension URLEncodedFormEncoder {
     public enum SpaceEncoding: Sendable {
         /// `%20`
         case percentEscaped
-        /// `+`
+        /// `+`, as in the forms of browsers, which also leave `*` as it is
         case plusReplaced
     }
 }

@@ -33,10 +33,10 @@ public final class URLEncodedFormEncoder: Sendable {
     /// How a space is written.
     public let spaceEncoding: SpaceEncoding
 
-    /// What is not percent-encoded.
+    /// What is not percent-encoded. Where it is the default, `spaceEncoding: .plusReplaced` also leaves `*` as it is.
     public var allowedCharacters: CharacterSet {
         get { allowed.withLock { $0.characters } }
-        set { allowed.withLock { $0 = Allowed(newValue) } }
+        set { allowed.withLock { $0 = Allowed(newValue, spaceEncoding) } }
     }
 
     private let allowed: Lock<Allowed>
@@ -63,7 +63,7 @@ public final class URLEncodedFormEncoder: Sendable {
         self.keyPathEncoding = keyPathEncoding
         self.nilEncoding = nilEncoding
         self.spaceEncoding = spaceEncoding
-        allowed = Lock(Allowed(allowedCharacters))
+        allowed = Lock(Allowed(allowedCharacters, spaceEncoding))
     }
 
     /// The value as text.
@@ -84,9 +84,16 @@ public final class URLEncodedFormEncoder: Sendable {
         let characters: CharacterSet
         let escaping: QueryEscaping
 
-        init(_ characters: CharacterSet) {
+        init(_ characters: CharacterSet, _ space: SpaceEncoding) {
             self.characters = characters
-            escaping = characters == .afURLQueryAllowed ? .standard : QueryEscaping(allowed: characters)
+            guard characters == .afURLQueryAllowed else {
+                escaping = QueryEscaping(allowed: characters)
+                return
+            }
+            switch space {
+            case .percentEscaped: escaping = .standard
+            case .plusReplaced: escaping = .form
+            }
         }
     }
 }
