@@ -430,8 +430,7 @@ int main(int argc, char **argv) {
     for (long i = 0; i < distinct_urls; i++) snprintf(urls[i], sizeof *urls, "%s?%ld", options.url, i);
     // The lines that a session sends: libcurl formats a request byte by byte, a shorter one would be another task.
     headers = curl_slist_append(headers, "Accept-Encoding: br;q=1.0, gzip;q=0.9, deflate;q=0.8");
-    headers = curl_slist_append(headers, "Accept-Language: en-001;q=1.0");
-    headers = curl_slist_append(headers, "User-Agent: limit/Unknown (Unknown; build:Unknown; Linux 6.18.44) Curlew/0.1.0");
+    headers = curl_slist_append(headers, "User-Agent: limit (Linux 6.18.44) Curlew/0.1.0");
     headers = curl_slist_append(headers, "Expect:");
     if (options.closes) headers = curl_slist_append(headers, "Connection: close");
 

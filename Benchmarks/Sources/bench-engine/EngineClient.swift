@@ -29,8 +29,7 @@ struct EngineClient: Client {
         // The lines that a session sends, so that the requests are the same.
         defaultHeaders = DefaultHeaders([
             "Accept-Encoding": "br;q=1.0, gzip;q=0.9, deflate;q=0.8",
-            "Accept-Language": "en-001;q=1.0",
-            "User-Agent": "bench-engine/Unknown (Unknown; build:Unknown; Linux 6.18.44) Curlew/0.1.0",
+            "User-Agent": "bench-engine (Linux 6.18.44) Curlew/0.1.0",
         ])
         ownHeaders = options.closes ? ["Connection": "close"] : [:]
         var transferOptions = TransferOptions(maximumBodySize: 128 << 20)

@@ -2,9 +2,17 @@ public import CurlewCore
 internal import Foundation
 
 extension HTTPHeaders {
-    /// The three fields that every request has unless it brings its own: `Accept-Encoding`, `Accept-Language`
-    /// and `User-Agent`. A session derives the first from the codings that it can undo.
-    public static let `default`: HTTPHeaders = [.defaultAcceptEncoding, .defaultAcceptLanguage, .defaultUserAgent]
+    /// The fields that every request has unless it brings its own: `Accept-Encoding`, `User-Agent`, and `Accept-Language`
+    /// where the environment names languages. A session derives the first from the codings that it can undo.
+    public static let `default`: HTTPHeaders = {
+        var headers: HTTPHeaders = [.defaultAcceptEncoding]
+        // What nobody has chosen says nothing about the user.
+        if !PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: []).isEmpty {
+            headers.add(.defaultAcceptLanguage)
+        }
+        headers.add(.defaultUserAgent)
+        return headers
+    }()
 }
 
 extension HTTPHeader {
@@ -20,24 +28,33 @@ extension HTTPHeader {
                 .prefix(6).qualityEncoded()
         )
 
-    /// `<executable>/<version> (<bundle>; build:<build>; Linux 6.1.0) Curlew/<version>`
+    /// `<executable>/<version> (<bundle>; build:<build>; Linux 6.1.0) Curlew/<version>`, without what is not known: a
+    /// program without an information property list has no version, bundle or build.
     public static let defaultUserAgent: HTTPHeader = {
         let info = Bundle.main.infoDictionary ?? [:]
-        func text(_ key: String) -> String? { info[key] as? String }
-        let executable =
-            text("CFBundleExecutable") ?? ProcessInfo.processInfo.arguments.first
-            .map { URL(fileURLWithPath: $0).lastPathComponent } ?? "Unknown"
-        let bundle = text("CFBundleIdentifier") ?? "Unknown"
-        let version = text("CFBundleShortVersionString") ?? "Unknown"
-        let build = text("CFBundleVersion") ?? "Unknown"
         let system = ProcessInfo.processInfo.operatingSystemVersion
-        let numbers = "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
-        let agent =
-            "\(executable)/\(version) (\(bundle); build:\(build); \(Self.systemName) \(numbers)) "
-            + "Curlew/\(CurlewInfo.version)"
-        // A process may carry any name: only what may stand in a field reaches the wire.
-        return .userAgent(ASCIIText.transliterated(agent))
+        return .userAgent(
+            agent(
+                of: info.compactMapValues { $0 as? String },
+                executable: ProcessInfo.processInfo.arguments.first.map { URL(fileURLWithPath: $0).lastPathComponent },
+                system: "\(Self.systemName) \(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+            )
+        )
     }()
+
+    static func agent(of info: [String: String], executable: String?, system: String) -> String {
+        func known(_ key: String) -> String? { info[key].flatMap { $0.isEmpty ? nil : $0 } }
+        let comment = [
+            known("CFBundleIdentifier"), known("CFBundleVersion").map { "build:\($0)" }, system,
+        ]
+        var product = known("CFBundleExecutable") ?? executable ?? ""
+        if !product.isEmpty, let version = known("CFBundleShortVersionString") { product += "/\(version)" }
+        let parts = [product, "(\(comment.compactMap { $0 }.joined(separator: "; ")))"]
+        // A field begins with a product, and a process may carry any name: only what may stand in a field is sent.
+        let library = "Curlew/\(CurlewInfo.version)"
+        let agent = product.isEmpty ? [library, parts[1]] : parts + [library]
+        return ASCIIText.transliterated(agent.joined(separator: " "))
+    }
 
     private static var systemName: String {
         #if os(Linux)

@@ -8,7 +8,7 @@ internal import Foundation
 ///     }
 ///     let session = Session(transport: transport)
 ///     let user = try await session.request("https://example.org/user").decode(User.self)
-///     #expect(transport.requests[0].headers["Accept-Language"] != nil)
+///     #expect(transport.requests[0].headers["User-Agent"] != nil)
 ///
 /// Routes come first (the latest that fits wins), then the queue, then the closure. It speaks to the sink
 /// as the engine does: `.pause` holds the same bytes back until `resumeReceiving`, suspending holds both

@@ -18,6 +18,24 @@ struct DefaultHeaderTests {
     }
 
     @Test(
+        "a user agent has what is known",
+        arguments: [
+            ([:], "probe", "probe (Linux 6.1.0) Curlew/\(CurlewInfo.version)"),
+            ([:], nil, "Curlew/\(CurlewInfo.version) (Linux 6.1.0)"),
+            (["CFBundleVersion": "7"], "probe", "probe (build:7; Linux 6.1.0) Curlew/\(CurlewInfo.version)"),
+            (
+                [
+                    "CFBundleExecutable": "App", "CFBundleShortVersionString": "1.2", "CFBundleVersion": "7",
+                    "CFBundleIdentifier": "org.example.app",
+                ],
+                "probe", "App/1.2 (org.example.app; build:7; Linux 6.1.0) Curlew/\(CurlewInfo.version)"
+            ),
+        ] as [([String: String], String?, String)])
+    func agents(info: [String: String], executable: String?, expected: String) {
+        #expect(HTTPHeader.agent(of: info, executable: executable, system: "Linux 6.1.0") == expected)
+    }
+
+    @Test(
         "names become ASCII",
         arguments: [
             ("plain/1.0", "plain/1.0"), ("Zürich", "Zurich"), ("Straße", "Strasse"), ("Клиент", "Klient"),

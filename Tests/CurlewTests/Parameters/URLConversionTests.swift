@@ -1,4 +1,4 @@
-import Curlew
+@testable import Curlew
 import Foundation
 import Testing
 
@@ -66,11 +66,15 @@ struct URLConversionTests {
         try request.validate()
     }
 
-    @Test func hasThreeDefaultHeaders() throws {
-        #expect(HTTPHeaders.default.map(\.name) == ["Accept-Encoding", "Accept-Language", "User-Agent"])
+    @Test func hasDefaultHeaders() throws {
+        let languages = PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: [])
+        #expect(
+            HTTPHeaders.default.map(\.name)
+                == ["Accept-Encoding"] + (languages.isEmpty ? [] : ["Accept-Language"]) + ["User-Agent"])
         let agent = try #require(HTTPHeaders.default["User-Agent"])
-        let shape = /[^\/ ]+\/\S+ \([^;]+; build:\S+; Linux \d+\.\d+\.\d+\) Curlew\/\d+\.\d+\.\d+/
+        let shape = /[^\/ ]+ \(Linux \d+\.\d+\.\d+\) Curlew\/\d+\.\d+\.\d+/
         #expect(agent.wholeMatch(of: shape) != nil, "\(agent)")
+        #expect(!agent.lowercased().contains("unknown"))
         #expect(HTTPHeaders.default.allSatisfy { $0.isValid })
         #expect(HTTPHeader.defaultAcceptEncoding.value == "br;q=1.0, gzip;q=0.9, deflate;q=0.8")
         #expect(HTTPHeader.defaultAcceptLanguage.value.contains(";q=1.0"))
