@@ -94,7 +94,7 @@ struct RequestPlan: Sendable {
         }
         let (configuration, options) = (planner.configuration, request.options)
         if let authentication = options.authentication, case .awsSigV4(let provider) = authentication.scheme {
-            wire.sign()
+            wire.sign(for: provider)
             ownSettings += try SignedRequest.body(of: request, provider: provider)
             isSigned = true
         }

@@ -7,9 +7,12 @@ internal import Foundation
 /// libcurl 7.88 signs fields and query in the order they are in, where the standard sorts them, names a field that
 /// it was told to leave out, and knows only bodies that it has in memory.
 enum SignedRequest {
-    /// The URL with its query sorted by name and value, each with its equals sign.
-    static func url(_ text: String) -> String {
-        let whole = text.prefix { $0 != "#" }
+    /// The URL as it is signed and sent: its query sorted by name and value, each with its equals sign, and for the
+    /// services of AWS but S3 with one slash where its path has several. Those services sign such a path, and to S3 each
+    /// slash is part of a key.
+    static func url(_ text: String, host: String, provider: String) -> String {
+        var whole = text.prefix { $0 != "#" }
+        if keepsOneSlash(host: host, provider: provider) { whole = withoutRepeatedSlashes(whole)[...] }
         guard let question = whole.firstIndex(of: "?") else { return String(whole) }
         let pairs = whole[question...].dropFirst().split(separator: "&").map { pair in
             pair.contains("=") ? String(pair) : pair + "="
@@ -22,6 +25,27 @@ enum SignedRequest {
             return lhs.utf8.lexicographicallyPrecedes(rhs.utf8)
         }
         return whole[..<question] + (sorted.isEmpty ? "" : "?" + sorted.joined(separator: "&"))
+    }
+
+    /// As libcurl has it: `provider` is `provider1:provider2:region:service`, and a service that it does not name is the
+    /// first label of the host.
+    private static func keepsOneSlash(host: String, provider: String) -> Bool {
+        let parts = provider.lowercased().split(separator: ":", omittingEmptySubsequences: false)
+        guard parts.first == "aws" else { return false }
+        let named = parts.count > 3 ? String(parts[3]) : ""
+        let service = named.isEmpty ? host.lowercased().split(separator: ".").first.map(String.init) ?? "" : named
+        return service != "s3" && !service.hasPrefix("s3-") && service != "s3express"
+    }
+
+    private static func withoutRepeatedSlashes(_ text: Substring) -> String {
+        let end = text.firstIndex(of: "?") ?? text.endIndex
+        guard let start = text[..<end].range(of: "://")?.upperBound, let path = text[start..<end].firstIndex(of: "/")
+        else { return String(text) }
+        var collapsed = ""
+        for character in text[path..<end] where character != "/" || collapsed.last != "/" {
+            collapsed.append(character)
+        }
+        return text[..<path] + collapsed + text[end...]
     }
 
     /// Fields of one name as one, with their values in order.

@@ -36,8 +36,8 @@ struct WireURL: Sendable {
     }
 
     /// The same origin, path and query, but for what a signature changes of them.
-    mutating func sign() {
-        string = SignedRequest.url(string)
+    mutating func sign(for provider: String) {
+        string = SignedRequest.url(string, host: host, provider: provider)
         outline = nil
     }
 
