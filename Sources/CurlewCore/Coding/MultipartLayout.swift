@@ -48,13 +48,20 @@ package struct MultipartLayout: Sendable {
     private static func opening(of part: Part, boundary: String, isFirst: Bool) throws(CurlewError) -> Data {
         var text = "\(isFirst ? "" : "\r\n")--\(boundary)\r\n"
         for header in part.headers {
-            guard header.isValid else {
+            guard isWritable(header) else {
                 throw CurlewError(
                     .multipartEncodingFailed, phase: .creation, reason: "a part has a header that is not valid")
             }
             text += "\(header.name): \(header.value)\r\n"
         }
         return Data((text + "\r\n").utf8)
+    }
+
+    /// A part's fields stand in a body, where a NUL in a name does no harm; lines must not end early.
+    private static func isWritable(_ header: HTTPHeader) -> Bool {
+        if header.isValid { return true }
+        guard header.name.lowercased() == "content-disposition", header.value.utf8.contains(0) else { return false }
+        return HTTPHeader(name: header.name, value: header.value.replacing("\0", with: "")).isValid
     }
 
     private static func sum(_ total: Int64?, _ first: Int64?, _ second: Int64) -> Int64? {
@@ -76,7 +83,7 @@ package struct MultipartLayout: Sendable {
 
 extension MultipartLayout {
     /// The `Content-Disposition` of a form's part, names escaped as browsers do (HTML standard, "multipart
-    /// form data"): line ends in a field's name become CRLF first; CR, LF, `"` and NUL are escaped.
+    /// form data"): line ends in a field's name become CRLF first; CR, LF and `"` are escaped, and nothing else.
     package static func formDisposition(name: String, filename: String? = nil) -> String {
         var text = "form-data; name=\"\(escaped(normalizingLineEnds(name)))\""
         if let filename { text += "; filename=\"\(escaped(filename))\"" }
@@ -105,8 +112,6 @@ extension MultipartLayout {
             case 0x0D: result += "%0D".utf8
             case 0x0A: result += "%0A".utf8
             case 0x22: result += "%22".utf8
-            // Browsers send it as it is; here no NUL ever gets into a header.
-            case 0x00: result += "%00".utf8
             default: result.append(byte)
             }
         }

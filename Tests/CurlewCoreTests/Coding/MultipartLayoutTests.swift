@@ -45,6 +45,6 @@ struct MultipartLayoutTests {
     func names() {
         #expect(
             MultipartLayout.formDisposition(name: "a\"\n\r\r\n\0b", filename: "\"\n\r\r\n\0ü")
-                == "form-data; name=\"a%22%0D%0A%0D%0A%0D%0A%00b\"; filename=\"%22%0A%0D%0D%0A%00ü\"")
+                == "form-data; name=\"a%22%0D%0A%0D%0A%0D%0A\0b\"; filename=\"%22%0A%0D%0D%0A\0ü\"")
     }
 }
