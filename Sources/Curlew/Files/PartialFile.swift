@@ -14,7 +14,9 @@ enum PartialFile {
     case gone
 
     static func look(at part: ResumeData) -> PartialFile {
-        guard let file = try? open(part.file, isFromOutside: true), let status = try? file.status() else { return .gone }
+        guard let file = try? open(part.file, isFromOutside: true), let status = try? file.status() else {
+            return .gone
+        }
         guard file.lockForWriting() else { return .busy }
         return .there(size: Int64(status.st_size))
     }
@@ -25,7 +27,9 @@ enum PartialFile {
     /// `isFromOutside`: it must be as private as it was made. What this process has left itself may lie on a file system
     /// that shows all files with the same permissions.
     static func open(_ path: String, isFromOutside: Bool) throws(CurlewError) -> OpenFile? {
-        guard PartialFileName.isMade(path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex))
+        guard
+            PartialFileName.isMade(
+                path.suffix(from: path.lastIndex(of: "/").map(path.index(after:)) ?? path.startIndex))
         else { throw rejected(path, "its name is none that Curlew gives") }
         let file: OpenFile
         do throws(CurlewError) { file = try OpenFile.existing(path) } catch {

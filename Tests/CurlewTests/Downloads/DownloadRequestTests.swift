@@ -136,7 +136,9 @@ struct DownloadRequestTests {
             try await session.download(service.url, to: destination(target, replaces ? .removePreviousFile : [])).file()
         }
         #expect(error?.code == (replaces ? .moveFailed : .destinationExists))
-        if replaces { #expect(error?.reason.contains("\(target.plainPath): a directory of that name is in the way") == true) }
+        if replaces {
+            #expect(error?.reason.contains("\(target.plainPath): a directory of that name is in the way") == true)
+        }
         #expect(scratch.names == ["a"])
         #expect(service.server.bytesSent < 100 << 20)
     }

@@ -11,7 +11,8 @@ struct ForeignResumeDataTests {
     let session = Session()
 
     enum Victim: CaseIterable, Sendable {
-        case privateKey, oldName, readByOthers, writtenByOthers, symbolicLink, linkToPrivateKey, hardLink, directory, pipe
+        case privateKey, oldName, readByOthers, writtenByOthers, symbolicLink, linkToPrivateKey, hardLink, directory,
+            pipe
     }
 
     /// The path that the resume data names, and the file that must stay as it is.
@@ -71,7 +72,9 @@ struct ForeignResumeDataTests {
         ).encoded
     }
 
-    @Test("a file that no download has left is rejected before anything is sent, and not touched", arguments: Victim.allCases)
+    @Test(
+        "a file that no download has left is rejected before anything is sent, and not touched",
+        arguments: Victim.allCases)
     func rejected(_ victim: Victim) async throws {
         let service = try FileService()
         let scratch = try ScratchDirectory()

@@ -280,7 +280,8 @@ struct ResumeTests {
         #expect(error?.downloadResumeData == cut.resumeData)
         #expect("\(String(describing: error))".contains("curlewResumeData") == false)
         service.change { $0.cuts = [] }
-        let plain = session.download(service.url, to: destination(scratch.file("c"))).validate(contentType: ["text/css"])
+        let plain = session.download(service.url, to: destination(scratch.file("c"))).validate(contentType: ["text/css"]
+        )
         #expect(await plain.response().error?.downloadResumeData == nil)
     }
 

@@ -126,7 +126,8 @@ struct SegmentTests {
             var response = TestServer.Response(status: 206, body: .data(Data("x".utf8)))
             response.headers["Content-Range"] = "bytes 0-0/\(Int64(2) << 30)"
             response.headers["ETag"] = "\"v1\""
-            return request.headers["Range"] == "bytes=0-1048575" ? response : response.stalling(until: gate, at: .beforeHead)
+            return request.headers["Range"] == "bytes=0-1048575"
+                ? response : response.stalling(until: gate, at: .beforeHead)
         }
         let scratch = try ScratchDirectory()
         let request = session.download(server.url("/file"), to: destination(scratch.file("a"))).segments(4)

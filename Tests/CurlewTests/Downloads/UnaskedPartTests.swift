@@ -55,7 +55,8 @@ struct UnaskedPartTests {
         let scratch = try ScratchDirectory()
         _ = try await session.download(server.url("/file"), headers: own, to: destination(scratch.file("a"))).file()
         #expect(scratch.file("a").text == "0123456789")
-        let configured = Session(configuration: SessionConfiguration { $0.headers.update(name: "Range", value: "bytes=5-") })
+        let configured = Session(
+            configuration: SessionConfiguration { $0.headers.update(name: "Range", value: "bytes=5-") })
         #expect(try await configured.request(server.url("/file")).data().count == 10)
     }
 

@@ -1,6 +1,7 @@
-@testable import Curlew
 import Foundation
 import Testing
+
+@testable import Curlew
 
 @Suite(.timeLimit(.minutes(4)))
 struct URLConversionTests {
