@@ -15,7 +15,7 @@ struct LoopExecutorTests {
             let client = RecordingClient(loop: loop, transfer: transfer) { continuation.resume(returning: $0) }
             if !loop.start(client) { continuation.resume(returning: []) }
         }
-        #expect(steps == ["wait", "take", "serve", "end of turn", "wait", "serve", "end of turn", "end"])
+        #expect(steps == ["wait", "take", "serve", "end of turn", "wait", "end of turn", "end"])
     }
 }
 
