@@ -19,6 +19,10 @@ struct HopTransport: Transport {
     }
 
     func shutdown() async { await base.shutdown() }
+
+    func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
+        base.enforcedGuards(of: configuration)
+    }
 }
 
 /// A response that may lead elsewhere.

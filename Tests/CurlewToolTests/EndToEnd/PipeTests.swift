@@ -141,6 +141,13 @@ struct PipeTests {
         #expect(shown.last == "there")
     }
 
+    @Test("the way is shown also where options set a guard") func showsTheWayOfAGuardedRequest() async throws {
+        server.script("/a", TestServer.Response(status: 302, headers: ["Location": "/b"]))
+        server.script("/b", .text("there"))
+        let outcome = try await ToolProcess("-v", "-F", "--verify", "no", base + "/a").run()
+        #expect(outcome.text.hasSuffix("there"), "\(outcome.text)")
+    }
+
     @Test func saysThatItWaitsForAnotherTry() async throws {
         server.script("/busy", .status(503, headers: ["Retry-After": "0"]), .status(503), .text("well"))
         let outcome = try await ToolProcess("--retry", "2", base + "/busy").run()
