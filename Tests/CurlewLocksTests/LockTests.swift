@@ -89,7 +89,7 @@ struct LockTests {
         }
     }
 
-    /// What is in a lock is nobody else's, so it need not be Sendable; what comes out of it has to be cut loose.
+    /// The lock owns its state, so it need not be Sendable; what comes out of it must not share that state.
     @Test func holdsWhatIsNotSendable() async {
         final class Counter {
             var count = 0

@@ -63,7 +63,7 @@ final class DownloadFile: Sendable {
     // MARK: Ending, once
 
     /// Gives the file its final permissions and name. If that fails the file is gone. `keepsPrivate`: its user has not
-    /// said where it goes, so nobody else is meant to read it.
+    /// said where it goes, so no other user is meant to read it.
     func move(
         to destination: URL,
         options: DownloadRequest.Options,

@@ -6,7 +6,7 @@ extension HTTPHeaders {
     /// where the environment names languages. A session derives the first from the codings that it can undo.
     public static let `default`: HTTPHeaders = {
         var headers: HTTPHeaders = [.defaultAcceptEncoding]
-        // What nobody has chosen says nothing about the user.
+        // Sent only where a language was chosen: a built-in default says nothing about the user.
         if !PreferredLanguages.list(in: ProcessInfo.processInfo.environment, otherwise: []).isEmpty {
             headers.add(.defaultAcceptLanguage)
         }

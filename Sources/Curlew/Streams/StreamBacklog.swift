@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// What a sequence holds that nobody has taken yet, and whether there is room for more. A chunk that finds none is taken
-/// later, and until then the next one is not read: a slow reader stops the sender.
+/// Counts what a sequence holds unread, and tells whether there is room for more. A chunk that finds none waits, and
+/// until then the next one is not read: a slow reader stops the sender.
 final class StreamBacklog: Sendable {
     private struct State: Sendable {
         /// Of each chunk that was not taken, oldest first, from `next` on.
@@ -60,7 +60,7 @@ final class StreamBacklog: Sendable {
         ready?()
     }
 
-    /// Nobody reads any more: everything that still comes goes by.
+    /// The reader is gone: what still comes is dropped.
     func leave() {
         let ready = state.withLock { state in
             state.isLeft = true

@@ -1,4 +1,4 @@
-/// How much of the resource a 206 brings that nobody asked for (RFC 9110, 15.3.7).
+/// How much of the resource an unrequested 206 brings (RFC 9110, 15.3.7).
 package enum UnaskedPart: Hashable, Sendable {
     /// All of it, from the first byte to the last.
     case whole

@@ -41,7 +41,7 @@ struct RetryNote: Equatable, Sendable {
     }
 }
 
-/// The policy's decisions, told before they are carried out: nobody should wonder what a silent command waits for.
+/// The policy's decisions, told before they are carried out, so that a waiting command is not silent.
 struct AnnouncedRetries: RequestInterceptor {
     let policy: RetryPolicy
     let limit: Int

@@ -5,7 +5,7 @@ internal import CurlewCore
 /// A sink that pauses has not taken what it was given, and libcurl gives the present chunk again later: how far that was
 /// decoded, and what of it is still to be delivered, is kept here.
 final class BodyDecoder {
-    /// One coding, and its output as far as nobody has taken it.
+    /// One coding, with its output that was not taken yet.
     private final class Stage {
         let decoder: any ContentDecoder
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BodyDecoder.roomOfStage, alignment: 16)

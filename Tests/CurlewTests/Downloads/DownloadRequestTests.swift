@@ -116,7 +116,7 @@ struct DownloadRequestTests {
         #expect(url.lastPathComponent.hasPrefix("Curlew_"))
     }
 
-    @Test("a file whose place nobody named stays its owner's alone", arguments: [true, false])
+    @Test("a file without a destination can be read by its owner alone", arguments: [true, false])
     func noDestinationIsPrivate(proposes: Bool) async throws {
         let service = try FileService { $0.length = 10 }
         let proposed: DownloadRequest.Destination = { url, _ in (destinationURL: url, options: []) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import Curlew
 
-@Suite("What a sequence holds that nobody has taken", .timeLimit(.minutes(4)))
+@Suite("What a sequence holds unread", .timeLimit(.minutes(4)))
 struct StreamBacklogTests {
     private static let chunk = Data(repeating: 1, count: 16 * 1024)
 
@@ -41,7 +41,7 @@ struct StreamBacklogTests {
         let sequence = Self.sequence(consumers)
         let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
         #expect(await Self.offer(to: channel, pauses: 20_000) < 1 << 20)
-        // Whoever reads lets it go on.
+        // A read lets it go on.
         let reader = Task { await sequence.reduce(into: 0) { $0 += $1.count } }
         let more = await Self.offer(to: channel, pauses: .max, limit: 8 << 20)
         #expect(more >= 8 << 20)
@@ -51,7 +51,7 @@ struct StreamBacklogTests {
         #expect(await reader.value >= 8 << 20)
     }
 
-    @Test func `a sequence that nobody will read stops nobody`() async {
+    @Test func `a sequence without a reader stops no other`() async {
         let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
         var unread: StreamOf<Data>? = Self.sequence(consumers)
         let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }

@@ -41,7 +41,7 @@ struct SequenceTaskLocalTests {
         #expect(server.requests.first?.bodyText == "mine/mine mine/mine mine/mine ")
     }
 
-    /// A sequence that nobody asks is let go of with its request.
+    /// A sequence that is never asked goes with its request.
     @Test func aSequenceThatIsNotAskedIsLetGoOf() async throws {
         final class Token: Sendable {}
         struct Held: AsyncSequence, Sendable {
