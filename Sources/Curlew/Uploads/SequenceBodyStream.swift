@@ -106,6 +106,9 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
                 // An empty chunk is no end, and nothing that the reader could be given.
                 if !chunk.isEmpty { deliver(chunk) }
             }
+            // A sequence learns of an end before its own by being asked in a task that is cancelled: `close()` may have come
+            // between two questions, and then a producer would wait for ever for room.
+            _ = try await iterator.next()
         } catch {
             settle(
                 .failed(
