@@ -59,6 +59,10 @@ soak: ## Sends a million requests of a seeded mix (SOAK_REQUESTS) and shows that
 fault-modes: packages ## Runs the tests over bad sockets, and the command with failing system calls
 	@scripts/fault-modes
 
+.PHONY: matrix
+matrix: packages ## Runs the tests over the system's libcurl and Debian backports' two (scripts/matrix)
+	@scripts/matrix
+
 .PHONY: coverage
 coverage: ## Measures which lines the tests run
 	@scripts/coverage
