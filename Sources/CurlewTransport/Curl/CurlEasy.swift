@@ -26,6 +26,8 @@ final class CurlEasy {
     @exclusivity(unchecked) var lastHead = RepeatedHead()
     /// Which multi handle it is in, -1 for none.
     var multi = -1
+    /// The connection that it reads from, where `EngineSettings.libcurlReadsWhilePaused` makes that of interest; or -1.
+    var socket: Int32 = -1
 
     /// Whether libcurl tells what it does, line by line, to the transfer's witness.
     var traces = false {
@@ -55,6 +57,13 @@ final class CurlEasy {
     deinit {
         curl_easy_cleanup(handle)
         errorText.deallocate()
+    }
+
+    /// The object of one of libcurl's handles.
+    static func of(_ handle: UnsafeMutableRawPointer) -> CurlEasy? {
+        guard let own = curlew_get_string(handle, CURLINFO_PRIVATE) else { return nil }
+        // SAFETY: CURLOPT_PRIVATE is the CurlEasy, which lives as long as its handle.
+        return Unmanaged<CurlEasy>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
     }
 
     /// libcurl's own words about the last failure; empty where it has none.

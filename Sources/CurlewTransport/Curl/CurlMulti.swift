@@ -22,11 +22,11 @@ final class CurlMulti {
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: freed in deinit, after which nothing calls
         curlew_multi_set_socket(
             handle,
-            { _, fd, what, data, _ in
+            { easy, fd, what, data, _ in
                 guard let data else { return 0 }
                 // SAFETY: data is the multi, which outlives its handle.
                 Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
-                    multi.book.socketWish(fd, what, multi.index)
+                    multi.book.socketWish(fd, what, multi.index, of: easy)
                 }
                 return 0
             },

@@ -186,6 +186,7 @@ extension ActiveTransfer {
 
     private func pause(_ book: TransferBook) -> BodyAnswer {
         pauses.applied |= 1  // CURLPAUSE_RECV
+        book.receivingPaused(self)
         clocks.held(at: book.now)
         return .paused
     }

@@ -72,6 +72,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var isUploadMoot = false
     /// It was suspended when libcurl was about to send it.
     var isHeldBack = false
+    /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
+    @exclusivity(unchecked) var mutedSocket: Int32 = -1
     private var hasOpenedBody = false
     /// libcurl was about to send again what must not be: the response that was delivered is the result.
     var keepsDeliveredResponse = false

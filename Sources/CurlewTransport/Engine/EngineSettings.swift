@@ -15,6 +15,8 @@ struct EngineSettings: Sendable {
     let hasClientIdentity: Bool
     /// The way to the outside where a request names none of its own.
     let proxy: Proxy
+    /// libcurl 8.5 reads on while a transfer is paused, up to 64 MB, and then fails (curl issue 12632, mended in 8.6).
+    let libcurlReadsWhilePaused: Bool
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
@@ -46,6 +48,8 @@ struct EngineSettings: Sendable {
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = surroundings.effective(configuration.proxy)
+        libcurlReadsWhilePaused =
+            surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 6, 0)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         decodesContent = configuration.acceptedEncodings?.isEmpty != true

@@ -151,6 +151,7 @@ final class TransferBook: @unchecked Sendable {
     }
 
     private func release(_ easy: CurlEasy) {
+        if let transfer = easy.transfer { receivingResumes(transfer) }
         if easy.multi >= 0 { multis[easy.multi].remove(easy) }
         if let transfer = easy.transfer, transfer.isSecuring, handshaking(transfer.request.identifier) === transfer {
             securing[transfer.request.identifier] = nil
@@ -160,6 +161,7 @@ final class TransferBook: @unchecked Sendable {
             connecting.remove(transfer)
         }
         easy.transfer = nil
+        easy.socket = -1
         handlesInUse -= 1
     }
 
@@ -230,6 +232,7 @@ final class TransferBook: @unchecked Sendable {
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
+        if wanted & 1 != 0 { receivingPaused(transfer) } else { receivingResumes(transfer) }  // CURLPAUSE_RECV
         // May deliver bytes, and so pause again, before it returns. Where the sink refuses them libcurl tells
         // that here, and does not go on by itself: on an idle connection nothing would end the transfer.
         let result = curl_easy_pause(easy.handle, wanted)
@@ -307,7 +310,8 @@ final class TransferBook: @unchecked Sendable {
 
     // MARK: Sockets
 
-    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int) {
+    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
+        if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy { CurlEasy.of(easy)?.socket = fd }
         switch what {
         case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
         case CURL_POLL_OUT: poller.watch(fd, for: .write, multi: multi)
@@ -345,6 +349,8 @@ final class TransferBook: @unchecked Sendable {
         poller.socketClosed(fd)
         return close(fd)
     }
+
+    func mute(_ fd: Int32, _ isMuted: Bool) { poller.mute(fd, isMuted) }
 
     func handshakeBegan(for transfer: ActiveTransfer) {
         transfer.isSecuring = true
@@ -425,10 +431,7 @@ extension TransferBook: LoopClient {
     private func collect(_ multi: CurlMulti) {
         var result = CURLE_OK
         while let handle = curlew_multi_next_done(multi.handle, &result) {
-            guard let own = curlew_get_string(handle, CURLINFO_PRIVATE) else { continue }
-            // SAFETY: CURLOPT_PRIVATE is the CurlEasy, which its transfer keeps until `end`.
-            let easy = Unmanaged<CurlEasy>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
-            guard let transfer = easy.transfer else { continue }
+            guard let easy = CurlEasy.of(handle), let transfer = easy.transfer else { continue }
             finish(transfer, easy, result)
         }
     }

@@ -13,6 +13,8 @@ struct Poller {
         var generation: UInt32 = 0
         /// Opened by this engine, so its close is seen too. Only then may a registration outlive its wish.
         var isOwned = false
+        /// Nothing is to be read from it, whatever libcurl wants.
+        var isMuted = false
         /// Which multi handle to tell.
         var multi: Int32 = -1
     }
@@ -48,6 +50,7 @@ struct Poller {
         registrations[Int(fd)].isOwned = true
         registrations[Int(fd)].registered = []
         registrations[Int(fd)].wanted = []
+        registrations[Int(fd)].isMuted = false
         openedCount += 1
     }
 
@@ -64,11 +67,27 @@ struct Poller {
         reserve(fd)
         registrations[Int(fd)].wanted = wanted
         registrations[Int(fd)].multi = Int32(truncatingIfNeeded: multi)
+        register(fd)
+    }
+
+    /// Tells the system what is wanted, but for reading from a muted socket.
+    private mutating func register(_ fd: Int32) {
+        var wanted = registrations[Int(fd)].wanted
+        if registrations[Int(fd)].isMuted { wanted.remove(.read) }
         let registered = registrations[Int(fd)].registered
         if registered == wanted { return }
+        if wanted.isEmpty { return drop(fd) }
         let tag = UInt64(registrations[Int(fd)].generation) << 32 | UInt64(UInt32(bitPattern: fd))
         registrations[Int(fd)].registered =
             queue?.set(fd, for: wanted, tag: tag, isKnown: !registered.isEmpty) == true ? wanted : []
+    }
+
+    /// Withholds from libcurl that a socket of this engine has something to read, until told otherwise.
+    mutating func mute(_ fd: Int32, _ isMuted: Bool) {
+        guard fd >= 0, Int(fd) < registrations.count, registrations[Int(fd)].isOwned else { return }
+        registrations[Int(fd)].isMuted = isMuted
+        // What nothing waits for stays as it is: `take` sees to it.
+        if !registrations[Int(fd)].wanted.isEmpty { register(fd) }
     }
 
     mutating func unwatch(_ fd: Int32) {
@@ -101,6 +120,12 @@ struct Poller {
         guard registration.generation == UInt32(truncatingIfNeeded: event.tag >> 32) else { return nil }
         if registration.wanted.isEmpty || event.readiness.contains(.closed) { drop(fd) }
         if registration.wanted.isEmpty { return nil }
-        return Ready(fd: fd, multi: Int(registration.multi), readiness: event.readiness)
+        var readiness = event.readiness
+        if registration.isMuted {
+            // An event that was fetched before its socket was muted.
+            readiness.remove(.read)
+            if readiness.isEmpty { return nil }
+        }
+        return Ready(fd: fd, multi: Int(registration.multi), readiness: readiness)
     }
 }

@@ -44,6 +44,7 @@ struct ConnectionPlan: Equatable, Sendable {
             hasEvaluator: configuration.trustEvaluation != nil
         )
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
+        if configuration.httpVersion == .http3 { try TLSPlan.checkHTTP3(configuration.tls, capabilities) }
         // Later options win. The proxy's are left as they are: nobody but libcurl looks at its chain.
         if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
         if configuration.trustEvaluation != nil, !capabilities.usesOpenSSL || !capabilities.isAtLeast(7, 80, 0) {

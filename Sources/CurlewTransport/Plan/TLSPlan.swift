@@ -17,7 +17,14 @@ enum TLSPlan {
             options += [.long(CURLOPT_PROXY_SSL_VERIFYPEER, 0), .long(CURLOPT_PROXY_SSL_VERIFYHOST, 0)]
         }
         options += roots(trust)
-        if let identity = tls.clientIdentity { options += clientOptions(identity) }
+        if let identity = tls.clientIdentity {
+            options += clientOptions(identity)
+            // GnuTLS's libcurl takes the bytes, does nothing with them, and sends the request anonymously.
+            let isInMemory = if case .files = identity { false } else { true }
+            if isInMemory, !capabilities.usesOpenSSL {
+                throw .unsupported(feature: "a client identity in memory", needs: "libcurl with OpenSSL")
+            }
+        }
         if !tls.publicKeyPins.isEmpty {
             options.append(.string(CURLOPT_PINNEDPUBLICKEY, tls.publicKeyPins.joined(separator: ";")))
         }
@@ -54,6 +61,21 @@ enum TLSPlan {
 
     /// Those of CURLOPT_CRLFILE(3) beside OpenSSL and its forks.
     private static let listingBackends = ["GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls"]
+
+    /// Up to 8.17 a GnuTLS libcurl looks at nothing of the server's chain over QUIC once names are not to be checked:
+    /// neither roots, expiry, revocation nor pins.
+    static func checkHTTP3(_ tls: TLSConfiguration, _ capabilities: Capabilities) throws(CurlewError) {
+        guard capabilities.tlsBackend?.hasPrefix("GnuTLS/") == true, !capabilities.isAtLeast(8, 18, 0) else { return }
+        let isIgnored =
+            switch tls.certificateVerification {
+            case .full: false
+            case .noHostnameVerification: true
+            case .none: !tls.publicKeyPins.isEmpty || tls.requiresOCSPStapling
+            }
+        if isIgnored {
+            throw .unsupported(feature: "HTTP/3 without name verification", needs: "libcurl with OpenSSL, or 8.18")
+        }
+    }
 
     private static func versions(_ tls: TLSConfiguration) -> [OptionValue] {
         // CURL_SSLVERSION_TLSv1_0 … 1_3 are 4 … 7; the maximum is the same number in the upper half.

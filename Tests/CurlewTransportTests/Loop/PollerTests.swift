@@ -164,4 +164,54 @@ struct PollerTests {
     @Test(arguments: waits) func waitsAreRoundedUpToMilliseconds(_ nanoseconds: Int64, _ milliseconds: Int32) {
         #expect(nanoseconds.pollMilliseconds == milliseconds)
     }
+
+    @Test(arguments: mechanisms) func aMutedSocketTellsNothingToRead(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 0)
+        ends.send()
+        #expect(events(&poller).map(\.fd) == [ends.own])
+
+        poller.mute(ends.own, true)
+        #expect(events(&poller).isEmpty)
+        // Nor does the system tell it: the loop would spin.
+        #expect(poller.eventCount == 0)
+        poller.watch(ends.own, for: .read, multi: 0)
+        #expect(events(&poller).isEmpty)
+        poller.watch(ends.own, for: [.read, .write], multi: 0)
+        #expect(events(&poller).map(\.readiness) == [.write])
+        poller.watch(ends.own, for: .read, multi: 0)
+
+        poller.mute(ends.own, false)
+        #expect(events(&poller).map(\.fd) == [ends.own])
+    }
+
+    @Test(arguments: mechanisms) func whatWasReadyBeforeASocketWasMutedIsNotTold(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 0)
+        ends.send()
+        poller.wait(nanoseconds: 0)
+        #expect(poller.eventCount == 1)
+        poller.mute(ends.own, true)
+        #expect(poller.take(0) == nil)
+    }
+
+    @Test(arguments: mechanisms) func theNextSocketOfAMutedNumberIsHeard(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 0)
+        poller.mute(ends.own, true)
+        poller.socketClosed(ends.own)
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 0)
+        ends.send()
+        #expect(events(&poller).map(\.fd) == [ends.own])
+    }
 }

@@ -10,12 +10,16 @@ struct ConnectionPlanTests {
         _ change: (inout TransportConfiguration) -> Void = { _ in },
         version: Int = 0x075801,
         hasBundle: Bool = true,
-        namesProxy: Bool = false
+        namesProxy: Bool = false,
+        backend: String = "OpenSSL/3.0.15",
+        hasHTTP3: Bool = false
     ) throws -> ConnectionPlan {
         var configuration = TransportConfiguration()
         change(&configuration)
         var capabilities = RequestPlanTests.capabilities
         capabilities.versionNumber = version
+        capabilities.tlsBackend = backend
+        if hasHTTP3 { capabilities.features.insert("HTTP3") }
         return try ConnectionPlan(
             configuration,
             ConnectionPlan.Surroundings(
@@ -80,6 +84,58 @@ struct ConnectionPlanTests {
             $0.tls.certificateVerification = .none
         }
         #expect { try plan(changes) } throws: { CurlewError.Code.unsupported ~= $0 }
+    }
+
+    @Test func whatGnuTLSWouldIgnoreIsRefused() throws {
+        let gnuTLS = "GnuTLS/3.7.9"
+        let identities: [ClientIdentity] = [
+            .pem(certificate: Data([1]), key: Data([2]), passphrase: nil), .pkcs12(Data([1]), passphrase: "p"),
+        ]
+        for identity in identities {
+            #expect {
+                try plan({ $0.tls.clientIdentity = identity }, backend: gnuTLS)
+            } throws: {
+                CurlewError.Code.unsupported ~= $0
+            }
+            _ = try plan { $0.tls.clientIdentity = identity }
+        }
+        let file = URL(filePath: "/identity.pem")
+        _ = try plan({ $0.tls.clientIdentity = .files(certificate: file, key: file, passphrase: nil) }, backend: gnuTLS)
+    }
+
+    /// The server's chain over QUIC, where names are not to be checked.
+    @Test func whatGnuTLSDoesNotCheckOverHTTP3IsRefused() throws {
+        func isRefused(_ version: Int, _ backend: String, _ change: (inout TransportConfiguration) -> Void) -> Bool {
+            do {
+                _ = try plan(
+                    {
+                        $0.httpVersion = .http3
+                        change(&$0)
+                    }, version: version, backend: backend, hasHTTP3: true)
+                return false
+            } catch {
+                return CurlewError.Code.unsupported ~= error
+            }
+        }
+        let withoutNames: (inout TransportConfiguration) -> Void = {
+            $0.tls.certificateVerification = .noHostnameVerification
+        }
+        let pinsAlone: (inout TransportConfiguration) -> Void = {
+            $0.tls.certificateVerification = .none
+            $0.tls.publicKeyPins = ["sha256//AAAA"]
+        }
+        for change in [withoutNames, pinsAlone] {
+            #expect(isRefused(0x08_0e01, "GnuTLS/3.7.9", change))
+            #expect(!isRefused(0x08_1200, "GnuTLS/3.7.9", change))
+            #expect(!isRefused(0x08_0e01, "OpenSSL/3.5.0", change))
+            #expect(
+                !isRefused(0x08_0e01, "GnuTLS/3.7.9") { configuration in
+                    change(&configuration)
+                    configuration.httpVersion = .automatic
+                })
+        }
+        #expect(!isRefused(0x08_0e01, "GnuTLS/3.7.9") { _ in })
+        #expect(!isRefused(0x08_0e01, "GnuTLS/3.7.9") { $0.tls.certificateVerification = .none })
     }
 
     @Test func proxies() throws {

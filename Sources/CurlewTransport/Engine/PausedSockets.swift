@@ -1,0 +1,20 @@
+internal import CurlewCore
+
+/// What libcurl is not told of stays in the kernel, whose buffers stop the server: for a libcurl that would read on while
+/// its transfer is paused.
+///
+/// Over HTTP/1 alone: an HTTP/2 connection serves others too, and there libcurl closes the stream's window.
+extension TransferBook {
+    func receivingPaused(_ transfer: ActiveTransfer) {
+        guard settings.libcurlReadsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
+        guard transfer.head?.version == .http1_1 || transfer.head?.version == .http1_0 else { return }
+        transfer.mutedSocket = easy.socket
+        mute(transfer.mutedSocket, true)
+    }
+
+    func receivingResumes(_ transfer: ActiveTransfer) {
+        guard transfer.mutedSocket >= 0 else { return }
+        mute(transfer.mutedSocket, false)
+        transfer.mutedSocket = -1
+    }
+}
