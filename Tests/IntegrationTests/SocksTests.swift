@@ -17,7 +17,10 @@ struct SocksTests {
 
     @Test(arguments: ["socks4", "socks5", "socks5h"], ["NGINX", "NGINX_TLS"])
     func everyVersionCarriesBoth(scheme: String, server: String) async throws {
-        let answer = try await through(scheme).exchange(IntegrationEnvironment.url(server, "/info"))
+        // By address: dante refuses IPv6, and libcurl 8 takes ::1 for `localhost` where it resolves the name itself.
+        let port = try #require(IntegrationEnvironment.url(server).port)
+        let url = try #require(URL(string: "\(server == "NGINX" ? "http" : "https")://127.0.0.1:\(port)/info"))
+        let answer = try await through(scheme).exchange(url)
         #expect(answer.status == 200)
         #expect(answer.seen("via") == "direct")
     }

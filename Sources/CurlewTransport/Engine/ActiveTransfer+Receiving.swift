@@ -87,7 +87,7 @@ extension ActiveTransfer {
         expectBody(of: head)
         responseMayBeComplete(book)
         if head.status >= 300, upload?.hasEnded == false {
-            // libcurl stops by itself unless the connection ends anyway; then `fill` ends the body. A
+            // libcurl stops by itself unless the connection ends anyway; then `fill` ends or holds the body. A
             // source that has nothing now would keep both waiting.
             isUploadMoot = true
             if pauses.sourcePending { send(.wakeBody) }

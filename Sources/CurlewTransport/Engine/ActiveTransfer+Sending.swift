@@ -94,8 +94,10 @@ extension ActiveTransfer {
         guard result != CURLE_OK, hasSent, !hasFailed, !hasHead, deferredHead == nil, restarts < Self.mostRestarts
         else { return false }
         let mayStart = plan.mayBeResent ? result == CURLE_HTTP2 : isUnprocessed
-        guard mayStart, goBackToStart() else { return false }
-        restarts += 1
+        // libcurl's own attempts count: from 8.1 on it has tried a refused one as often itself.
+        let attempts = sends
+        guard mayStart, restarts + attempts <= Self.mostRestarts, goBackToStart() else { return false }
+        restarts += attempts
         return true
     }
 
@@ -124,8 +126,9 @@ extension ActiveTransfer {
         guard !hasFailed, let upload, buffer.count > 0 else {
             return .failed(makeError(.bodyUnavailable, "no body"))
         }
-        if isUploadMoot { return .end }
-        if pauses.isSuspended { return holdSending(book) }
+        // Where libcurl takes no early end, nothing more comes until the response has ended, and the body with it.
+        if isUploadMoot { return book.settings.libcurlFailsShortBodies ? .pending : .end }
+        if pauses.isSuspended || book.sendingWaitsForReader(self) { return holdSending(book) }
         let chunk = upload.read(into: buffer)
         switch chunk {
         case .bytes(let count):

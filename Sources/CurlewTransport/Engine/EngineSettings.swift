@@ -17,6 +17,10 @@ struct EngineSettings: Sendable {
     let proxy: Proxy
     /// libcurl 8.5 reads on while a transfer is paused, up to 64 MB, and then fails (curl issue 12632, mended in 8.6).
     let libcurlReadsWhilePaused: Bool
+    /// From 8.10 on libcurl reads whenever it sends over HTTP/1, also while receiving is paused, up to 64 MB.
+    let libcurlReadsWhileSending: Bool
+    /// From 8.7 on a body that ends before its announced length fails the transfer, also after the response refused it.
+    let libcurlFailsShortBodies: Bool
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
@@ -50,6 +54,8 @@ struct EngineSettings: Sendable {
         proxy = surroundings.effective(configuration.proxy)
         libcurlReadsWhilePaused =
             surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 6, 0)
+        libcurlReadsWhileSending = surroundings.capabilities.isAtLeast(8, 10, 0)
+        libcurlFailsShortBodies = surroundings.capabilities.isAtLeast(8, 7, 0)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         decodesContent = configuration.acceptedEncodings?.isEmpty != true

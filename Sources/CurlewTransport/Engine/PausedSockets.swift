@@ -7,7 +7,7 @@ internal import CurlewCore
 extension TransferBook {
     func receivingPaused(_ transfer: ActiveTransfer) {
         guard settings.libcurlReadsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
-        guard transfer.head?.version == .http1_1 || transfer.head?.version == .http1_0 else { return }
+        guard isOverHTTP1(transfer) else { return }
         transfer.mutedSocket = easy.socket
         mute(transfer.mutedSocket, true)
     }
@@ -16,5 +16,14 @@ extension TransferBook {
         guard transfer.mutedSocket >= 0 else { return }
         mute(transfer.mutedSocket, false)
         transfer.mutedSocket = -1
+    }
+
+    /// Whether the body must wait until its answer is read again: a libcurl that reads whenever it sends would read on.
+    func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
+        settings.libcurlReadsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
+    }
+
+    private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
+        transfer.head?.version == .http1_1 || transfer.head?.version == .http1_0
     }
 }

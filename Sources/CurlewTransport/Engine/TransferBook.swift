@@ -228,7 +228,8 @@ final class TransferBook: @unchecked Sendable {
         clockChanged(transfer)
         // Before the request is being sent there is nothing to pause; the callbacks look at the flags.
         guard transfer.hasSent else { return }
-        let wanted = transfer.pauses.wanted(isUploading: transfer.upload.map { !$0.hasEnded } ?? false)
+        let wanted = transfer.pauses.wanted(
+            isUploading: transfer.upload.map { !$0.hasEnded } ?? false, waitsForReader: sendingWaitsForReader(transfer))
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted

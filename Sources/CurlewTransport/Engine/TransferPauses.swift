@@ -16,7 +16,7 @@ struct TransferPauses {
     /// Curlew's own doing: idle and first-byte clocks stand still.
     var isHeld: Bool { isSuspended || sinkPaused || sourcePending }
 
-    func wanted(isUploading: Bool) -> Int32 {
-        (holdsReceiving ? CURLPAUSE_RECV : 0) | (isUploading && holdsSending ? CURLPAUSE_SEND : 0)
+    func wanted(isUploading: Bool, waitsForReader: Bool) -> Int32 {
+        (holdsReceiving ? CURLPAUSE_RECV : 0) | (isUploading && (holdsSending || waitsForReader) ? CURLPAUSE_SEND : 0)
     }
 }

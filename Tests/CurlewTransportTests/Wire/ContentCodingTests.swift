@@ -127,6 +127,11 @@ struct ContentCodingTests {
             let head =
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\(String(coded.count, radix: 16))\r\n"
             server.script("/x", .raw([Data(head.utf8) + coded + Data("\r\n0\r\n\r\n".utf8)]))
+            // From 8.14 on libcurl refuses what it did not ask for.
+            guard !Capabilities.ofLibcurl.isAtLeast(8, 14, 0) else {
+                #expect(await transport.failure(request(server.url("/x"))).code == .contentDecodingFailed)
+                return
+            }
             let got4 = try await transport.fetch(request(server.url("/x")))
             #expect(got4.sink.body == CodedBodies.text)
         }
