@@ -2,6 +2,7 @@
 #include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/pem.h>
+#include <openssl/sha.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <pthread.h>
@@ -204,3 +205,5 @@ int curlew_tls_chain_each(const void *chain, void *context, void (*take)(void *,
 void curlew_tls_chain_free(void *chain) { sk_X509_pop_free(chain, X509_free); }
 
 const char *curlew_tls_verify_text(long verify_result) { return X509_verify_cert_error_string(verify_result); }
+
+void curlew_sha256(const void *bytes, size_t length, unsigned char *digest) { SHA256(length ? bytes : "", length, digest); }

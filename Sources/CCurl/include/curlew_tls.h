@@ -53,4 +53,7 @@ int curlew_tls_chain_each(const void *chain, void *context,
                           void (*take)(void *context, const unsigned char *der, size_t length));
 void curlew_tls_chain_free(void *chain);
 const char *curlew_tls_verify_text(long verify_result);
+
+// Writes 32 bytes. Any backend: this is libcrypto's own, which libcurl's need not be.
+void curlew_sha256(const void *bytes, size_t length, unsigned char *digest);
 #endif

@@ -22,6 +22,11 @@ public struct SystemPublicSuffixes: PublicSuffixes {
         }
     }
 
+    /// Name and version; nil where libpsl has no list.
+    static var library: String? {
+        list.pointer == nil ? nil : "libpsl " + String(cString: psl_get_version())
+    }
+
     // SAFETY: the list is loaded once, never freed, and libpsl only reads it afterwards.
     private struct List: @unchecked Sendable {
         let pointer: OpaquePointer?

@@ -39,6 +39,10 @@ extension SessionConfiguration {
 }
 
 extension Capabilities {
-    /// What the libcurl in this process can do, asked once.
-    public static var current: Capabilities { .ofLibcurl }
+    /// What the libcurl in this process can do, and what stands beside it, asked once.
+    public static let current: Capabilities = {
+        var capabilities = Capabilities.ofLibcurl
+        capabilities.publicSuffixLibrary = SystemPublicSuffixes.library
+        return capabilities
+    }()
 }

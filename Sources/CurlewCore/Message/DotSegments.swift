@@ -9,7 +9,7 @@ package enum DotSegments {
     package static func removed(from url: URL) -> URL {
         var text = url.absoluteString
         guard text.withUTF8(mayHaveAny) else { return url }
-        return URL(string: removed(from: text)) ?? url
+        return URL(string: removed(fromText: text)) ?? url
     }
 
     /// Whether a slash before query and fragment is followed by a dot, or by what may be one.
@@ -23,7 +23,8 @@ package enum DotSegments {
         return false
     }
 
-    private static func removed(from url: String) -> String {
+    /// The same for the text of a URL.
+    package static func removed(fromText url: String) -> String {
         let bytes = url.utf8
         let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
         guard let scheme = url[..<end].range(of: "://"),

@@ -14,6 +14,14 @@ public struct Capabilities: Sendable, Hashable {
     public var tlsBackend: String?
     /// Whether name servers can be chosen.
     public var hasCustomResolver: Bool
+    /// What speaks QUIC and HTTP/3: `ngtcp2/1.16.0 nghttp3/1.15.0`; nil without HTTP/3.
+    public var http3Library: String?
+    /// The content codings that are undone, as `Accept-Encoding` names them.
+    public var contentCodings: [String]
+    /// What encodes international host names for libcurl; nil without. A `URL` has them encoded already.
+    public var internationalNameLibrary: String?
+    /// What knows the public suffixes that cookies need: `libpsl 0.21.2`; nil without.
+    public var publicSuffixLibrary: String?
 
     /// Makes capabilities, for tests; the running libcurl's are `Capabilities.current`.
     public init(
@@ -22,7 +30,11 @@ public struct Capabilities: Sendable, Hashable {
         features: Set<String>,
         protocols: Set<String>,
         tlsBackend: String?,
-        hasCustomResolver: Bool
+        hasCustomResolver: Bool,
+        http3Library: String? = nil,
+        contentCodings: [String] = [],
+        internationalNameLibrary: String? = nil,
+        publicSuffixLibrary: String? = nil
     ) {
         self.version = version
         self.versionNumber = versionNumber
@@ -30,12 +42,19 @@ public struct Capabilities: Sendable, Hashable {
         self.protocols = protocols
         self.tlsBackend = tlsBackend
         self.hasCustomResolver = hasCustomResolver
+        self.http3Library = http3Library
+        self.contentCodings = contentCodings
+        self.internationalNameLibrary = internationalNameLibrary
+        self.publicSuffixLibrary = publicSuffixLibrary
     }
 
     /// Whether the library is that version or a later one.
     public func isAtLeast(_ major: Int, _ minor: Int, _ patch: Int) -> Bool {
         versionNumber >= major << 16 | minor << 8 | patch
     }
+
+    /// Whether names can be resolved over HTTPS (`DNSConfiguration.dohURL`).
+    public var hasDNSOverHTTPS: Bool { protocols.contains("https") && isAtLeast(7, 62, 0) }
 
     /// Whether libssl can be asked about libcurl's connections.
     public var usesOpenSSL: Bool { usesTLS("OpenSSL") }

@@ -136,7 +136,8 @@ public struct TransferAuthentication: Sendable, Hashable {
         case negotiate
         /// A bearer token, which is the password.
         case bearer
-        /// `provider` is the parameter of CURLOPT_AWS_SIGV4, for instance `aws:amz:eu-central-1:s3`.
+        /// AWS Signature Version 4. `provider` has the form of CURLOPT_AWS_SIGV4(3), for instance
+        /// `aws:amz:eu-central-1:s3`; the user's name is the access key, the password the secret one.
         case awsSigV4(provider: String)
     }
 

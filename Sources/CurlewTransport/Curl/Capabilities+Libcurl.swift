@@ -9,14 +9,18 @@ extension Capabilities {
             return Capabilities(
                 version: "", versionNumber: 0, features: [], protocols: [], tlsBackend: nil, hasCustomResolver: false)
         }
-        return Capabilities(
+        var capabilities = Capabilities(
             version: info.version.map { String(cString: $0) } ?? "",
             versionNumber: Int(info.version_num),
             features: Set(featureBits.filter { Int(info.features) & 1 << $0.bit != 0 }.map(\.name)),
             protocols: names(info.protocols),
             tlsBackend: info.ssl_version.map { String(cString: $0) },
-            hasCustomResolver: info.ares_num != 0
+            hasCustomResolver: info.ares_num != 0,
+            http3Library: info.quic_version.map { String(cString: $0) },
+            internationalNameLibrary: info.libidn.map { "libidn2 " + String(cString: $0) }
         )
+        capabilities.contentCodings = ContentCoding.names(offeredBy: capabilities)
+        return capabilities
     }()
 
     // curl_version_info(3), CURL_VERSION_*: the bits exist since long before the list of names (7.87).

@@ -45,10 +45,14 @@ enum ContentCoding: Equatable {
 
     /// What `Accept-Encoding` offers where a configuration names nothing: what can be undone, in libcurl's order.
     static func offered(_ capabilities: Capabilities) -> String {
+        names(offeredBy: capabilities).joined(separator: ", ")
+    }
+
+    static func names(offeredBy capabilities: Capabilities) -> [String] {
         var names = ["deflate", "gzip"]
         if capabilities.features.contains("brotli"), LibraryDecoder.isAvailable(.brotli) { names.append("br") }
         if capabilities.features.contains("zstd"), LibraryDecoder.isAvailable(.zstd) { names.append("zstd") }
-        return names.joined(separator: ", ")
+        return names
     }
 
     /// The names in a field's values, in the order in which the codings were applied.

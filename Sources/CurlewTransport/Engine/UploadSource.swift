@@ -32,14 +32,11 @@ final class UploadSource {
     convenience init(_ file: OpenFile) { self.init(.file(file), length: file.length) }
     convenience init(_ stream: any BodyStream, length: Int64?) { self.init(.stream(stream), length: length) }
 
-    /// The source of a body that is read piece by piece; opens its file. A signed body is, whatever its size.
+    /// The source of a body that is read piece by piece; opens its file.
     static func make(for request: TransferRequest) throws(CurlewError) -> UploadSource? {
         switch request.body {
         case .none: return nil
-        case .data(let data):
-            let options = request.options
-            let isSigned = options.hasAuthentication && options.authentication?.isSignature == true
-            return isSigned || data.count > RequestPlan.piecewiseThreshold ? UploadSource(data) : nil
+        case .data(let data): return data.count > RequestPlan.piecewiseThreshold ? UploadSource(data) : nil
         case .file(let url, let range): return UploadSource(try OpenFile(url, range: range))
         case .stream(let stream, let length): return UploadSource(stream, length: length)
         }

@@ -16,26 +16,18 @@ enum AuthenticationPlan {
         case .basic: bits = CurlAuth.basic
         case .digest: bits = CurlAuth.digest
         case .ntlm:
-            try need("NTLM", capabilities)
+            try capabilities.require(.ntlm)
             bits = CurlAuth.ntlm
         case .negotiate:
-            try need("SPNEGO", capabilities)
+            try capabilities.require(.negotiate)
             bits = CurlAuth.negotiate
         case .bearer:
             return [
                 .long(CURLOPT_HTTPAUTH, Int(CurlAuth.bearer)),
                 .string(CURLOPT_XOAUTH2_BEARER, authentication.password),
             ]
-        case .awsSigV4(let provider):
-            guard capabilities.isAtLeast(7, 75, 0) else {
-                throw .unsupported(feature: "AWS Signature V4", needs: "libcurl 7.75")
-            }
-            try check([provider])
-            return [
-                .string(CURLOPT_AWS_SIGV4, provider),
-                .string(CURLOPT_USERNAME, authentication.username),
-                .string(CURLOPT_PASSWORD, authentication.password),
-            ]
+        // The signature is one of the request's fields: see SignedRequest.
+        case .awsSigV4: return [.long(CURLOPT_HTTPAUTH, 0)]
         }
         return [
             .long(CURLOPT_HTTPAUTH, Int(bits)),
@@ -55,16 +47,4 @@ enum AuthenticationPlan {
         }
     }
 
-    private static func need(_ feature: String, _ capabilities: Capabilities) throws(CurlewError) {
-        guard capabilities.features.contains(feature) else {
-            throw .unsupported(feature: "\(feature) authentication", needs: "libcurl built with \(feature)")
-        }
-    }
-}
-
-extension TransferAuthentication {
-    /// Whether what is sent is signed.
-    var isSignature: Bool {
-        if case .awsSigV4 = scheme { true } else { false }
-    }
 }

@@ -47,9 +47,7 @@ struct ConnectionPlan: Equatable, Sendable {
         if configuration.httpVersion == .http3 { try TLSPlan.checkHTTP3(configuration.tls, capabilities) }
         // Later options win. The proxy's are left as they are: nobody but libcurl looks at its chain.
         if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
-        if configuration.trustEvaluation != nil, !capabilities.usesOpenSSL || !capabilities.isAtLeast(7, 80, 0) {
-            throw .unsupported(feature: "trust evaluation", needs: "libcurl 7.80 with OpenSSL")
-        }
+        if configuration.trustEvaluation != nil { try capabilities.require(.trustEvaluation) }
         try checkTexts(configuration)
         try RequestPlan.checkRates(configuration.uploadRateLimit, configuration.downloadRateLimit)
     }
@@ -86,9 +84,7 @@ struct ConnectionPlan: Equatable, Sendable {
     {
         var options: [OptionValue] = []
         if let path = configuration.unixSocketPath {
-            guard capabilities.features.contains("UnixSockets") else {
-                throw .unsupported(feature: "a Unix socket", needs: "libcurl built with UnixSockets")
-            }
+            try capabilities.require(.unixSocket)
             options.append(.string(CURLOPT_UNIX_SOCKET_PATH, path))
         }
         switch (configuration.interface, configuration.localAddress) {
@@ -96,9 +92,7 @@ struct ConnectionPlan: Equatable, Sendable {
         case (let interface?, nil): options.append(.string(CURLOPT_INTERFACE, "if!\(interface)"))
         case (nil, let address?): options.append(.string(CURLOPT_INTERFACE, "host!\(address)"))
         case (let interface?, let address?):
-            guard capabilities.isAtLeast(8, 9, 0) else {
-                throw .unsupported(feature: "an interface together with a local address", needs: "libcurl 8.9")
-            }
+            try capabilities.require(.interfaceWithAddress)
             options.append(.string(CURLOPT_INTERFACE, "ifhost!\(interface)!\(address)"))
         }
         return options
@@ -119,14 +113,8 @@ struct ConnectionPlan: Equatable, Sendable {
     private func planVersion(_ policy: HTTPVersionPolicy, _ capabilities: Capabilities) throws(CurlewError) {
         switch policy {
         case .automatic, .http1_1: break
-        case .http2, .http2PriorKnowledge:
-            guard capabilities.features.contains("HTTP2") else {
-                throw .unsupported(feature: "HTTP/2", needs: "libcurl built with nghttp2")
-            }
-        case .http3:
-            guard capabilities.features.contains("HTTP3") else {
-                throw .unsupported(feature: "HTTP/3", needs: "libcurl built with HTTP/3")
-            }
+        case .http2, .http2PriorKnowledge: try capabilities.require(.http2)
+        case .http3: try capabilities.require(.http3)
         }
     }
 }

@@ -61,9 +61,7 @@ enum DNSPlan {
         }
         if let doh = dns.dohURL { options.append(.string(CURLOPT_DOH_URL, doh.absoluteString)) }
         if !dns.servers.isEmpty {
-            guard capabilities.hasCustomResolver else {
-                throw .unsupported(feature: "choosing DNS servers", needs: "a libcurl built with c-ares")
-            }
+            try capabilities.require(.nameServers)
             options.append(.string(CURLOPT_DNS_SERVERS, dns.servers.joined(separator: ",")))
         }
         return options

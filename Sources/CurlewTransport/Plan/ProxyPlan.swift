@@ -113,9 +113,7 @@ enum ProxyPlan {
                 url: url
             )
         }
-        if scheme == "https", !capabilities.features.contains("HTTPS-proxy") {
-            throw .unsupported(feature: "an https proxy", needs: "libcurl with HTTPS-proxy")
-        }
+        if scheme == "https" { try capabilities.require(.httpsProxy) }
     }
 }
 

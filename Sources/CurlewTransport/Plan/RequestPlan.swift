@@ -39,9 +39,6 @@ struct RequestPlan: Sendable {
     /// The exclusions of the proxy that would be used leave this request out.
     private(set) var leavesOutProxy = false
 
-    /// Whether libcurl signs what is sent.
-    private var isSigned = false
-
     /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
     static let piecewiseThreshold = 64 * 1024
     /// RFC 9110 10.1.1: worth a round trip only where the body is worth more.
@@ -92,12 +89,20 @@ struct RequestPlan: Sendable {
                 url: request.url
             )
         }
-        let (configuration, options) = (planner.configuration, request.options)
-        if let authentication = options.authentication, case .awsSigV4(let provider) = authentication.scheme {
-            wire.sign(for: provider)
-            ownSettings += try SignedRequest.body(of: request, provider: provider)
-            isSigned = true
+        guard let authentication = request.options.authentication, case .awsSigV4 = authentication.scheme else {
+            return try planParts(request, planner, bodyLength)
         }
+        let signed = try SignedRequest(request, wire, authentication, date: Date())
+        wire.replaceText(signed.url)
+        try planParts(signed.request, planner, bodyLength)
+    }
+
+    private mutating func planParts(
+        _ request: TransferRequest,
+        _ planner: RequestPlanner,
+        _ bodyLength: Int64?
+    ) throws(CurlewError) {
+        let (configuration, options) = (planner.configuration, request.options)
         mayBeResent = options.mayBeResentSilently ?? (request.method.isIdempotent && request.body.isReplayable)
         try planBody(request, bodyLength)
         ownSettings.reserveCapacity(10)
@@ -115,7 +120,7 @@ struct RequestPlan: Sendable {
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
         if let headers = request.defaultHeaders { ownDefaultList = try planner.list(of: headers) }
         if !leavesOutProxy { planner.keep(self, for: request) }
-        if !request.hasOnlyDefaultHeaders || isSigned { try planHeaders(request) }
+        if !request.hasOnlyDefaultHeaders { try planHeaders(request) }
     }
 
     // MARK: Parts
@@ -124,8 +129,7 @@ struct RequestPlan: Sendable {
         switch request.body {
         case .none: body = .none
         case .data(let data):
-            let isSmall = data.count <= Self.piecewiseThreshold && !isSigned
-            body = isSmall ? .fields(data) : .upload(Int64(data.count))
+            body = data.count <= Self.piecewiseThreshold ? .fields(data) : .upload(Int64(data.count))
         case .file, .stream: body = .upload(length)
         }
         if request.method == .head, body != .none {
@@ -146,12 +150,6 @@ struct RequestPlan: Sendable {
                 ownSettings.append(.long(CURLOPT_NOBODY, 1))
             } else if method == .post || method == .put || method == .patch {
                 // An empty body with Content-Length: 0, as RFC 9110 8.6 asks of these methods.
-                guard !isSigned else {
-                    ownSettings.append(.long(CURLOPT_UPLOAD, 1))
-                    ownSettings.append(.offset(CURLOPT_INFILESIZE_LARGE, 0))
-                    if method != .put { ownSettings.append(.string(CURLOPT_CUSTOMREQUEST, method.rawValue)) }
-                    return
-                }
                 ownSettings.append(.long(CURLOPT_POST, 1))
                 ownSettings.append(.string(CURLOPT_POSTFIELDS, ""))
                 ownSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
@@ -270,7 +268,7 @@ struct RequestPlan: Sendable {
     }
 
     private mutating func planHeaders(_ request: TransferRequest) throws(CurlewError) {
-        let own = isSigned ? SignedRequest.headers(request.headers) : request.headers
+        let own = request.headers
         headerLines = try HeaderLines.lines(of: own)
         if let defaults = request.defaultHeaders?.headers {
             let isOverlaid = own.contains { defaults.contains(name: $0.name) }
@@ -283,11 +281,6 @@ struct RequestPlan: Sendable {
         else { return }
         let has = { (name: String) in
             own.contains(name: name) || request.defaultHeaders?.headers.contains(name: name) == true
-        }
-        // A line that leaves a field out would be signed with an empty value.
-        if isSigned {
-            if case .upload(let length) = body { sendsExpect = length.map { $0 > Self.expectThreshold } ?? true }
-            return
         }
         // libcurl would call any body it posts a form.
         if !has("Content-Type") { headerLines.append("Content-Type:") }

@@ -2,80 +2,140 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// What a request must look like so that libcurl's signature (AWS Signature Version 4) is that of what is sent.
+/// A request with its signature (AWS Signature Version 4) among its fields, the same over every libcurl.
 ///
-/// libcurl 7.88 signs fields and query in the order they are in, where the standard sorts them, names a field that
-/// it was told to leave out, and knows only bodies that it has in memory.
-enum SignedRequest {
-    /// The URL as it is signed and sent: its query sorted by name and value, each with its equals sign, and for the
-    /// services of AWS but S3 with one slash where its path has several. Those services sign such a path, and to S3 each
-    /// slash is part of a key.
-    static func url(_ text: String, host: String, provider: String) -> String {
-        var whole = text.prefix { $0 != "#" }
-        if keepsOneSlash(host: host, provider: provider) { whole = withoutRepeatedSlashes(whole)[...] }
-        guard let question = whole.firstIndex(of: "?") else { return String(whole) }
-        let pairs = whole[question...].dropFirst().split(separator: "&").map { pair in
-            pair.contains("=") ? String(pair) : pair + "="
+/// CURLOPT_AWS_SIGV4 is not used: up to 8.0 it signs the path as it is where services sign it encoded, later ones encode
+/// S3's too; none sorts all queries, and all know only bodies that they have in memory.
+struct SignedRequest {
+    /// The URL as it is signed and sent.
+    let url: String
+    /// The same request with the fields that it needs.
+    let request: TransferRequest
+
+    init(
+        _ unsigned: TransferRequest,
+        _ wire: WireURL,
+        _ authentication: TransferAuthentication,
+        date: Date
+    ) throws(CurlewError) {
+        guard case .awsSigV4(let provider) = authentication.scheme else {
+            (url, request) = (wire.string, unsigned)
+            return
         }
-        let sorted = pairs.sorted { lhs, rhs in
-            let (left, right) = (lhs.split(separator: "=", maxSplits: 1), rhs.split(separator: "=", maxSplits: 1))
-            // By bytes: names first, so that `a=` stands before `a-b=`.
-            let names = (Array((left.first ?? "").utf8), Array((right.first ?? "").utf8))
-            guard names.0 == names.1 else { return names.0.lexicographicallyPrecedes(names.1) }
-            return lhs.utf8.lexicographicallyPrecedes(rhs.utf8)
+        try AuthenticationPlan.check([provider, authentication.username, authentication.password])
+        guard let scope = SigningScope(provider, host: wire.host) else {
+            throw CurlewError(
+                .invalidURL,
+                phase: .creation,
+                reason: "neither the provider of the signature nor the host names service and region",
+                url: unsigned.url
+            )
         }
-        return whole[..<question] + (sorted.isEmpty ? "" : "?" + sorted.joined(separator: "&"))
+        let target = SignedURL(wire.string, takesPathAsItIs: scope.takesPathAsItIs)
+        url = target.text
+        var signed = unsigned
+        // The request's own field has precedence over what would be made.
+        guard !signed.headers.contains(name: "Authorization") else {
+            request = signed
+            return
+        }
+        let host = try Self.host(wire, signed.headers)
+        signed.headers.update(name: "Host", value: host)
+        let timestamp = try Self.timestamp(&signed, scope, date)
+        let hash = try Self.payloadHash(&signed, scope)
+        let canonical = CanonicalRequest(
+            method: signed.method.rawValue,
+            path: target.path,
+            query: target.query,
+            headers: Self.signedFields(of: signed),
+            payloadHash: hash,
+            takesPathAsItIs: scope.takesPathAsItIs
+        )
+        let signature = SignatureV4(
+            of: canonical,
+            scope: scope,
+            timestamp: timestamp,
+            accessKey: authentication.username,
+            secretKey: authentication.password,
+            hash: Self.sha256
+        )
+        signed.headers.update(name: "Authorization", value: signature.authorization)
+        request = signed
     }
 
-    /// As libcurl has it: `provider` is `provider1:provider2:region:service`, and a service that it does not name is the
-    /// first label of the host.
-    private static func keepsOneSlash(host: String, provider: String) -> Bool {
-        let parts = provider.lowercased().split(separator: ":", omittingEmptySubsequences: false)
-        guard parts.first == "aws" else { return false }
-        let named = parts.count > 3 ? String(parts[3]) : ""
-        let service = named.isEmpty ? host.lowercased().split(separator: ".").first.map(String.init) ?? "" : named
-        return service != "s3" && !service.hasPrefix("s3-") && service != "s3express"
+    // MARK: Fields
+
+    /// What libcurl would send, written out: what is signed must not depend on it.
+    private static func host(_ wire: WireURL, _ headers: HTTPHeaders) throws(CurlewError) -> String {
+        if let own = headers.value(for: "Host") { return own }
+        let name = wire.host.prefix { $0 != "%" }.lowercased()
+        let bracketed = name.contains(":") ? "[\(name)]" : name
+        return wire.port == (wire.isTLS ? 443 : 80) ? bracketed : "\(bracketed):\(wire.port)"
     }
 
-    private static func withoutRepeatedSlashes(_ text: Substring) -> String {
-        let end = text.firstIndex(of: "?") ?? text.endIndex
-        guard let start = text[..<end].range(of: "://")?.upperBound, let path = text[start..<end].firstIndex(of: "/")
-        else { return String(text) }
-        var collapsed = ""
-        for character in text[path..<end] where character != "/" || collapsed.last != "/" {
-            collapsed.append(character)
+    private static func timestamp(_ request: inout TransferRequest, _ scope: SigningScope, _ date: Date)
+        throws(CurlewError) -> String
+    {
+        guard let own = request.effectiveHeaders.value(for: scope.dateField) else {
+            let now = SignatureV4.timestamp(of: date)
+            request.headers.update(name: scope.dateField, value: now)
+            return now
         }
-        return text[..<path] + collapsed + text[end...]
-    }
-
-    /// Fields of one name as one, with their values in order.
-    static func headers(_ headers: HTTPHeaders) -> HTTPHeaders {
-        var merged = HTTPHeaders()
-        for field in headers {
-            guard let earlier = merged.value(for: field.name) else {
-                merged.append(field)
-                continue
-            }
-            merged.update(name: field.name, value: earlier + "," + field.value)
+        guard SignatureV4.isTimestamp(own) else {
+            throw CurlewError(
+                .invalidHeader,
+                phase: .creation,
+                reason: "\(scope.dateField) is not of the form 20150830T123600Z"
+            )
         }
-        return merged
+        return own
     }
 
-    /// A body in memory is shown to libcurl for its hash, and sent as an upload: with fields libcurl names a content
-    /// type of its own.
-    static func body(of request: TransferRequest, provider: String) throws(CurlewError) -> [OptionValue] {
+    /// S3 wants it in a field, too, and takes a body without one.
+    private static func payloadHash(_ request: inout TransferRequest, _ scope: SigningScope)
+        throws(CurlewError) -> String
+    {
+        if let own = request.effectiveHeaders.value(for: scope.contentHashField) { return own }
+        let isS3 = scope.takesPathAsItIs && scope.fieldVendor == "amz"
+        let hash: String
         switch request.body {
-        case .none: return []
-        case .data(let data): return [.bytes(CURLOPT_COPYPOSTFIELDS, data)]
+        case .none: hash = SignatureV4.hex(sha256([]))
+        case .data(let data): hash = SignatureV4.hex(sha256(data))
         case .file, .stream:
-            // libcurl signs s3's bodies as unsigned by itself.
-            guard request.effectiveHeaders.contains(name: "x-amz-content-sha256") || provider.hasSuffix(":s3") else {
+            guard isS3 else {
                 throw .unsupported(
                     feature: "signing a body that is streamed",
-                    needs: "its hash in a field x-amz-content-sha256"
+                    needs: "its hash in a field \(scope.contentHashField)"
                 )
             }
-            return []
+            hash = "UNSIGNED-PAYLOAD"
         }
+        if isS3 { request.headers.update(name: scope.contentHashField, value: hash) }
+        return hash
+    }
+
+    /// What arrives as it was sent: neither what belongs to a connection nor what proxies add to or rewrite.
+    private static let unsigned: Set<String> = [
+        "accept-encoding", "accept-language", "authorization", "connection", "expect", "keep-alive",
+        "proxy-authorization",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "x-amzn-trace-id",
+    ]
+
+    private static func signedFields(of request: TransferRequest) -> HTTPHeaders {
+        let length: Int? = if case .data(let data) = request.body { data.count } else { nil }
+        return HTTPHeaders(
+            received: request.effectiveHeaders.filter { field in
+                let name = field.name.lowercased()
+                // The transport writes the length, and not always: one that a caller names is signed where it is the same.
+                return name == "content-length" ? length.map(String.init) == field.value : !unsigned.contains(name)
+            })
+    }
+
+    // MARK: The digest
+
+    private static func sha256(_ bytes: some ContiguousBytes) -> [UInt8] {
+        var digest = [UInt8](repeating: 0, count: 32)
+        bytes.withUnsafeBytes { curlew_sha256($0.baseAddress, $0.count, &digest) }
+        return digest
     }
 }

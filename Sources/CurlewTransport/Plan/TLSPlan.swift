@@ -19,11 +19,8 @@ enum TLSPlan {
         options += roots(trust)
         if let identity = tls.clientIdentity {
             options += clientOptions(identity)
-            // GnuTLS's libcurl takes the bytes, does nothing with them, and sends the request anonymously.
             let isInMemory = if case .files = identity { false } else { true }
-            if isInMemory, !capabilities.usesOpenSSL {
-                throw .unsupported(feature: "a client identity in memory", needs: "libcurl with OpenSSL")
-            }
+            if isInMemory { try capabilities.require(.identityInMemory) }
         }
         if !tls.publicKeyPins.isEmpty {
             options.append(.string(CURLOPT_PINNEDPUBLICKEY, tls.publicKeyPins.joined(separator: ";")))
@@ -37,9 +34,7 @@ enum TLSPlan {
         }
         if let list = tls.certificateRevocationList { options += try revocations(list, trust, capabilities) }
         if tls.requiresOCSPStapling { options.append(.long(CURLOPT_SSL_VERIFYSTATUS, 1)) }
-        if tls.keyLogFile != nil, !capabilities.usesOpenSSL {
-            throw .unsupported(feature: "a TLS key log", needs: "libcurl with OpenSSL")
-        }
+        if tls.keyLogFile != nil { try capabilities.require(.keyLog) }
         return options
     }
 
@@ -52,29 +47,20 @@ enum TLSPlan {
         case .sharedStore: return []
         case .unused: throw .unsupported(feature: "a revocation list", needs: "verification of certificates")
         case .libcurlDefault, .cachedBundle, .cachedFile, .cachedPEM, .directory:
-            guard capabilities.usesOpenSSL || listingBackends.contains(where: capabilities.usesTLS) else {
-                throw .unsupported(feature: "a revocation list", needs: "libcurl with OpenSSL or GnuTLS")
-            }
+            try capabilities.require(.revocationList)
             return [.string(CURLOPT_CRLFILE, list.path(percentEncoded: false))]
         }
     }
 
-    /// Those of CURLOPT_CRLFILE(3) beside OpenSSL and its forks.
-    private static let listingBackends = ["GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls"]
-
-    /// Up to 8.17 a GnuTLS libcurl looks at nothing of the server's chain over QUIC once names are not to be checked:
-    /// neither roots, expiry, revocation nor pins.
+    /// What a libcurl may leave unchecked over QUIC is refused.
     static func checkHTTP3(_ tls: TLSConfiguration, _ capabilities: Capabilities) throws(CurlewError) {
-        guard capabilities.tlsBackend?.hasPrefix("GnuTLS/") == true, !capabilities.isAtLeast(8, 18, 0) else { return }
-        let isIgnored =
+        let mayBeIgnored =
             switch tls.certificateVerification {
             case .full: false
             case .noHostnameVerification: true
             case .none: !tls.publicKeyPins.isEmpty || tls.requiresOCSPStapling
             }
-        if isIgnored {
-            throw .unsupported(feature: "HTTP/3 without name verification", needs: "libcurl with OpenSSL, or 8.18")
-        }
+        if mayBeIgnored { try capabilities.require(.quicWithoutNameVerification) }
     }
 
     private static func versions(_ tls: TLSConfiguration) -> [OptionValue] {

@@ -35,9 +35,9 @@ struct WireURL: Sendable {
         outline = parts.outline
     }
 
-    /// The same origin, path and query, but for what a signature changes of them.
-    mutating func sign(for provider: String) {
-        string = SignedRequest.url(string, host: host, provider: provider)
+    /// Another path of the same origin.
+    mutating func replaceText(_ text: String) {
+        string = text
         outline = nil
     }
 

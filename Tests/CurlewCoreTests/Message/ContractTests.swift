@@ -39,6 +39,27 @@ struct ContractTests {
         #expect(capabilities.usesOpenSSL)
     }
 
+    @Test("capabilities tell what is refused, and what it would take")
+    func refusals() throws {
+        var capabilities = Capabilities(
+            version: "8.14.1", versionNumber: 0x080E01,
+            features: ["HTTP2", "HTTPS-proxy", "UnixSockets", "NTLM", "SPNEGO"], protocols: ["http", "https"],
+            tlsBackend: "OpenSSL/3.5", hasCustomResolver: false)
+        #expect(capabilities.refusals.map(\.feature) == ["HTTP/3", "choosing DNS servers"])
+        #expect(capabilities.refusals.first?.needs == "libcurl built with HTTP/3")
+        capabilities.tlsBackend = "GnuTLS/3.8.9"
+        capabilities.features.insert("HTTP3")
+        #expect(
+            capabilities.refusals.map(\.feature) == [
+                "choosing DNS servers", "trust evaluation", "a client identity in memory", "a TLS key log",
+                "HTTP/3 without name verification",
+            ])
+        #expect { try capabilities.require(.keyLog) } throws: {
+            CurlewError.Code.unsupported ~= $0 && "\($0)".contains("a TLS key log needs libcurl with OpenSSL")
+        }
+        try capabilities.require(.http3)
+    }
+
     @Test("checksums are read from hex and written to it")
     func checksums() {
         let hex = "D41D8CD98F00B204E9800998ECF8427E"

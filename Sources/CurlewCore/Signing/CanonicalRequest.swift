@@ -1,0 +1,83 @@
+/// A request in the form that both sides of AWS Signature Version 4 sign.
+package struct CanonicalRequest: Equatable, Sendable {
+    package let text: String
+    /// The names of what is signed, sorted, with semicolons.
+    package let signedFields: String
+
+    /// `path` and `query` as they are sent, `query` without the question mark. `headers` are all that is signed.
+    package init(
+        method: String,
+        path: String,
+        query: String,
+        headers: HTTPHeaders,
+        payloadHash: String,
+        takesPathAsItIs: Bool
+    ) {
+        let fields = Self.fields(headers)
+        signedFields = fields.map(\.name).joined(separator: ";")
+        let sent = path.isEmpty ? "/" : path
+        let lines = [
+            method,
+            Self.encoded(takesPathAsItIs ? Self.decoded(sent.utf8) : Array(sent.utf8), keeping: UInt8(ascii: "/")),
+            Self.query(query),
+        ]
+        text = (lines + fields.map { "\($0.name):\($0.value)" } + ["", signedFields, payloadHash])
+            .joined(separator: "\n")
+    }
+
+    /// One line a name, with the values in order.
+    private static func fields(_ headers: HTTPHeaders) -> [(name: String, value: String)] {
+        var values: [String: [String]] = [:]
+        for field in headers { values[field.name.lowercased(), default: []].append(trimmed(field.value)) }
+        return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.0 < $1.0 }
+    }
+
+    /// Without blanks around it, and with one space for several blanks within.
+    private static func trimmed(_ value: String) -> String {
+        value.utf8.split { ASCII.isBlank($0) || $0 == 0x0A || $0 == 0x0D }
+            .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
+    }
+
+    /// Sorted by name, then by value, both compared as they are encoded. Every pair has its equals sign.
+    private static func query(_ query: String) -> String {
+        let pairs = query.utf8.split(separator: UInt8(ascii: "&")).map { pair in
+            let name = pair.prefix { $0 != UInt8(ascii: "=") }
+            return (encoded(decoded(name)), encoded(decoded(pair.dropFirst(name.count + 1))))
+        }
+        return pairs.sorted { $0 < $1 }.map { "\($0.0)=\($0.1)" }.joined(separator: "&")
+    }
+
+    private static func decoded(_ text: some Collection<UInt8>) -> [UInt8] {
+        let bytes = Array(text)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var index = 0
+        while index < bytes.count {
+            if bytes[index] == UInt8(ascii: "%"), index + 2 < bytes.count, let high = ASCII.hexValue(bytes[index + 1]),
+                let low = ASCII.hexValue(bytes[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(bytes[index])
+                index += 1
+            }
+        }
+        return result
+    }
+
+    /// RFC 3986's unreserved characters as they are, all others escaped.
+    private static func encoded(_ bytes: [UInt8], keeping kept: UInt8? = nil) -> String {
+        let digits = Array("0123456789ABCDEF".utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        for byte in bytes {
+            if byte == kept || ASCII.isAlpha(byte) || ASCII.isDigit(byte) || "-._~".utf8.contains(byte) {
+                result.append(byte)
+            } else {
+                result += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+}

@@ -1,0 +1,65 @@
+package import Foundation
+
+/// AWS Signature Version 4: what becomes of a canonical request. The digest comes from outside, as this module has none.
+package struct SignatureV4 {
+    /// SHA-256 of bytes.
+    package typealias Hash = (_ bytes: [UInt8]) -> [UInt8]
+
+    package let stringToSign: String
+    /// In hexadecimal digits.
+    package let signature: String
+    /// The value of the field `Authorization`.
+    package let authorization: String
+
+    /// `timestamp` as `timestamp(of:)` writes it; the date of the key is its first eight digits.
+    package init(
+        of request: CanonicalRequest,
+        scope: SigningScope,
+        timestamp: String,
+        accessKey: String,
+        secretKey: String,
+        hash: Hash
+    ) {
+        let date = String(timestamp.prefix(8))
+        let credentialScope = [date, scope.region, scope.service, scope.terminator]
+        let scopeText = credentialScope.joined(separator: "/")
+        stringToSign = [
+            scope.algorithm, timestamp, scopeText, Self.hex(hash(Array(request.text.utf8))),
+        ].joined(separator: "\n")
+        var key = Array((scope.vendor.uppercased() + "4" + secretKey).utf8)
+        for part in credentialScope { key = Self.hmac(key, Array(part.utf8), hash) }
+        signature = Self.hex(Self.hmac(key, Array(stringToSign.utf8), hash))
+        authorization =
+            "\(scope.algorithm) Credential=\(accessKey)/\(scopeText), "
+            + "SignedHeaders=\(request.signedFields), Signature=\(signature)"
+    }
+
+    /// `20150830T123600Z`
+    package static func timestamp(of date: Date) -> String {
+        let parts = CivilDate(date)
+        func padded(_ number: Int, _ width: Int = 2) -> String {
+            let digits = String(number)
+            return String(repeating: "0", count: max(0, width - digits.count)) + digits
+        }
+        return padded(parts.year, 4) + padded(parts.month) + padded(parts.day) + "T" + padded(parts.hour)
+            + padded(parts.minute) + padded(parts.second) + "Z"
+    }
+
+    package static func isTimestamp(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return bytes.count == 16 && bytes[8] == UInt8(ascii: "T") && bytes[15] == UInt8(ascii: "Z")
+            && bytes.indices.allSatisfy { $0 == 8 || $0 == 15 || ASCII.isDigit(bytes[$0]) }
+    }
+
+    package static func hex(_ bytes: [UInt8]) -> String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    /// RFC 2104 over SHA-256, whose blocks have 64 bytes.
+    private static func hmac(_ key: [UInt8], _ message: [UInt8], _ hash: Hash) -> [UInt8] {
+        var block = key.count > 64 ? hash(key) : key
+        block += [UInt8](repeating: 0, count: 64 - block.count)
+        return hash(block.map { $0 ^ 0x5C } + hash(block.map { $0 ^ 0x36 } + message))
+    }
+}

@@ -1,0 +1,99 @@
+extension Capabilities {
+    /// A feature of Curlew that the running libcurl cannot carry out: a request that asks for it fails with
+    /// `CurlewError.Code.unsupported`.
+    public struct Refusal: Sendable, Hashable {
+        /// What is refused: `HTTP/3`.
+        public let feature: String
+        /// What it would take: `libcurl built with HTTP/3`.
+        public let needs: String
+    }
+
+    /// Everything that Curlew refuses with this libcurl, each with the reason.
+    public var refusals: [Refusal] {
+        ConditionalFeature.allCases.filter { !$0.isPossible(self) }.map { Refusal(feature: $0.name, needs: $0.needs) }
+    }
+
+    /// Throws `.unsupported` where this libcurl does not have it.
+    package func require(_ feature: ConditionalFeature) throws(CurlewError) {
+        guard feature.isPossible(self) else { throw .unsupported(feature: feature.name, needs: feature.needs) }
+    }
+}
+
+/// What depends on the version of libcurl, on how it was built, and on its TLS library.
+///
+/// Plans ask for each by `Capabilities.require(_:)`, and `Capabilities.refusals` lists them: both have one answer.
+package enum ConditionalFeature: CaseIterable, Sendable {
+    case http2
+    case http3
+    case httpsProxy
+    case unixSocket
+    case ntlm
+    case negotiate
+    case nameServers
+    case interfaceWithAddress
+    case trustEvaluation
+    case revocationList
+    case identityInMemory
+    case keyLog
+    case quicWithoutNameVerification
+
+    package var name: String {
+        switch self {
+        case .http2: "HTTP/2"
+        case .http3: "HTTP/3"
+        case .httpsProxy: "an https proxy"
+        case .unixSocket: "a Unix socket"
+        case .ntlm: "NTLM authentication"
+        case .negotiate: "SPNEGO authentication"
+        case .nameServers: "choosing DNS servers"
+        case .interfaceWithAddress: "an interface together with a local address"
+        case .trustEvaluation: "trust evaluation"
+        case .revocationList: "a revocation list"
+        case .identityInMemory: "a client identity in memory"
+        case .keyLog: "a TLS key log"
+        case .quicWithoutNameVerification: "HTTP/3 without name verification"
+        }
+    }
+
+    package var needs: String {
+        switch self {
+        case .http2: "libcurl built with nghttp2"
+        case .http3: "libcurl built with HTTP/3"
+        case .httpsProxy: "libcurl with HTTPS-proxy"
+        case .unixSocket: "libcurl built with UnixSockets"
+        case .ntlm: "libcurl built with NTLM"
+        case .negotiate: "libcurl built with SPNEGO"
+        case .nameServers: "a libcurl built with c-ares"
+        case .interfaceWithAddress: "libcurl 8.9"
+        case .trustEvaluation: "libcurl 7.80 with OpenSSL"
+        case .revocationList: "libcurl with OpenSSL or GnuTLS"
+        case .identityInMemory, .keyLog: "libcurl with OpenSSL"
+        case .quicWithoutNameVerification: "libcurl with OpenSSL, or 8.18"
+        }
+    }
+
+    func isPossible(_ capabilities: Capabilities) -> Bool {
+        switch self {
+        case .http2: return capabilities.features.contains("HTTP2")
+        case .http3: return capabilities.features.contains("HTTP3")
+        case .httpsProxy: return capabilities.features.contains("HTTPS-proxy")
+        case .unixSocket: return capabilities.features.contains("UnixSockets")
+        case .ntlm: return capabilities.features.contains("NTLM")
+        case .negotiate: return capabilities.features.contains("SPNEGO")
+        case .nameServers: return capabilities.hasCustomResolver
+        case .interfaceWithAddress: return capabilities.isAtLeast(8, 9, 0)
+        case .trustEvaluation: return capabilities.usesOpenSSL && capabilities.isAtLeast(7, 80, 0)
+        // Those of CURLOPT_CRLFILE(3).
+        case .revocationList:
+            let backends = [
+                "OpenSSL", "GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls",
+            ]
+            return backends.contains(where: capabilities.usesTLS)
+        // GnuTLS's libcurl takes the bytes, does nothing with them, and sends the request anonymously.
+        case .identityInMemory, .keyLog: return capabilities.usesOpenSSL
+        // Up to 8.17 a GnuTLS libcurl looks at nothing of the server's chain over QUIC once names are not to be checked:
+        // neither roots, expiry, revocation nor pins.
+        case .quicWithoutNameVerification: return !capabilities.usesTLS("GnuTLS") || capabilities.isAtLeast(8, 18, 0)
+        }
+    }
+}

@@ -1,0 +1,101 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@testable internal import CurlewTesting
+
+/// The vectors of AWS Signature Version 4, without a transport: both forms of each, in all its steps.
+@Suite("AWS signatures")
+struct SignatureConformance {
+    struct SignatureCase: CorpusCase {
+        struct Signed: Decodable {
+            let canonical_request: String
+            let string_to_sign: String
+            let signature: String
+            let authorization: String?
+            let signed_target: String?
+        }
+        struct Context: Decodable {
+            let credentials: AuthenticationConformance.SignatureCase.Context.Credentials
+            let region: String
+            let service: String
+            let timestamp: String
+            let normalize: Bool
+            let sign_body: Bool
+            let omit_session_token: Bool?
+        }
+        let id: String
+        let request: AuthenticationConformance.SignatureCase.Request
+        let context: Context
+        let header: Signed
+        let query: Signed
+        var group: String { context.normalize ? "normalized" : "not normalized" }
+    }
+
+    @Test("the form with a header field")
+    func headers() throws {
+        try conform("auth-sigv4") { (item: SignatureCase) in
+            var headers = HTTPHeaders(received: item.request.headers.map { HTTPHeader(name: $0[0], value: $0[1]) })
+            headers.append(name: "X-Amz-Date", value: Self.timestamp(item))
+            if let token = item.context.credentials.token, item.context.omit_session_token != true {
+                headers.append(name: "X-Amz-Security-Token", value: token)
+            }
+            if item.context.sign_body {
+                headers.append(name: "X-Amz-Content-Sha256", value: Digest.hex(.sha256, of: item.request.body))
+            }
+            return Self.judge(item, item.header, target: item.request.target, headers)
+        }
+    }
+
+    @Test("the form with a query")
+    func queries() throws {
+        try conform("auth-sigv4") { (item: SignatureCase) in
+            let headers = HTTPHeaders(received: item.request.headers.map { HTTPHeader(name: $0[0], value: $0[1]) })
+            let target = (item.query.signed_target ?? "").components(separatedBy: "&X-Amz-Signature=")[0]
+            return Self.judge(item, item.query, target: target, headers)
+        }
+    }
+
+    private static func timestamp(_ item: SignatureCase) -> String {
+        item.context.timestamp.filter { $0 != "-" && $0 != ":" }
+    }
+
+    private static func judge(
+        _ item: SignatureCase,
+        _ expected: SignatureCase.Signed,
+        target: String,
+        _ headers: HTTPHeaders
+    ) -> Verdict {
+        let whole = SignedURL("http://host" + target, takesPathAsItIs: false)
+        let parts = target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+        let canonical = CanonicalRequest(
+            method: item.request.method,
+            path: item.context.normalize ? whole.path : parts[0],
+            query: parts.count > 1 ? parts[1] : "",
+            headers: headers,
+            payloadHash: Digest.hex(.sha256, of: item.request.body),
+            takesPathAsItIs: false
+        )
+        guard
+            let scope = SigningScope(
+                "aws:amz:\(item.context.region):\(item.context.service)", host: "example.amazonaws.com")
+        else { return .failed("no scope") }
+        let signature = SignatureV4(
+            of: canonical,
+            scope: scope,
+            timestamp: timestamp(item),
+            accessKey: item.context.credentials.access_key_id,
+            secretKey: item.context.credentials.secret_access_key,
+            hash: { bytes in
+                let digest = Digest(.sha256)
+                bytes.withUnsafeBytes { digest.update($0) }
+                return Array(Data(hex: digest.finish()) ?? Data())
+            }
+        )
+        let steps = [canonical.text, signature.stringToSign, signature.signature]
+        guard steps == [expected.canonical_request, expected.string_to_sign, expected.signature] else {
+            return .failed("got \(steps)")
+        }
+        return expected.authorization.map { .compare(signature.authorization, $0) } ?? .passed
+    }
+}
