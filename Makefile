@@ -88,9 +88,14 @@ format: ## Formats the Swift sources in place
 	swift format format --in-place --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 
 .PHONY: check
-check: ## Checks the arrows between targets and the formatting
+check: ## Checks the arrows between targets, the C for aarch64 and the formatting
 	@scripts/check-arrows
+	@scripts/check-aarch64
 	swift format lint --strict --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
+
+.PHONY: api
+api: ## Writes the public surface into Docs/API.txt
+	@scripts/api-dump
 
 .PHONY: ci
 ci: ## Everything that continuous integration runs

@@ -32,7 +32,7 @@ struct AddressTexts {
         // Addresses of one network differ at their end, connections of one host in their port.
         var hash = UInt(bitPattern: port) &+ UInt(length)
         for index in max(0, length - 6)..<length {
-            hash = hash &* 31 &+ UInt(UInt8(bitPattern: address[index]))
+            hash = hash &* 31 &+ UInt(UInt8(truncatingIfNeeded: address[index]))
         }
         let slot = Int((hash &* 0x9E37_79B9_7F4A_7C15) >> 56) % Self.slots
         // Two places each: connections at once are few, but two of them in one place would be made anew each time.

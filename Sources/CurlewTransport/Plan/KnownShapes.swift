@@ -41,7 +41,9 @@ final class KnownShapes: Sendable {
     private static let capacity = 4
 
     private let state = Lock(State())
-    // SAFETY: `state` keeps what stays, and `earlier` with it, as long as this object lives.
+    // SAFETY: `state` keeps what stays, and `earlier` with it, as long as this object lives. It is stored with release order
+    // and read with acquire order: a reader of the address sees the shape as it was made, on a processor with weak order, too.
+    // `earlier` never changes afterwards, so that the rest of the chain needs no order of its own.
     private let latest = Atomic<Unmanaged<KnownShape>?>(nil)
 
     func find(_ request: TransferRequest, isTLS: Bool) -> KnownShape? {
