@@ -8,12 +8,12 @@ enum HandlerRun {
     /// under the lock under which it found that there is something to do: nobody else may come in between.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
-        var runner = request.record.withLock { $0.session.session }.map {
-            RequestRunner(request, in: $0, rules: RunRules(checksStatus: false, ownsTask: true))
+        var run = request.record.withLock { $0.session.session }.map {
+            Run(request, in: $0, rules: RunRules(checksStatus: false, ownsTask: true))
         }
-        // At once: whoever drains or cancels next means this request too.
-        runner?.join()
-        let task = Task { [runner] in await run(request, runner) }
+        // At once: draining or cancelling the session concerns this request from here on.
+        run?.join()
+        let task = Task { [run] in await carryOut(request, run) }
         let isCancelled = request.record.withLock { record in
             if record.result == nil { record.ownedTask = task }
             return record.machine.isCancelled
@@ -28,16 +28,16 @@ enum HandlerRun {
         for completion in serialize(request, result) { completion() }
     }
 
-    private static func run(_ request: Request, _ runner: consuming RequestRunner?) async {
-        guard var runner else {
+    private static func carryOut(_ request: Request, _ run: Run?) async {
+        guard var run else {
             let error = request.isCancelled ? request.cancellation : .sessionDeinitialized
             request.failed(with: error)
             finish(request)
             return await conclude(request, RunResult(error: error), [])
         }
-        let (result, completions) = await drive(request, &runner)
+        let (result, completions) = await drive(request, &run)
         await conclude(request, result, completions)
-        runner.leave()
+        run.leave()
     }
 
     private static func conclude(
@@ -56,10 +56,10 @@ enum HandlerRun {
     /// Runs the request and its serializers, again where a retrier wants that because of a serializer.
     private static func drive(
         _ request: Request,
-        _ runner: inout RequestRunner
+        _ run: inout Run
     ) async -> (RunResult, [@Sendable () -> Void]) {
         tries: while true {
-            let result = await runner.run()
+            let result = await run.result()
             if let error = result.error { request.failed(with: error) }
             finish(request)
             var completions: [@Sendable () -> Void] = []
@@ -67,7 +67,7 @@ enum HandlerRun {
                 let serialized = serializer(result)
                 var replacement: CurlewError?
                 if let error = serialized.error, !request.isCancelled {
-                    switch await runner.decideRetry(after: error) {
+                    switch await run.decideRetry(after: error) {
                     case .again: continue tries
                     case .end: break
                     case .endWith(let error): replacement = error

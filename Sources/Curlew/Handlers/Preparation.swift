@@ -9,7 +9,7 @@ final class Preparation {
     /// Ends when the result is there.
     let work: Task<Void, Never>
     // SAFETY: unchecked, because it is touched under the record's lock alone.
-    @exclusivity(unchecked) var result: Result<Attempt.Prepared, CurlewError>?
+    @exclusivity(unchecked) var result: Result<DescribedRequest, CurlewError>?
 
     init(task: TaskIdentifier?, work: Task<Void, Never>) {
         self.task = task
@@ -43,12 +43,12 @@ extension Request {
     }
 
     private func prepare(as name: Result<TaskIdentifier, CurlewError>) async {
-        let result: Result<Attempt.Prepared, CurlewError>
+        let result: Result<DescribedRequest, CurlewError>
         do throws(CurlewError) {
             let task = try name.get()
             var prepared = try await prepareInSession()
             // From here on the session is not needed, and may go as soon as monitors know of the exchange.
-            prepared.isBegun = begins(task, as: .created, eventSink)
+            prepared.isAnnounced = begins(task, as: .created, eventSink)
             result = .success(prepared)
         } catch {
             result = .failure(isCancelled ? cancellation : error)
@@ -63,17 +63,11 @@ extension Request {
         HandlerRun.start(self, drives: true)
     }
 
-    private func prepareInSession() async throws(CurlewError) -> Attempt.Prepared {
+    private func prepareInSession() async throws(CurlewError) -> DescribedRequest {
         let session = try inSession()
-        let start = tryBegins()
-        let attempt = Attempt(
-            request: self,
-            rules: RunRules(checksStatus: false, ownsTask: true),
-            budget: .unlimited,
-            number: 0,
-            events: start.events
-        )
-        return try await attempt.prepare(start, in: session)
+        var run = Run(self, in: session, rules: RunRules(checksStatus: false, ownsTask: true))
+        run.describesAhead()
+        return try await run.describe()
     }
 
     // MARK: What a run takes over
@@ -106,7 +100,17 @@ extension Request {
     var earlyTask: TaskIdentifier? { record.withLock { $0.preparation?.task } }
 
     /// Its result, once.
-    func takePreparation() -> Result<Attempt.Prepared, CurlewError>? {
+    func takePreparation() -> Result<DescribedRequest, CurlewError>? {
         record.withLock { $0.takePreparation() }
+    }
+}
+
+extension Run {
+    /// What was begun ahead of the start comes first, as long as the total clock allows.
+    mutating func untilPrepared() async throws(CurlewError) {
+        guard request.isSetUpAhead else { return }
+        guard let total = request.timeouts.total else { return await request.untilPrepared() }
+        budget = TimeoutBudget(total: total, started: .now)
+        if let error = await request.untilPrepared(within: budget) { throw error }
     }
 }

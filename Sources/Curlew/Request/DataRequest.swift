@@ -28,9 +28,9 @@ public class DataRequest: Request, @unchecked Sendable {
         }
 
         /// A method of its own: the description is looked at where it lies.
-        func makePlainRequest() throws -> SentRequest? {
+        func makePlainRequest() throws -> VisibleRequest? {
             switch self {
-            case .plain(let plain): try plain.asSentRequest()
+            case .plain(let plain): try plain.asVisibleRequest()
             case .other: nil
             }
         }
@@ -59,7 +59,7 @@ public class DataRequest: Request, @unchecked Sendable {
         }
     }
 
-    override func makePlainRequest() throws -> SentRequest? { try source.makePlainRequest() }
+    override func makePlainRequest() throws -> VisibleRequest? { try source.makePlainRequest() }
 
     override func makeDelegate(
         task: TaskIdentifier,

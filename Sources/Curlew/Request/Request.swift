@@ -43,7 +43,7 @@ public class Request: @unchecked Sendable {
     func makeURLRequest() throws -> URLRequest { throw CurlewError.createURLRequestFailed(error: NoDescription()) }
 
     /// The same where nobody is going to look at it; nil where only a `URLRequest` can say it.
-    func makePlainRequest() throws -> SentRequest? { nil }
+    func makePlainRequest() throws -> VisibleRequest? { nil }
 
     /// The body of the next try, where it is not the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }

@@ -12,7 +12,7 @@ struct RequestRecord {
     var handlers = HandlerQueue()
 
     // What has happened.
-    var requests = Sequel<SentRequest>()
+    var requests = Sequel<VisibleRequest>()
     /// So many of them there were when the last final one was told.
     var requestsTold = 0
     var tasks = Sequel<TaskIdentifier>()
@@ -77,7 +77,7 @@ struct RequestRecord {
     }
 
     /// What was done ahead, once.
-    mutating func takePreparation() -> Result<Attempt.Prepared, CurlewError>? {
+    mutating func takePreparation() -> Result<DescribedRequest, CurlewError>? {
         defer { preparation = nil }
         return preparation?.result
     }
@@ -168,39 +168,4 @@ enum ReceivedBody: Sendable {
         case .none, .data, .streamed: nil
         }
     }
-}
-
-/// What a run gave. Every awaiter gets the same one and judges it by its own terminal.
-final class RunResult: Sendable {
-    let request: SentRequest?
-    let response: LazyResponse?
-    let metrics: TransferMetrics?
-    let body: ReceivedBody
-    let error: CurlewError?
-    /// Whether `error` is only there because the driver's terminal rejects unacceptable statuses.
-    let isErrorOfTerminal: Bool
-    let resumeData: Data?
-
-    init(
-        request: SentRequest? = nil,
-        response: LazyResponse? = nil,
-        metrics: TransferMetrics? = nil,
-        body: ReceivedBody = .none,
-        error: CurlewError?,
-        isErrorOfTerminal: Bool = false,
-        resumeData: Data? = nil
-    ) {
-        self.request = request
-        self.response = response
-        self.metrics = metrics
-        self.body = body
-        var error = error
-        if let resumeData { error?.downloadResumeData = resumeData }
-        self.error = error
-        self.isErrorOfTerminal = isErrorOfTerminal
-        self.resumeData = resumeData
-    }
-
-    /// The error that concerns an awaiter who does not check the status by itself.
-    var sharedError: CurlewError? { isErrorOfTerminal ? nil : error }
 }

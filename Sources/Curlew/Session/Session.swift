@@ -25,8 +25,6 @@ public actor Session {
     /// Decides about redirects where a request has no handler of its own.
     public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
 
-    /// The transport, where it leaves cancellation to its callers: requests have control of their exchanges.
-    nonisolated let controlledTransport: (any ControlledTransport)?
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nobody else may hold them.
     nonisolated let shelf = RequestShelf()
@@ -57,7 +55,6 @@ public actor Session {
         self.serverTrustManager = serverTrustManager
         self.transport = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
         refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
-        controlledTransport = self.transport as? any ControlledTransport
         self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
             configuration: configuration,

@@ -40,12 +40,7 @@ class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        guard let file else { return error.map { .failure($0) } ?? .success(.none) }
-        return await file.finish(error)
-    }
-
-    override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? {
-        if file != nil { return nil }
+        if let file { return await file.finish(error) }
         guard let error else { return .success(.none) }
         // What came before the failure stays visible.
         request.keep(.none)

@@ -157,8 +157,6 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         return nil
     }
 
-    override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? { nil }
-
     override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
         // Behind the opening, and the end of a part that is of no use, where those are still to come.
         await lane.barrier()

@@ -118,7 +118,7 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         }
     }
 
-    override func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? {
+    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
         request.keep(.streamed)
         return error.map { .failure($0) } ?? .success(.streamed)
     }

@@ -58,15 +58,9 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
     /// The next bytes of the answer's body. After `.pause` the same come again.
     func take(_ bytes: UnsafeRawBufferPointer) -> Disposition { .proceed }
 
-    /// The exchange is over, on the run. What was received, or why it could not be kept; nil where that takes
-    /// time: `finish`.
-    func finishAtOnce(_ error: CurlewError?) -> Result<ReceivedBody, CurlewError>? {
-        error.map { .failure($0) } ?? .success(.none)
-    }
-
-    /// As `finishAtOnce`. Overridden where that gives nothing.
+    /// The exchange is over, on the run: what was received, or why it could not be kept.
     func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        finishAtOnce(error) ?? .success(.none)
+        error.map { .failure($0) } ?? .success(.none)
     }
 
     /// Returns when what `begin` paused for is there.

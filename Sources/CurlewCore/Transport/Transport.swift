@@ -42,26 +42,3 @@ public struct TransferOutcome: Sendable {
         self.metrics = metrics
     }
 }
-
-/// A transport that can leave waiting and cancellation to its caller. It saves a caller who has a cancellation handler
-/// already another, and two asynchronous functions for each exchange.
-package protocol ControlledTransport: AnyObject, Transport {
-    /// What `perform` would carry out, to be started by the caller, who keeps the transport until it has ended. A
-    /// cancelled task ends nothing: the caller uses the control that the sink was given.
-    func makeExchange(
-        _ request: consuming TransferRequest,
-        sink: any TransferSink
-    ) throws(CurlewError) -> any ControlledExchange
-}
-
-/// One exchange of a `ControlledTransport`.
-package protocol ControlledExchange: AnyObject, Sendable {
-    /// What it was made of: moved there, because a copy would count what many requests share.
-    var request: TransferRequest { get }
-
-    /// Called once. The continuation is resumed when the exchange has ended.
-    func start(resuming continuation: UnsafeContinuation<Void, Never>)
-
-    /// What became of it, after its end.
-    func outcome() throws(CurlewError) -> TransferOutcome
-}

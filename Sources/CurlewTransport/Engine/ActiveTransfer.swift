@@ -242,8 +242,6 @@ extension ActiveTransfer: TransferControl {
     func cancelsBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
-extension ActiveTransfer: ControlledExchange {}
-
 extension ActiveTransfer: BodyWaker {
     func wake() { send(.wakeBody) }
 }

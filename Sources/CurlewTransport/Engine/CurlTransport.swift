@@ -11,7 +11,7 @@ internal import Foundation
 /// `.sessionClosed`, as `shutdown` does. A running `perform` is no such reference, unless its own was the only
 /// one from the start: `CurlTransport().perform(…)` ends as it would. A configuration that the running libcurl
 /// cannot honour shows at the first `perform`.
-public final class CurlTransport: Transport, ControlledTransport {
+public final class CurlTransport: Transport {
     private let planner: RequestPlanner
     /// Ends the loop with itself. Requests do not ask it for the loop: each would count it.
     private let engine: TransferEngine?
@@ -79,16 +79,9 @@ public final class CurlTransport: Transport, ControlledTransport {
         planner.configuration.guards(equalTo: configuration)
     }
 
-    package func makeExchange(
-        _ request: consuming TransferRequest,
-        sink: any TransferSink
-    ) throws(CurlewError) -> any ControlledExchange {
-        try makeTransfer(request, sink)
-    }
-
     // Never inlined: temporaries would be part of `perform`'s frame, which each request in flight has.
     @inline(never)
-    private func makeTransfer(_ request: consuming TransferRequest, _ sink: any TransferSink) throws(CurlewError)
+    func makeTransfer(_ request: consuming TransferRequest, _ sink: any TransferSink) throws(CurlewError)
         -> ActiveTransfer
     {
         let upload: UploadSource?

@@ -9,7 +9,7 @@ struct LoopExecutorTests {
     @Test func whatIsAskedDuringTheWaitComesBeforeTheSockets() async throws {
         let transport = CurlTransport()
         let url = try #require(URL(string: "http://host/"))
-        let transfer = try #require(try transport.makeExchange(request(url), sink: CollectingSink()) as? ActiveTransfer)
+        let transfer = try transport.makeTransfer(request(url), CollectingSink())
         let loop = LoopExecutor(wakeUp: try #require(LoopMechanism.epoll.make()).wakeUp)
         let steps = await withCheckedContinuation { continuation in
             let client = RecordingClient(loop: loop, transfer: transfer) { continuation.resume(returning: $0) }

@@ -9,23 +9,11 @@ extension Request {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        try await foreign(ownsTask: ownsTask, budget: budget, in: phase, ForeignCall(work))
-    }
-
-    /// The same for work that is more than a closure.
-    // Inlined: see `ForeignJob.run`.
-    @inline(__always)
-    func foreign<Job: ForeignJob>(
-        ownsTask: Bool,
-        budget: TimeoutBudget,
-        in phase: CurlewError.Phase,
-        _ job: Job
-    ) async throws -> Job.Output {
         guard let remaining = budget.remaining else {
-            return try await interruptible(ownsTask: ownsTask, job)
+            return try await interruptible(ownsTask: ownsTask, work)
         }
-        return try await withThrowingTaskGroup(of: Job.Output.self) { group in
-            group.addTask { try await self.interruptible(ownsTask: ownsTask, job) }
+        return try await withThrowingTaskGroup(of: T.self) { group in
+            group.addTask { try await self.interruptible(ownsTask: ownsTask, work) }
             group.addTask {
                 try await Task.sleep(for: remaining)
                 throw CurlewError.totalTimeout(phase: phase)
@@ -36,16 +24,19 @@ extension Request {
         }
     }
 
-    @inline(__always)
-    private func interruptible<Job: ForeignJob>(ownsTask: Bool, _ job: Job) async throws -> Job.Output {
+    private func interruptible<T: Sendable>(
+        ownsTask: Bool,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
         // A task of Curlew's is cancelled as a whole.
-        if ownsTask { return try await job.work() }
+        if ownsTask { return try await work() }
+        let call = ForeignCall(work)
         let isCancelled = record.withLock { record in
-            record.foreignWork = job
+            record.foreignWork = call
             return record.machine.isCancelled
         }
-        if isCancelled { job.cancel() }
+        if isCancelled { call.cancel() }
         defer { _ = record.withLock { exchange(&$0.foreignWork, with: nil) } }
-        return try await job.run()
+        return try await call.run()
     }
 }

@@ -2,11 +2,12 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// What a try sends: a `URLRequest`, or what one would say where nobody has looked at it yet.
+/// A request as adapters, monitors and users see it: a `URLRequest`, or what one would say where nobody has looked at it
+/// yet.
 ///
 /// Foundation's type costs several objects a request; most requests are a method, a URL and a few fields, which no
 /// adapter and no monitor sees.
-enum SentRequest: Sendable {
+enum VisibleRequest: Sendable {
     case made(URLRequest)
     indirect case plain(url: URL, method: HTTPMethod, fields: [HTTPHeader])
 
@@ -82,7 +83,7 @@ extension URLRequest {
 
 extension PlainRequest {
     /// The same as `asURLRequest` without Foundation's type; nil where that would not be the same.
-    func asSentRequest() throws -> SentRequest? {
+    func asVisibleRequest() throws -> VisibleRequest? {
         guard modifier == nil, Self.keepsItsForm(method), let fields = orderedFields() else { return nil }
         let url = try url.asURL()
         let whole = url.baseURL == nil ? url : url.absoluteURL

@@ -6,7 +6,7 @@ internal import FoundationNetworking
 // Moments of a try that users can hook into.
 extension Request {
     /// The final `URLRequest` of a try exists.
-    func created(_ sent: SentRequest, _ events: EventSink?) throws(CurlewError) {
+    func created(_ visible: VisibleRequest, _ events: EventSink?) throws(CurlewError) {
         let (isCancelled, hooks) = record.withLock { record -> (Bool, CreationHooks?) in
             guard !record.machine.isCancelled else { return (true, nil) }
             // In one step with the look at who wants it: who comes later finds it here.
@@ -15,10 +15,19 @@ extension Request {
         }
         if isCancelled { throw cancellation }
         events?.emitLeading(.madeRequest) { [self] in
-            let made = sent.urlRequest
+            let made = visible.urlRequest
             return { $0.request(self, didCreateURLRequest: made) }
         }
-        hooks?.call(sent.urlRequest) { cURLDescription(includingCredentials: $0) }
+        hooks?.call(visible.urlRequest) { cURLDescription(includingCredentials: $0) }
+    }
+
+    /// Adapters, monitors and users may look at it from here on.
+    func note(_ visible: VisibleRequest) { record.withLock { $0.requests.append(visible) } }
+
+    /// The exchange was set up ahead: monitors that know of it are told its end as well.
+    func startsAnnouncedExchange() throws(CurlewError) {
+        if isCancelled { throw cancellation }
+        record.withLock { $0.taskState = .running }
     }
 
     /// There is no `URLRequest` to describe.

@@ -25,16 +25,12 @@ struct RetryBoundTests {
         let transport = MockTransport { _ in .status(503) }
         let session = Session(transport: transport)
         let request = session.request(Self.url).retry(using: Retrier { _, _, _ in .retry }).validate()
-        var runner = RequestRunner(
-            request,
-            in: session,
-            rules: RunRules(checksStatus: true, ownsTask: false),
-            pacing: RetryPacing(immediateRetries: RetryPacing.limit - 1)
-        )
+        var run = Run(request, in: session, rules: RunRules(checksStatus: true, ownsTask: false))
+        run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
         // What a terminal does before it runs the request.
         _ = request.record.withLock { $0.awaited() }
-        let result = await runner.run()
-        runner.leave()
+        let result = await run.result()
+        run.leave()
         #expect(transport.requests.count == 2)
         let error = try #require(result.error)
         #expect(error.code == .retryFailed)

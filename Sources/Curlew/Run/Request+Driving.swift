@@ -5,22 +5,20 @@ internal import FoundationNetworking
 
 // What a run asks and tells its request.
 extension Request {
-    /// What the next try goes by, read in one step.
-    func tryBegins() -> TryStart {
-        let (own, retries, hub, total, cancellation) = record.withLock { record in
+    /// What the next attempt goes by, read in one step.
+    func attemptBegins() -> AttemptWishes {
+        let (own, retries, hub, total) = record.withLock { record in
             (
                 record.extras?.options.adapters ?? [], record.extras?.options.retriers.isEmpty == false,
                 record.extras?.hooks.monitors,
-                (record.extras?.options.timeouts ?? context.configuration.timeouts).total,
-                record.machine.isCancelled ? record.cancellationError ?? .explicitlyCancelled : nil
+                (record.extras?.options.timeouts ?? context.configuration.timeouts).total
             )
         }
-        return TryStart(
+        return AttemptWishes(
             adapters: adapters(own),
             hasRetriers: context.hasInterceptor || retries,
             events: EventSink(session: context.monitors, own: hub),
-            totalTimeout: total,
-            cancellation: cancellation
+            totalTimeout: total
         )
     }
 
@@ -125,12 +123,11 @@ extension Request {
             if isShelved { unshelve() }
             guard let session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
             return await withTaskCancellationHandler {
-                let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
-                var runner = RequestRunner(self, in: session, rules: rules)
-                var result = await runner.run()
-                if let value { await make(value, of: &result, &runner) }
+                var run = Run(self, in: session, rules: RunRules(checksStatus: checksStatus, ownsTask: false))
+                var result = await run.result()
+                if let value { await make(value, of: &result, &run) }
                 if hasToCleanUp { await cleanUp() }
-                runner.leave()
+                run.leave()
                 tellEnd(of: result)
                 return result
             } onCancel: {
@@ -159,10 +156,10 @@ extension Request {
     }
 
     /// Makes the caller's value of the result, and of others as long as a retrier wants that because it fails.
-    private func make(_ value: any TerminalValue, of result: inout RunResult, _ runner: inout RequestRunner) async {
+    private func make(_ value: any TerminalValue, of result: inout RunResult, _ run: inout Run) async {
         while result.error == nil, let failure = await value.make(of: result) {
-            switch await runner.decideRetry(after: failure) {
-            case .again: result = await runner.run()
+            switch await run.decideRetry(after: failure) {
+            case .again: result = await run.result()
             case .end: return
             case .endWith(let error): return value.fail(with: error)
             }
@@ -192,15 +189,4 @@ extension Request {
         record.withLock { $0.joiners.forget(ticket) }
         return result ?? RunResult(error: .explicitlyCancelled)
     }
-}
-
-/// What a try goes by.
-struct TryStart {
-    /// The session's, then the request's own.
-    let adapters: [any RequestAdapter]
-    let hasRetriers: Bool
-    let events: EventSink?
-    let totalTimeout: Duration?
-    /// What it ends with if it was cancelled before.
-    let cancellation: CurlewError?
 }

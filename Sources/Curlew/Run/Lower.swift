@@ -1,6 +1,27 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
+
+extension Run {
+    /// From here on nobody sees a `URLRequest`: a follow-up lowers another.
+    func lower(_ described: DescribedRequest) throws(CurlewError) -> Hop {
+        let wishes = request.record.withLock { $0.extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
+        let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
+        let lowered = try lowering.lower(
+            described.visible,
+            body: described.body,
+            task: task,
+            attempt: attempt.number,
+            remaining: budget.remaining
+        )
+        return Hop(
+            visible: described.visible,
+            lowered: lowered,
+            announcement: described.isAnnounced ? .created : .none
+        )
+    }
+}
 
 /// Turns a `URLRequest` into what a transport takes. Here the URL loses its credentials, and everything that
 /// could not go onto the wire is refused.
@@ -40,13 +61,13 @@ struct Lowering {
     }
 
     func lower(
-        _ sent: SentRequest,
+        _ visible: VisibleRequest,
         body: BodySource?,
         task: TaskIdentifier,
         attempt: Int,
         remaining: Duration?
     ) throws(CurlewError) -> TransferRequest {
-        guard var target = sent.url else {
+        guard var target = visible.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the request has no URL")
         }
         var authority: TransferAuthentication?
@@ -58,23 +79,22 @@ struct Lowering {
                 throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
             }
         }
-        let method = sent.method ?? .get
+        // Before credentials, proxies and cookies are chosen: https has others than http.
+        try context.upgrade(&target)
+        let method = visible.method ?? .get
         guard method.isValid else {
             throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: target)
         }
-        var headers = try Self.headers(of: sent)
-        var options = transferOptions(timeoutInterval: sent.timeoutInterval, remaining: remaining)
+        var headers = try Self.headers(of: visible)
+        var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
         // Set only where there is something: nearly all requests share the session's options.
         if let authentication = wishes?.authentication ?? authority {
             options.authentication = authentication
         } else if !context.configuration.credentials.isEmpty {
-            var upgraded = target
-            // To where it is going to be sent.
-            try context.upgrade(&upgraded)
-            options.authentication = context.configuration.authentication(for: upgraded)
+            options.authentication = context.configuration.authentication(for: target)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
-        if case .made(let request) = sent { try request.refine(&headers, &options) }
+        if case .made(let request) = visible { try request.refine(&headers, &options) }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
         return .make(
             identifier: task,
@@ -83,13 +103,13 @@ struct Lowering {
             method: method,
             headers: headers,
             defaultHeaders: context.defaultHeaders(for: target),
-            body: try Self.body(of: sent, body),
+            body: try Self.body(of: visible, body),
             options: options
         )
     }
 
     private func transferOptions(timeoutInterval: TimeInterval, remaining: Duration?) -> TransferOptions {
-        let isDefault = timeoutInterval == SentRequest.defaultTimeoutInterval
+        let isDefault = timeoutInterval == VisibleRequest.defaultTimeoutInterval
         if case .none = wishes, case .memory = purpose, isDefault, remaining == nil { return context.plainOptions }
         var timeouts = wishes?.timeouts ?? context.configuration.timeouts
         if !isDefault, timeoutInterval > 0, wishes?.timeouts == nil {
@@ -131,8 +151,8 @@ struct Lowering {
         return (bare, TransferAuthentication(scheme: .basic, username: user, password: password))
     }
 
-    private static func headers(of sent: SentRequest) throws(CurlewError) -> HTTPHeaders {
-        let fields = sent.fields
+    private static func headers(of visible: VisibleRequest) throws(CurlewError) -> HTTPHeaders {
+        let fields = visible.fields
         for field in fields where !field.isValid {
             let name = field.name
             throw CurlewError(
@@ -144,9 +164,9 @@ struct Lowering {
         return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
     }
 
-    private static func body(of sent: SentRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
+    private static func body(of visible: VisibleRequest, _ own: BodySource?) throws(CurlewError) -> BodySource {
         if let own { return own }
-        guard case .made(let request) = sent else { return .none }
+        guard case .made(let request) = visible else { return .none }
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
         // SAFETY: a stream that nobody has opened is handed over with its request: the body's queue alone reads it.
         nonisolated(unsafe) let stream = request.httpBodyStream

@@ -4,7 +4,7 @@ internal import CurlewLocks
 ///
 /// `Request.cancel()` has to reach that code without cancelling the driver's own task, which belongs to
 /// the user.
-// SAFETY: what its subclasses add is written by the child alone, and read when the child has ended.
+// SAFETY: what is not constant here lies behind a lock; `ForeignCall` says why what it adds is safe.
 class ForeignWork: @unchecked Sendable {
     private struct State {
         /// While it runs.
@@ -78,20 +78,14 @@ class ForeignWork: @unchecked Sendable {
     }
 }
 
-/// What is to be done, and what came of it: one object, which is all that the child task has to hold.
-protocol ForeignJob: ForeignWork {
-    associatedtype Output: Sendable
+/// One call of foreign code, in a child task that `cancel` reaches.
+// SAFETY: `result` is written by the child alone, and read when the child has ended.
+final class ForeignCall<Output: Sendable>: ForeignWork, @unchecked Sendable {
+    private let call: @Sendable () async throws -> Output
+    private var result: Result<Output, any Error>?
 
-    var result: Result<Output, any Error>? { get set }
+    init(_ call: @escaping @Sendable () async throws -> Output) { self.call = call }
 
-    func work() async throws -> Output
-}
-
-extension ForeignJob {
-    /// Does it in a child task that `cancel` reaches.
-    // Inlined, as are those who call it: each asynchronous function on the way has a frame to make and an executor to
-    // look at. A group that hands its children's results over would be two more.
-    @inline(__always)
     func run() async throws -> Output {
         await withDiscardingTaskGroup { group in
             #if compiler(>=6.2)
@@ -105,21 +99,9 @@ extension ForeignJob {
         return try result.get()
     }
 
-    @inline(__always)
     private func runInChild() async {
         begins()
-        do { result = .success(try await work()) } catch { result = .failure(error) }
+        do { result = .success(try await call()) } catch { result = .failure(error) }
         if !ends() { await untilLetGo() }
     }
-}
-
-/// One call.
-// SAFETY: that of `ForeignWork`.
-final class ForeignCall<Output: Sendable>: ForeignWork, ForeignJob, @unchecked Sendable {
-    private let call: @Sendable () async throws -> Output
-    var result: Result<Output, any Error>?
-
-    init(_ call: @escaping @Sendable () async throws -> Output) { self.call = call }
-
-    func work() async throws -> Output { try await call() }
 }

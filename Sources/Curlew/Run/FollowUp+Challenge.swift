@@ -3,35 +3,21 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// Finds out what follows a response that wants credentials, where the session has a say in that.
-struct ChallengeAnswering {
-    let attempt: Attempt
-    let lowered: TransferRequest
-    let failureCount: Int
-
-    enum Next {
-        case deliver
-        case refuse(CurlewError)
-        case again(TransferRequest)
-    }
-
-    func next(after head: ResponseHead) async -> Next {
-        let request = attempt.request
-        guard let hook = request.challengeHook, failureCount < ServerChallenge.limit,
-            let response = LazyResponse(url: lowered.url, head: head).value
+extension Run {
+    /// What follows a response that wants credentials, where the session has a say in that.
+    mutating func followChallenge(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
+        let hop = exchange.hop
+        guard let hook = request.challengeHook, attempt.answeredChallenges < ServerChallenge.limit,
+            let response = LazyResponse(url: hop.lowered.url, head: head).value
         else { return .deliver }
         let challenge = ServerChallenge(
             request: request,
             response: response,
             challenges: AuthenticationChallenge.parse(head.headers.values(for: "WWW-Authenticate")),
-            failureCount: failureCount
+            failureCount: attempt.answeredChallenges
         )
         do {
-            let answer = try await request.foreign(
-                ownsTask: attempt.rules.ownsTask, budget: attempt.budget, in: .receive
-            ) {
-                await hook(challenge)
-            }
+            let answer = try await foreign(in: .receive) { await hook(challenge) }
             if request.isCancelled { return .refuse(request.cancellation) }
             switch answer {
             case .deliver: return .deliver
@@ -44,16 +30,26 @@ struct ChallengeAnswering {
                     CurlewError(.authenticationFailed, phase: .receive, reason: reason, underlying: error)
                 )
             case .use(let authentication):
-                var next = lowered
-                next.options.authentication = authentication
-                next.headers.remove(name: "Authorization")
-                next.defaultHeaders = next.defaultHeaders?.without(["Authorization"])
-                next.body = try await request.bodyToSendAgain(next.body)
-                return .again(next)
+                let next = try await answered(hop.lowered, with: authentication)
+                attempt.answeredChallenges += 1
+                emitStep(exchange.metrics)
+                return moves(to: next, hop.visible)
             }
         } catch {
             return .refuse((error as? CurlewError) ?? request.cancellation)
         }
+    }
+
+    private func answered(
+        _ lowered: TransferRequest,
+        with authentication: TransferAuthentication
+    ) async throws(CurlewError) -> TransferRequest {
+        var next = lowered
+        next.options.authentication = authentication
+        next.headers.remove(name: "Authorization")
+        next.defaultHeaders = next.defaultHeaders?.without(["Authorization"])
+        next.body = try await request.bodyToSendAgain(next.body)
+        return next
     }
 }
 

@@ -1,0 +1,105 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+// The policy proposes, the handler decides.
+extension Run {
+    /// What follows a response that may be a redirect.
+    mutating func followRedirect(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
+        let lowered = exchange.hop.lowered
+        let context = request.context
+        let origin = RedirectOrigin(
+            url: lowered.url,
+            method: lowered.method,
+            // One that can be replaced is as good as one that can be read twice.
+            body: request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
+            hops: attempt.hops.count
+        )
+        let action = context.configuration.redirects.action(for: head, answering: origin) {
+            (url) throws(CurlewError) in
+            guard let hsts = context.configuration.hsts else { return url }
+            return try hsts.upgraded(url)
+        }
+        switch action {
+        case .deliver: return .deliver
+        case .refuse(let error): return await refusal(error, head, lowered.url)
+        case .follow(let redirect): return await follow(redirect, head, of: exchange)
+        }
+    }
+
+    /// A handler that follows nothing need not care about a redirect that could not be followed.
+    private func refusal(_ error: CurlewError, _ head: ResponseHead, _ url: URL) async -> FollowUp {
+        guard let handler = redirectHandler, let location = head.headers.value(for: "Location"),
+            let target = URL(string: location, relativeTo: url)
+        else { return .refuse(error) }
+        let response = LazyResponse(url: url, head: head)
+        do throws(CurlewError) {
+            let wanted = try await ask(handler, about: URLRequest(url: target.absoluteURL), for: response)
+            return wanted == nil ? .deliver : .refuse(error)
+        } catch {
+            return .refuse(error)
+        }
+    }
+
+    private mutating func follow(_ redirect: Redirect, _ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
+        if request.isCancelled { return .refuse(request.cancellation) }
+        let redirected = RedirectedRequest(redirect, exchange.hop, in: request)
+        var (next, proposal) = (redirected.next, redirected.proposal)
+        let response = LazyResponse(url: exchange.hop.lowered.url, head: head)
+        do throws(CurlewError) {
+            var sendsSameBody = true
+            if let handler = redirectHandler {
+                guard let answer = try await ask(handler, about: proposal, for: response) else { return .deliver }
+                let changed = answer.withoutDotSegments
+                if !changed.isSent(like: proposal) {
+                    next = try redirected.replaced(by: changed)
+                    sendsSameBody = changed.hasBody(of: proposal)
+                    proposal = changed
+                }
+            }
+            // A body of the handler's has not been read yet.
+            if sendsSameBody { next.body = try await request.bodyToSendAgain(next.body) }
+        } catch {
+            return .refuse(error)
+        }
+        request.note(.made(proposal))
+        if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
+        emitRedirect(exchange.metrics, response, to: proposal)
+        attempt.hops.append(RedirectHop(url: response.url, status: head.status, location: next.url))
+        return moves(to: next, .made(proposal))
+    }
+
+    private var redirectHandler: (any RedirectHandler)? {
+        request.record.withLock { $0.extras?.options.redirectHandler } ?? request.context.redirectHandler
+    }
+
+    /// nil where the redirect is not to be followed.
+    private func ask(
+        _ handler: any RedirectHandler,
+        about proposal: URLRequest,
+        for response: LazyResponse
+    ) async throws(CurlewError) -> URLRequest? {
+        guard let lifted = response.value else { return proposal }
+        let task = task
+        do {
+            let answer = try await foreign(in: .redirect) {
+                await handler.task(task, willBeRedirectedTo: proposal, for: lifted)
+            }
+            if request.isCancelled { throw request.cancellation }
+            return answer
+        } catch {
+            throw (error as? CurlewError) ?? request.cancellation
+        }
+    }
+
+    private func emitRedirect(_ metrics: TransferMetrics, _ response: LazyResponse, to next: URLRequest) {
+        guard let events else { return }
+        emitStep(metrics)
+        let (task, reference) = (task, request.sessionReference)
+        events.emitExchange { monitor in
+            guard let lifted = response.value else { return }
+            monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: next)
+        }
+    }
+}

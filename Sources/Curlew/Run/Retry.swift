@@ -1,0 +1,180 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+/// What earlier attempts of a run have left behind.
+struct RetryHistory: Sendable {
+    /// How many attempts there were before this one.
+    var count = 0
+    /// Why there was another one.
+    var reason: CurlewError?
+    var pacing = RetryPacing()
+}
+
+/// What is to be done about a failure.
+enum RetryVerdict {
+    case again
+    /// The failure stands.
+    case end
+    case endWith(CurlewError)
+}
+
+/// What is to be done about the result of an attempt.
+enum ResultVerdict {
+    case again
+    case end(RunResult)
+}
+
+// The outer loop: retriers are asked about whole attempts, and know nothing of redirects.
+extension Run {
+    mutating func verdict(on tried: RunResult) async -> ResultVerdict {
+        let result = retries.reason.map { tried.explained(by: $0) } ?? tried
+        guard let failure = result.error else { return await verdict(onSuccess: result) }
+        if !request.isCancelled, request.triesAgainAtOnce() { return .again }
+        return await verdict(on: failure, of: result, by: request.retriers)
+    }
+
+    private mutating func verdict(
+        on failure: CurlewError,
+        of result: RunResult,
+        by retriers: [any RequestRetrier]
+    ) async -> ResultVerdict {
+        switch await decideRetry(after: failure, by: retriers) {
+        case .again: return .again
+        case .end: return .end(result)
+        case .endWith(let error): return .end(result.failing(with: error, resumeData: request.producedResumeData))
+        }
+    }
+
+    /// A terminal may accept a status that a retrier does not.
+    private mutating func verdict(onSuccess result: RunResult) async -> ResultVerdict {
+        guard attempt.hasRetriers, let status = result.response?.head.status, status != 200, !request.isCancelled else {
+            return .end(result)
+        }
+        // What a stream's reader has got cannot be taken back.
+        if case .streamed = result.body { return .end(result) }
+        let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
+        guard !retriers.isEmpty else { return .end(result) }
+        var failure = ResponseValidation.unacceptable(status)
+        failure.url = result.response?.url
+        failure.attempt = attempt.number
+        switch await decideRetry(after: failure, by: retriers) {
+        case .again:
+            // What was downloaded is not what the caller gets.
+            if case .file(let file) = result.body {
+                await FileLane.next().carryOut { try? FileManager.default.removeItem(at: file) }
+            }
+            return .again
+        // The response stands where there is no time for another.
+        case .end, .endWith(CurlewError.Code.totalTimedOut):
+            request.isAcceptedAfterAll()
+            return .end(result)
+        case .endWith(let error): return .end(result.failing(with: error, resumeData: request.producedResumeData))
+        }
+    }
+
+    /// Asks the retriers, waits as they want, and makes the request ready for another attempt.
+    mutating func decideRetry(after failure: CurlewError) async -> RetryVerdict {
+        await decideRetry(after: failure, by: request.retriers)
+    }
+
+    private mutating func decideRetry(
+        after failure: CurlewError,
+        by retriers: [any RequestRetrier]
+    ) async -> RetryVerdict {
+        guard membership.isInRegistry, !retriers.isEmpty, !request.isCancelled, failure.code != .totalTimedOut else {
+            return .end
+        }
+        // Another attempt would be led away from its credentials again.
+        if attempt.hasLeftCredentials, (failure.responseCode ?? request.head?.status) == 401 { return .end }
+        let failed = ContinuousClock.now
+        request.failed(with: failure)
+        guard request.mayBeTriedAgain else { return .end }
+        for retrier in retriers {
+            let answer: RetryResult
+            do {
+                let (request, session) = (request, session)
+                answer = try await foreign(in: .retry) { await retrier.retry(request, for: session, dueTo: failure) }
+            } catch {
+                return interrupted(by: error, after: failure)
+            }
+            if request.isCancelled { return .endWith(request.cancellation) }
+            switch answer {
+            case .doNotRetry: continue
+            case .doNotRetryWithError(let retryError):
+                return .endWith(.requestRetryFailed(retryError: retryError, originalError: failure))
+            case .retry: return await retry(after: .zero, failure, failed)
+            case .retryWithDelay(let seconds): return await retry(after: .bounded(seconds: seconds), failure, failed)
+            }
+        }
+        return .end
+    }
+
+    private mutating func retry(
+        after asked: Duration,
+        _ failure: CurlewError,
+        _ failed: ContinuousClock.Instant
+    ) async -> RetryVerdict {
+        guard let delay = retries.pacing.pause(asked: asked, after: .now - failed) else {
+            return .endWith(.requestRetryFailed(retryError: CurlewError.tooManyRetries, originalError: failure))
+        }
+        guard delay != .zero else { return prepareRetry(after: failure) }
+        guard budget.total == nil || budget.allows(delay, at: .now) else {
+            return .endWith(CurlewError.totalTimeout(phase: .retry).after(failure))
+        }
+        do {
+            try await foreign(in: .retry) { try await Task.sleep(for: delay) }
+        } catch {
+            return interrupted(by: error, after: failure)
+        }
+        return prepareRetry(after: failure)
+    }
+
+    private mutating func prepareRetry(after failure: CurlewError) -> RetryVerdict {
+        guard request.prepareForRetry() else { return .endWith(request.cancellation) }
+        if failure.code != .bodyUnavailable { retries.reason = failure }
+        retries.count += 1
+        request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
+        return .again
+    }
+
+    private func interrupted(by error: any Error, after failure: CurlewError) -> RetryVerdict {
+        if request.isCancelled { return .endWith(request.cancellation) }
+        guard let error = error as? CurlewError else { return .endWith(.explicitlyCancelled) }
+        return .endWith(error.after(failure))
+    }
+}
+
+extension RunResult {
+    /// A body that cannot be sent again says what it should have been sent again for.
+    fileprivate func explained(by reason: CurlewError) -> RunResult {
+        guard var error, error.code == .bodyUnavailable, error.underlying == nil else { return self }
+        error.underlying = reason
+        return failing(with: error, resumeData: resumeData)
+    }
+}
+
+extension CurlewError {
+    fileprivate static var tooManyRetries: CurlewError {
+        CurlewError(
+            .limitExceeded,
+            phase: .retry,
+            reason: "a request is not tried again more than \(RetryPacing.limit) times without a pause"
+        )
+    }
+
+    /// What ended the retries tells of the failure that they were for.
+    fileprivate func after(_ failure: CurlewError) -> CurlewError {
+        var error = self
+        if error.underlying == nil { error.underlying = failure }
+        if error.responseCode == nil { error.responseCode = failure.responseCode }
+        if error.responseBody == nil { error.responseBody = failure.responseBody }
+        if error.url == nil { error.url = failure.url }
+        if error.attempt == 0 { error.attempt = failure.attempt }
+        return error
+    }
+
+    static func totalTimeout(phase: Phase, underlying: (any Error)? = nil) -> CurlewError {
+        CurlewError(.totalTimedOut, phase: phase, reason: "the request took longer than it may", underlying: underlying)
+    }
+}

@@ -1,0 +1,72 @@
+internal import CurlewCore
+
+/// Carries out one request, from its description to its result. This page is the way of every request: a line is a step,
+/// and each step has a file of its own in this folder.
+///
+/// Two loops, one in the other. The outer one tries again where a retrier wants that, and never looks at redirects. The
+/// inner one goes where a response leads, and never looks at what a retrier might want.
+struct Run: Sendable {
+    let request: Request
+    let session: Session
+    let rules: RunRules
+    /// The total clock, which all attempts share.
+    var budget = TimeoutBudget.unlimited
+    /// How the run stands with the registry of its session.
+    var membership = Membership.outside
+    /// The identifier of the exchange in flight: every exchange has its own.
+    var task = TaskIdentifier(rawValue: 0)
+    var retries = RetryHistory()
+    /// What belongs to one attempt, made anew for each.
+    var attempt = Attempt()
+
+    init(_ request: Request, in session: Session, rules: RunRules) {
+        self.request = request
+        self.session = session
+        self.rules = rules
+    }
+
+    /// Tries until there is a result that no retrier wants to replace.
+    mutating func result() async -> RunResult {
+        do throws(CurlewError) {
+            try await untilPrepared()  // Preparation.swift
+            try enter()  // Membership.swift
+        } catch {
+            return RunResult(error: error)
+        }
+        while true {
+            beginAttempt()  // Attempt.swift
+            let result = await attemptResult()
+            switch await verdict(on: result) {  // Retry.swift
+            case .end(let result): return result
+            case .again: continue
+            }
+        }
+    }
+
+    /// One attempt: sends what the request describes, and whatever its responses ask to be sent next.
+    private mutating func attemptResult() async -> RunResult {
+        do throws(CurlewError) {
+            let described = try await described()  // Describe.swift, Adapt.swift
+            var next = try lower(described)  // Lower.swift
+            while true {
+                try await admit()  // Admit.swift
+                let exchange = try await send(next)  // Exchange.swift
+                switch await followUp(exchange) {  // FollowUp.swift
+                case .deliver: return await judge(exchange, failure: exchange.failure)  // Judge.swift
+                case .refuse(let error): return await judge(exchange, failure: error)
+                case .send(let hop): next = hop
+                }
+            }
+        } catch {
+            return failed(with: error)  // Judge.swift
+        }
+    }
+}
+
+/// What the driver of a run wants of it.
+struct RunRules: Sendable {
+    /// Whether a status outside 200..<300 is an error unless the request has its own validation.
+    var checksStatus: Bool
+    /// Whether the driver's task is Curlew's, and may be cancelled.
+    var ownsTask: Bool
+}

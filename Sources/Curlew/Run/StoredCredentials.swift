@@ -1,0 +1,64 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// What the credentials that a session remembers do for one exchange.
+enum StoredCredentials {
+    /// The request has credentials of its own, or nothing is remembered.
+    case none
+    /// They go along.
+    case offered(TransferAuthentication)
+    /// They may answer a challenge.
+    case mayAnswer
+
+    init(for hop: Hop, in context: SessionContext) {
+        let lowered = hop.lowered
+        if let answer = hop.storedAnswer {
+            self = .offered(answer)
+        } else if context.credentials.isEmpty || lowered.options.hasAuthentication
+            || lowered.headers.contains(name: "Authorization")
+            || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
+        {
+            self = .none
+        } else if let expected = context.credentials.withLock({ $0.expected(by: lowered.url) }) {
+            self = .offered(expected)
+        } else {
+            self = lowered.body.isReplayable ? .mayAnswer : .none
+        }
+    }
+}
+
+extension SessionContext {
+    /// A response that asks for credentials that there are is not the answer yet.
+    func holdsBackChallenges(of url: URL, _ delegate: TaskDelegate) {
+        delegate.isAnswerable = { [self] head in credentials.withLock { $0.answer(to: head, for: url) } != nil }
+    }
+
+    /// The exchange is over: credentials that were accepted are kept, refused ones forgotten. The answer to send the
+    /// request again with, where the session has one; `keeps` says whether the user's own credentials are to be kept.
+    func learn(
+        from exchange: Exchange,
+        keeps: (TransferAuthentication) -> Bool
+    ) -> TransferAuthentication? {
+        guard case .success(let response) = exchange.outcome else { return nil }
+        let (head, challenge) = (response.head, response.answeredChallenges.last)
+        let url = exchange.hop.lowered.url
+        switch exchange.credentials {
+        case .mayAnswer:
+            guard exchange.delegate.isHoldingBack, head.status == 401 else { return nil }
+            return credentials.withLock { $0.answer(to: head, for: url) }
+        case .offered(let used):
+            if head.status == 401 {
+                credentials.withLock { $0.refused(used, for: url) }
+            } else if let challenge {
+                credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+            }
+        case .none:
+            guard head.status != 401, let challenge, let used = exchange.hop.lowered.options.authentication,
+                keeps(used)
+            else { return nil }
+            credentials.withLock { $0.accepted(used, for: url, after: challenge) }
+        }
+        return nil
+    }
+}
