@@ -25,7 +25,7 @@ extension DownloadRequest {
         }
         cancel()
         // There may be no run that would do it.
-        if record.withLock({ $0.result != nil }) {
+        if record.withLock({ $0.run.result != nil }) {
             download.withLock { $0.resumeDataLane }?.enqueue { [self] in callOnResumeData() }
         }
         return self

@@ -161,7 +161,7 @@ public final class RequestNotifications: EventMonitor {
         NotificationCenter.default.post(name: name, object: nil, userInfo: info)
     }
 
-    private static func file(of request: Request) -> URL? { request.record.withLock { $0.body }.fileURL }
+    private static func file(of request: Request) -> URL? { request.record.withLock { $0.transfer.body }.fileURL }
 }
 
 /// Alamofire's name for `RequestNotifications`.

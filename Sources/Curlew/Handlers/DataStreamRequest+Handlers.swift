@@ -102,7 +102,7 @@ extension DataStreamRequest {
             delivery: delivery.ofMany,
             backlog: backlog
         )
-        consumers.withLock { $0.append(consumer) }
+        reading.withLock { $0.consumers.append(consumer) }
         startPump()
         add { result in
             HandlerQueue.Serialized(error: nil) { replacement in
@@ -127,16 +127,16 @@ extension DataStreamRequest {
 
     /// Lets a body go by that nobody has begun to read, so that the request ends.
     func discardUnread() {
-        let isUnread = record.withLock { !$0.isBeingRead && $0.pump == nil }
+        let isUnread = reading.withLock { !$0.hasSequence && $0.pump == nil }
         if isUnread { startPump() }
     }
 
     /// Hands chunks to handlers from now on. The pump ends with the body.
     private func startPump() {
-        let pump = StreamPump(channel: channel, consumers: consumers)
-        record.withLock { record in
-            guard record.pump == nil, record.result == nil else { return }
-            record.pump = Task { await pump.run() }
+        let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.consumers } }
+        reading.withLock { reading in
+            guard reading.pump == nil, !hasResult else { return }
+            reading.pump = Task { await pump.run() }
         }
     }
 }

@@ -91,5 +91,5 @@ extension DataStreamRequest {
     /// The stream's values as sequences, in Alamofire's way.
     public func streamTask() -> DataStreamTask { DataStreamTask(request: self) }
 
-    var hasResult: Bool { record.withLock { $0.result != nil } }
+    var hasResult: Bool { record.withLock { $0.run.result != nil } }
 }

@@ -8,15 +8,15 @@ enum HandlerRun {
     /// under the lock under which it found that there is something to do: nobody else may come in between.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
-        var run = request.record.withLock { $0.session.session }.map {
+        var run = request.record.withLock { $0.session }.map {
             Run(request, in: $0, rules: RunRules(checksStatus: false, ownsTask: true))
         }
         // At once: draining or cancelling the session concerns this request from here on.
         run?.join()
         let task = Task { [run] in await carryOut(request, run) }
         let isCancelled = request.record.withLock { record in
-            if record.result == nil { record.ownedTask = task }
-            return record.machine.isCancelled
+            record.run.active?.ownedTask = task
+            return record.isCancelled
         }
         if isCancelled { task.cancel() }
     }
@@ -87,7 +87,7 @@ enum HandlerRun {
                 if let next = record.handlers.nextSerializer() { return next }
                 // In one step with the look: a handler that comes later starts a task of its own.
                 record.handlers.end()
-                record.machine.finished()
+                record.finish()
                 return nil
             }
             guard let serializer else { return completions }

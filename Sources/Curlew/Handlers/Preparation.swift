@@ -8,8 +8,10 @@ final class Preparation {
     let task: TaskIdentifier?
     /// Ends when the result is there.
     let work: Task<Void, Never>
-    // SAFETY: unchecked, because it is touched under the record's lock alone.
+    // SAFETY: unchecked, because both are touched under the record's lock alone.
     @exclusivity(unchecked) var result: Result<DescribedRequest, CurlewError>?
+    /// Once monitors know of it.
+    @exclusivity(unchecked) var exchange: ActiveExchange?
 
     init(task: TaskIdentifier?, work: Task<Void, Never>) {
         self.task = task
@@ -27,7 +29,8 @@ extension Request {
             shelve()
             // Under the lock: a run that starts meanwhile finds it.
             record.withLock { record in
-                record.preparation = Preparation(task: try? name.get(), work: Task { await self.prepare(as: name) })
+                record.run = .prepared(
+                    record.run.link, Preparation(task: try? name.get(), work: Task { await self.prepare(as: name) }))
             }
         }
         return self
@@ -38,7 +41,7 @@ extension Request {
     }
 
     private func inSession() throws(CurlewError) -> Session {
-        guard let session = record.withLock({ $0.session.session }) else { throw .sessionDeinitialized }
+        guard let session = record.withLock({ $0.session }) else { throw .sessionDeinitialized }
         return session
     }
 
@@ -54,7 +57,7 @@ extension Request {
             result = .failure(isCancelled ? cancellation : error)
         }
         let mayRun = record.withLock { record in
-            record.preparation?.result = result
+            record.run.preparation?.result = result
             guard case .failure = result else { return false }
             return record.setUpFailed()
         }
@@ -76,32 +79,28 @@ extension Request {
     var isSetUpAhead: Bool { context.requestSetup == .eager }
 
     /// Waits for what was begun ahead.
-    func untilPrepared() async { await record.withLock { $0.preparation?.work }?.value }
+    func untilPrepared() async { await record.withLock { $0.run.preparation?.work }?.value }
 
     /// The same, as long as the total clock allows: then what was begun is given up.
-    func untilPrepared(within budget: TimeoutBudget) async -> CurlewError? {
-        guard let work = record.withLock({ $0.preparation?.work }), let remaining = budget.remaining else { return nil }
-        let isInTime = await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                await work.value
-                return true
-            }
-            // Cancelled where the other was first.
-            group.addTask { (try? await Task.sleep(for: remaining)) == nil }
-            let isInTime = await group.next() ?? true
-            if !isInTime { work.cancel() }
-            group.cancelAll()
-            return isInTime
+    func untilPrepared(within budget: TimeoutBudget) async throws(CurlewError) {
+        guard let work = record.withLock({ $0.run.preparation?.work }) else { return }
+        do throws(CurlewError) {
+            try await budget.limitWait(.adaptation) { await work.value }
+        } catch {
+            work.cancel()
+            throw error
         }
-        return isInTime ? nil : .totalTimeout(phase: .adaptation)
     }
 
     /// The name of the exchange that was set up ahead.
-    var earlyTask: TaskIdentifier? { record.withLock { $0.preparation?.task } }
+    var earlyTask: TaskIdentifier? { record.withLock { $0.run.preparation?.task } }
 
     /// Its result, once.
     func takePreparation() -> Result<DescribedRequest, CurlewError>? {
-        record.withLock { $0.takePreparation() }
+        record.withLock { record in
+            guard let preparation = record.run.preparation else { return nil }
+            return exchange(&preparation.result, with: nil)
+        }
     }
 }
 
@@ -111,6 +110,6 @@ extension Run {
         guard request.isSetUpAhead else { return }
         guard let total = request.timeouts.total else { return await request.untilPrepared() }
         budget = TimeoutBudget(total: total, started: .now)
-        if let error = await request.untilPrepared(within: budget) { throw error }
+        try await request.untilPrepared(within: budget)
     }
 }

@@ -48,7 +48,7 @@ public class DataRequest: Request, @unchecked Sendable {
 
     /// The body, as far as it has come; nil where there is none.
     public var data: Data? {
-        let (incoming, body) = record.withLock { ($0.incoming, $0.body) }
+        let (incoming, body) = record.withLock { ($0.transfer.incoming, $0.transfer.body) }
         return incoming ?? body.contents
     }
 

@@ -14,8 +14,8 @@ extension DataStreamRequest {
 
     /// The server-sent events.
     public var events: StreamEvents {
-        wantsEvents.withLock { $0 = true }
-        let session = record.withLock { $0.session.session }
+        reading.withLock { $0.wantsEvents = true }
+        let session = record.withLock { $0.session }
         return StreamEvents(
             open: { reconnection in
                 guard let reconnection, let session else { return self.connection() }
@@ -36,7 +36,8 @@ extension DataStreamRequest {
     /// The response's head, before the body. Go on with `chunks`, `lines` or `events`, or cancel the request: until
     /// then the server is kept waiting. Cancelling this wait cancels the request.
     public func head() async throws(CurlewError) -> ResponseHead {
-        let heads = stream(.bufferingOldest(1), last: { $0.acceptedHead }) { (head: AcceptedHead) in head.head }
+        let heads = stream(.bufferingOldest(1), last: { $0.transfer.acceptedHead }) { (head: AcceptedHead) in head.head
+        }
         StreamRun.start(self)
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
@@ -73,7 +74,7 @@ extension DataStreamRequest {
     }
 
     private func expectingEvents() -> DataStreamRequest {
-        wantsEvents.withLock { $0 = true }
+        reading.withLock { $0.wantsEvents = true }
         return self
     }
 }

@@ -19,9 +19,19 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// Makes the body of every try; nil where it is the one inside the `URLRequest`.
     let makeUploadable: (@Sendable () throws -> UploadRequest.Uploadable)?
     let channel: BodyChannel
-    let consumers = Lock<[StreamConsumer]>([])
-    /// Whether the request says that it expects an event stream.
-    let wantsEvents = Lock(false)
+    let reading = Lock(Reading())
+
+    /// How the body is read.
+    struct Reading {
+        /// Whether a sequence has begun to read it, and started the run.
+        var hasSequence = false
+        /// The handlers that read it.
+        var consumers: [StreamConsumer] = []
+        /// Hands chunks to handlers.
+        var pump: Task<Void, Never>?
+        /// Whether the request says that it expects an event stream.
+        var wantsEvents = false
+    }
 
     init(
         _ convertible: any URLRequestConvertible,
@@ -51,7 +61,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     override func makeURLRequest() throws -> URLRequest {
         var request = try convertible.asURLRequest()
-        guard wantsEvents.withLock({ $0 }) else { return request }
+        guard reading.withLock({ $0.wantsEvents }) else { return request }
         if request.value(forHTTPHeaderField: "Accept") == nil {
             request.setValue("text/event-stream", forHTTPHeaderField: "Accept")
         }
@@ -65,7 +75,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         guard let makeUploadable else { return nil }
         do {
             let made = try makeUploadable()
-            _ = record.withLock { exchange(&$0.uploadable, with: made) }
+            _ = record.withLock { exchange(&$0.history.uploadable, with: made) }
             return made
         } catch {
             throw ErrorWrapping.uploadable(error)
@@ -74,7 +84,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     /// The reader of a sequence would get the beginning a second time. Handlers are told about each try.
     override var mayBeTriedAgain: Bool {
-        record.withLock { !($0.isBeingRead && $0.acceptedHead != nil && $0.download.completed > 0) }
+        guard reading.withLock({ $0.hasSequence }) else { return true }
+        return record.withLock { $0.transfer.acceptedHead == nil || $0.transfer.download.completed == 0 }
     }
 
     override func makeDelegate(
@@ -88,7 +99,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     override func resultArrived(_ result: RunResult) { channel.finish(throwing: result.error) }
 
-    override func untilBodyIsTaken() async { await record.withLock { $0.pump }?.value }
+    override func untilBodyIsTaken() async { await reading.withLock { $0.pump }?.value }
 
     /// Most bytes of a line or an event.
     var pieceLimit: Int {

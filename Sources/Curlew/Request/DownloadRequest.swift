@@ -49,7 +49,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     }
 
     /// Where the file is once it is complete: while it is validated under its temporary name.
-    public var fileURL: URL? { record.withLock { $0.body.fileURL } }
+    public var fileURL: URL? { record.withLock { $0.transfer.body.fileURL } }
 
     /// What a later request can continue this download with: there after `cancel(producingResumeData: true)`
     /// and after a lost connection, if the server has told which version of the file it was sending.
@@ -59,7 +59,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
     ///
     /// Save it from time to time to survive a crash. The file that it refers to stays behind then.
     public var currentResumeData: Data? {
-        let written = record.withLock { $0.download.completed }
+        let written = record.withLock { $0.transfer.download.completed }
         let (growing, segments) = download.withLock { ($0.growing, $0.growingSegments?.current) }
         guard var growing else { return resumeData }
         growing.bytesWritten = segments?.bytesWritten ?? max(growing.bytesWritten, written)

@@ -15,54 +15,26 @@ struct Hook<Value: Sendable>: Sendable {
     }
 }
 
-/// Somebody's answer about a response's head. The exchange may have been let go on for other reasons than it.
+/// An answer about a response's head. The exchange may have gone on for other reasons than it.
 final class HeadAnswer: Sendable {
-    private struct State {
-        var disposition: Request.ResponseDisposition?
-        /// The answer has been carried out.
-        var isSettled = false
-        var waiter: UnsafeContinuation<Void, Never>?
-    }
-
-    private let state = Lock(State())
+    private let disposition = OneShot<Request.ResponseDisposition>()
+    private let carriedOut = OneShot<Void>()
 
     /// Whether the body may come.
-    var allowsBody: Bool { state.withLock { $0.disposition == .allow || $0.disposition == .becomeDownload } }
+    var allowsBody: Bool { disposition.value == .allow || wantsFile }
 
     /// Whether it goes into a file.
-    var wantsFile: Bool { state.withLock { $0.disposition == .becomeDownload } }
+    var wantsFile: Bool { disposition.value == .becomeDownload }
 
-    /// Only the first answer counts. `act` carries it out, before whoever waits for it goes on.
+    /// Only the first answer counts. `act` carries it out, before those who wait for it go on.
     func settle(_ answer: Request.ResponseDisposition, _ act: () -> Void) {
-        let isFirst = state.withLock { state in
-            guard state.disposition == nil else { return false }
-            state.disposition = answer
-            return true
-        }
-        guard isFirst else { return }
+        guard disposition.resolve(answer) else { return }
         act()
-        let waiter = state.withLock { state in
-            state.isSettled = true
-            return exchange(&state.waiter, with: nil)
-        }
-        waiter?.resume()
+        carriedOut.resolve(())
     }
 
     /// Returns when an answer was carried out, or the waiting task is cancelled.
-    func wait() async {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let mayWait = state.withLock { state in
-                    guard !state.isSettled, !Task.isCancelled else { return false }
-                    state.waiter = continuation
-                    return true
-                }
-                if !mayWait { continuation.resume() }
-            }
-        } onCancel: {
-            state.withLock { exchange(&$0.waiter, with: nil) }?.resume()
-        }
-    }
+    func wait() async { await carriedOut.wait() }
 }
 
 /// Asks about a response's head: the body waits for the answer.

@@ -13,7 +13,7 @@ extension Request {
     }
 
     func cURLDescription(of record: RequestRecord, includingCredentials: Bool = false) -> String {
-        guard let request = record.requests.last?.urlRequest, let url = request.url, url.host() != nil,
+        guard let request = record.history.requests.last?.urlRequest, let url = request.url, url.host() != nil,
             let method = request.httpMethod
         else {
             return "$ curl command could not be created"
@@ -23,7 +23,7 @@ extension Request {
             method: method,
             headers: headers(of: request),
             body: request.httpBody,
-            uploadable: record.uploadable,
+            uploadable: record.history.uploadable,
             authentication: record.extras?.options.authentication ?? context.configuration.authentication(for: url),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
             showsCredentials: includingCredentials
@@ -42,7 +42,7 @@ extension Request {
         let hook = CURLHook(hook: Hook(queue: queue, body: handler), includesCredentials: includingCredentials)
         // The hook that is replaced goes without the lock.
         let (isCreated, _) = record.withLock { record in
-            let isCreated = record.toldRequest != nil || record.result != nil
+            let isCreated = record.history.toldRequest != nil || record.run.result != nil
             return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
         }
         if isCreated { hook.call { cURLDescription(includingCredentials: $0) } }

@@ -7,14 +7,14 @@ extension Request {
     var sessionReference: SessionReference {
         SessionReference(
             identifier: context.configuration.identifier,
-            session: record.withLock { $0.session.session }
+            session: record.withLock { $0.session }
         )
     }
 
     func transferStarted(_ control: any TransferControl) {
-        let (state, error, _) = record.withLock { record in
-            record.controlIsSuspended = false
-            return (record.machine.state, record.cancellationError, exchange(&record.control, with: control))
+        let (state, error) = record.withLock { record in
+            record.run.active?.exchange?.control = control
+            return (record.state, record.cancellation)
         }
         switch state {
         case .cancelled: control.cancel(with: error ?? .explicitlyCancelled)
@@ -26,10 +26,10 @@ extension Request {
     /// What the body has to wait for: somebody's answer.
     func headArrived(_ response: LazyResponse, total: Int64) -> HeadAnswer? {
         let (hook, streams, control, reporter) = record.withLock { record in
-            record.response = response
-            record.download = TransferCount(completed: 0, total: total)
+            record.transfer.response = response
+            record.transfer.download = TransferCount(completed: 0, total: total)
             return (
-                record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [], record.control,
+                record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [], record.run.exchange?.control,
                 record.extras?.hooks.downloadProgress
             )
         }
@@ -51,17 +51,17 @@ extension Request {
     /// The response means something else than its status says.
     func showsResponse(as status: Int) {
         record.withLock { record in
-            guard let response = record.response else { return }
+            guard let response = record.transfer.response else { return }
             var head = response.head
             head.status = status
-            record.response = LazyResponse(url: response.url, head: head)
+            record.transfer.response = LazyResponse(url: response.url, head: head)
         }
     }
 
     /// The body belongs behind what is there already.
     func continues(_ count: TransferCount) {
         let reporter = record.withLock { record in
-            record.download = count
+            record.transfer.download = count
             return record.extras?.hooks.downloadProgress
         }
         reporter?.started(count)
@@ -69,7 +69,7 @@ extension Request {
 
     func received(_ count: TransferCount) {
         let reporter = record.withLock { record in
-            record.download = count
+            record.transfer.download = count
             return record.extras?.hooks.downloadProgress
         }
         reporter?.report(count)
@@ -78,13 +78,13 @@ extension Request {
     /// Bytes of a body that is kept in memory: they and their number are seen in one step.
     func received(_ count: TransferCount, keeping bytes: UnsafeRawBufferPointer, reserving capacity: Int) {
         let reporter = record.withLock { record in
-            if record.incoming == nil {
+            if record.transfer.incoming == nil {
                 var first = Data()
                 if capacity > bytes.count { first.reserveCapacity(capacity) }
-                record.incoming = first
+                record.transfer.incoming = first
             }
-            record.incoming?.append(contentsOf: bytes)
-            record.download = count
+            record.transfer.incoming?.append(contentsOf: bytes)
+            record.transfer.download = count
             return record.extras?.hooks.downloadProgress
         }
         reporter?.report(count)
@@ -95,22 +95,26 @@ extension Request {
             // A body that is sent again stands still until there is news.
             var furthest = count
             furthest.completed = max(
-                count.completed, min(record.upload.completed, count.total < 0 ? .max : count.total))
-            record.upload = furthest
+                count.completed, min(record.transfer.upload.completed, count.total < 0 ? .max : count.total))
+            record.transfer.upload = furthest
             return (record.extras?.hooks.uploadProgress, furthest)
         }
         reporter?.report(count)
     }
 
-    func keep(_ metrics: TransferMetrics) { record.withLock { $0.metrics.append(metrics) } }
+    func keep(_ metrics: TransferMetrics) { record.withLock { $0.history.metrics.append(metrics) } }
 
     /// The exchange is over: this is what it brought, or what has come into memory.
     @discardableResult
     func keep(_ body: ReceivedBody) -> KeptResponse {
         let (kept, _) = record.withLock { record in
-            record.taskState = .none
-            record.body = exchange(&record.incoming, with: nil).map { .data($0) } ?? body
-            return (KeptResponse(record), exchange(&record.control, with: nil))
+            record.transfer.body = exchange(&record.transfer.incoming, with: nil).map { .data($0) } ?? body
+            guard let active = record.run.active else { return (KeptResponse(record), nil as ActiveExchange?) }
+            // Its control goes without the lock.
+            let ended = active.exchange
+            active.exchange?.stage = .over
+            active.exchange?.control = nil
+            return (KeptResponse(record), ended)
         }
         return kept
     }
@@ -124,8 +128,8 @@ struct KeptResponse {
     let acceptsAnyStatus: Bool
 
     init(_ record: __shared RequestRecord) {
-        body = record.body
-        response = record.response
+        body = record.transfer.body
+        response = record.transfer.response
         validations = record.extras?.options.validations ?? []
         acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
     }

@@ -49,7 +49,7 @@ extension Request {
     }
 
     func heads(_ policy: StreamOf<HTTPURLResponse>.BufferingPolicy) -> StreamOf<HTTPURLResponse> {
-        stream(policy, last: { $0.response }) { (response: LazyResponse) in response.value }
+        stream(policy, last: { $0.transfer.response }) { (response: LazyResponse) in response.value }
     }
 }
 

@@ -6,49 +6,49 @@ public import FoundationNetworking
 // What has happened so far, attempt by attempt.
 extension Request {
     /// The initial and the adapted `URLRequest` of every try, and those of redirects.
-    public var requests: [URLRequest] { record.withLock { $0.requests.all.map(\.urlRequest) } }
+    public var requests: [URLRequest] { record.withLock { $0.history.requests.all.map(\.urlRequest) } }
     /// The first `URLRequest`, before any adapter.
-    public var firstRequest: URLRequest? { record.withLock { $0.requests.first?.urlRequest } }
+    public var firstRequest: URLRequest? { record.withLock { $0.history.requests.first?.urlRequest } }
     /// The last `URLRequest`, adapted if there are adapters.
-    public var lastRequest: URLRequest? { record.withLock { $0.requests.last?.urlRequest } }
+    public var lastRequest: URLRequest? { record.withLock { $0.history.requests.last?.urlRequest } }
     /// The last `URLRequest`, adapted if there are adapters.
     public var request: URLRequest? { lastRequest }
     /// The `URLRequest`s that went out.
     public var performedRequests: [URLRequest] {
-        record.withLock { record in record.requests.all.suffix(record.tasks.count).map(\.urlRequest) }
+        record.withLock { record in record.history.requests.all.suffix(record.history.tasks.count).map(\.urlRequest) }
     }
 
     /// The identifiers of all exchanges.
-    public var tasks: [TaskIdentifier] { record.withLock { $0.tasks.all } }
+    public var tasks: [TaskIdentifier] { record.withLock { $0.history.tasks.all } }
     /// The identifier of the first exchange.
-    public var firstTask: TaskIdentifier? { record.withLock { $0.tasks.first } }
+    public var firstTask: TaskIdentifier? { record.withLock { $0.history.tasks.first } }
     /// The identifier of the last exchange.
-    public var lastTask: TaskIdentifier? { record.withLock { $0.tasks.last } }
+    public var lastTask: TaskIdentifier? { record.withLock { $0.history.tasks.last } }
     /// The identifier of the exchange in flight.
-    public var task: TaskIdentifier? { record.withLock { $0.task } }
+    public var task: TaskIdentifier? { record.withLock { $0.run.exchange?.task } }
 
     /// The metrics of all exchanges.
-    public var allMetrics: [TransferMetrics] { record.withLock { $0.metrics.all } }
+    public var allMetrics: [TransferMetrics] { record.withLock { $0.history.metrics.all } }
     /// The metrics of the first exchange.
-    public var firstMetrics: TransferMetrics? { record.withLock { $0.metrics.first } }
+    public var firstMetrics: TransferMetrics? { record.withLock { $0.history.metrics.first } }
     /// The metrics of the last exchange.
-    public var lastMetrics: TransferMetrics? { record.withLock { $0.metrics.last } }
+    public var lastMetrics: TransferMetrics? { record.withLock { $0.history.metrics.last } }
     /// The metrics of the last exchange.
     public var metrics: TransferMetrics? { lastMetrics }
 
     /// The head of the last response.
-    public var response: HTTPURLResponse? { record.withLock { $0.response }?.value }
+    public var response: HTTPURLResponse? { record.withLock { $0.transfer.response }?.value }
     /// The head of the last response, as received.
-    public var head: ResponseHead? { record.withLock { $0.response }?.head }
+    public var head: ResponseHead? { record.withLock { $0.transfer.response }?.head }
     /// How often the request was tried again.
-    public var retryCount: Int { record.withLock { $0.retryCount } }
+    public var retryCount: Int { record.withLock { $0.history.retryCount } }
     /// What went wrong, if something did.
     public var error: CurlewError? { record.withLock { $0.error } }
 
     /// How much of the body has gone out. A snapshot; cancelling, pausing and resuming it does so with the request.
-    public var uploadProgress: Progress { snapshot { ($0.upload, $0.extras?.hooks.uploadProgress) } }
+    public var uploadProgress: Progress { snapshot { ($0.transfer.upload, $0.extras?.hooks.uploadProgress) } }
     /// How much of the body has come. A snapshot; cancelling, pausing and resuming it does so with the request.
-    public var downloadProgress: Progress { snapshot { ($0.download, $0.extras?.hooks.downloadProgress) } }
+    public var downloadProgress: Progress { snapshot { ($0.transfer.download, $0.extras?.hooks.downloadProgress) } }
 
     private func snapshot(_ state: (RequestRecord) -> (TransferCount, ProgressReporter?)) -> Progress {
         let (count, reporter) = record.withLock { state($0) }

@@ -165,10 +165,10 @@ extension Request {
 
     func reporter(_ path: WritableKeyPath<RequestHooks, ProgressReporter?>) -> ProgressReporter {
         let (reporter, hasEnded) = record.withLock { record in
-            let last = path == \.uploadProgress ? record.upload : record.download
+            let last = path == \.uploadProgress ? record.transfer.upload : record.transfer.download
             let reporter = record.ownExtras.hooks[keyPath: path] ?? ProgressReporter(last: last)
             record.ownExtras.hooks[keyPath: path] = reporter
-            return (reporter, record.result != nil)
+            return (reporter, record.run.result != nil)
         }
         if hasEnded { reporter.finish() }
         return reporter
@@ -182,7 +182,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (URLRequest) -> Void
     ) -> Self {
-        set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.toldRequest }
+        set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.toldRequest }
     }
 
     /// Tells the identifier of every exchange; at once if there is one already. The last closure set is called.
@@ -191,7 +191,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (TaskIdentifier) -> Void
     ) -> Self {
-        set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.tasks.last }
+        set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.history.tasks.last }
     }
 
     /// Keeps a hook, and calls it with what it would have been told last.

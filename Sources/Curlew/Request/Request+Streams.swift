@@ -30,14 +30,14 @@ extension Request {
     public func urlRequests(
         bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<URLRequest> {
-        stream(bufferingPolicy, last: { $0.toldRequest }) { $0 }
+        stream(bufferingPolicy, last: { $0.history.toldRequest }) { $0 }
     }
 
     /// The identifier of every exchange.
     public func urlSessionTasks(
         bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<TaskIdentifier> {
-        stream(bufferingPolicy, last: { $0.tasks.last }) { $0 }
+        stream(bufferingPolicy, last: { $0.history.tasks.last }) { $0 }
     }
 
     /// Every try as a command line.
@@ -46,7 +46,9 @@ extension Request {
     ) -> StreamOf<String> {
         stream(
             bufferingPolicy,
-            last: { record in record.toldRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) } }
+            last: { record in
+                record.history.toldRequest.map { _ in CURLCommand(text: self.cURLDescription(of: record)) }
+            }
         ) { (command: CURLCommand) in command.text }
     }
 
@@ -62,8 +64,8 @@ extension Request {
             // Under the lock: what came before is here, what comes later is sent, and in that order.
             let hasEnded = record.withLock { record in
                 if let last = last(record) { stream.send(last) }
-                if record.result == nil { record.ownExtras.hooks.streams.append(stream) }
-                return record.result != nil
+                if record.run.result == nil { record.ownExtras.hooks.streams.append(stream) }
+                return record.run.result != nil
             }
             if hasEnded { continuation.finish() }
         }

@@ -89,7 +89,7 @@ public class Request: @unchecked Sendable {
     // MARK: State
 
     /// How far the request has come.
-    public var state: State { record.withLock { $0.machine.state } }
+    public var state: State { record.withLock { $0.state } }
     /// Whether nobody has started it.
     public var isInitialized: Bool { state == .initialized }
     /// Whether it is at work.
@@ -121,7 +121,7 @@ public class Request: @unchecked Sendable {
     func tellControl() {
         while let (control, isSuspended) = record.withLock({ $0.nextTold() }) {
             if isSuspended { control.suspend() } else { control.resume() }
-            record.withLock { $0.controlIsTold = true }
+            record.withLock { $0.wasTold() }
         }
     }
 
@@ -131,9 +131,9 @@ public class Request: @unchecked Sendable {
         case .start:
             unshelve()
             HandlerRun.start(self, drives: true)
-        case .proceed(let task, let driver):
+        case .proceed(let task, let hold):
             tellControl()
-            driver?.resume()
+            hold?.resolve(())
             if let task { eventSink?.emitLeading(.resumedTask) { [self] in { $0.request(self, didResumeTask: task) } } }
         }
     }
@@ -141,10 +141,7 @@ public class Request: @unchecked Sendable {
     /// Holds the request: no byte moves until `resume()`. Timeouts go on.
     @discardableResult
     public func suspend() -> Self {
-        let (didSuspend, task) = record.withLock { record in
-            guard record.machine.suspended() else { return (false, nil as TaskIdentifier?) }
-            return (true, record.startedTask)
-        }
+        let (didSuspend, task) = record.withLock { ($0.suspend(), $0.startedTask) }
         guard didSuspend else { return self }
         tellControl()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
@@ -161,76 +158,64 @@ public class Request: @unchecked Sendable {
 
     /// Ends the request with `error`; its state is `.cancelled`.
     func cancel(with error: CurlewError) {
-        let stop = record.withLock { record -> Stop in
-            let action = record.machine.cancelled(isSetUp: record.taskState != .none)
-            guard action != .nothing else { return Stop(action: action) }
-            if action == .endByRun { record.handlers.begin() }
-            record.cancellationError = error
-            if record.error == nil { record.error = error }
-            return Stop(
-                action: action,
-                task: record.startedTask,
-                control: record.control,
-                foreignWork: record.foreignWork,
-                driver: exchange(&record.heldDriver, with: nil),
-                tasks: [record.ownedTask, record.preparation?.work]
-            )
-        }
-        guard stop.action != .nothing else { return }
-        if let events = eventSink {
-            events.emit { [self] in $0.requestDidCancel(self) }
-            // Before the exchange hears of it, whose end may come at once.
-            if let task = stop.task { events.emit { [self] in $0.request(self, didCancelTask: task) } }
-        }
-        stop.driver?.resume()
-        stop.foreignWork?.cancel()
-        for task in stop.tasks { task?.cancel() }
-        stop.control?.cancel(with: error)
-        switch stop.action {
-        case .nothing, .stopRun: break
-        case .end: endWithoutRun(error)
-        case .endByRun:
+        guard let cancellation = record.withLock({ $0.cancel(with: error) }) else { return }
+        eventSink?.emit { [self] in $0.requestDidCancel(self) }
+        switch cancellation {
+        case .hasEnded: break
+        case .end(let ending, let describing):
+            describing?.cancel()
+            endWithoutRun(ending)
+        case .endByRun(let task, let describing):
+            emitCancellation(of: task)
+            describing.cancel()
             unshelve()
             HandlerRun.start(self, drives: true)
+        case .stop(let parts):
+            // Before the exchange hears of it, whose end may come at once.
+            emitCancellation(of: parts.task)
+            parts.hold?.resolve(())
+            parts.foreignCall?.cancel()
+            for task in parts.tasks { task.cancel() }
+            parts.control?.cancel(with: error)
         }
     }
 
-    private struct Stop {
-        var action: RequestStateMachine.CancelAction
-        var task: TaskIdentifier?
-        var control: (any TransferControl)?
-        var foreignWork: ForeignWork?
-        var driver: RequestRecord.Driver?
-        var tasks: [Task<Void, Never>?] = []
+    private func emitCancellation(of task: TaskIdentifier?) {
+        guard let task else { return }
+        eventSink?.emit { [self] in $0.request(self, didCancelTask: task) }
     }
 
     /// Ends a request that never ran.
     func end(with error: CurlewError) {
-        let mayEnd = record.withLock { record in
-            guard record.machine.run == .none else { return false }
-            record.machine.runEnded()
-            return true
+        let ending = record.withLock { record -> RequestRecord.Ending? in
+            switch record.run {
+            case .idle, .prepared:
+                if record.error == nil { record.error = error }
+                return record.end(with: RunResult(error: error))
+            case .running, .ended: return nil
+            }
         }
-        if mayEnd { endWithoutRun(error) }
+        if let ending { endWithoutRun(ending) }
     }
 
-    private func endWithoutRun(_ error: CurlewError) {
-        unshelve()
-        record.withLock { $0.error = $0.error ?? error }
-        settle(RunResult(error: error))
+    private func endWithoutRun(_ ending: RequestRecord.Ending) {
+        tell(ending)
         if record.withLock({ $0.handlers.begin() }) { HandlerRun.start(self, drives: false) }
     }
 
     // MARK: The session's shelf
 
-    /// Leaves the request to the session until somebody resumes it.
+    /// Leaves the request to the session until it is resumed.
     func shelve() {
         let session = record.withLock { record -> Session? in
-            guard record.machine.run == .none, case .strong(let session) = record.session else { return nil }
-            record.session = .shelved(WeakSession(session: session))
-            // Under the lock, so that nobody takes it off the shelf before it is there.
-            session.shelf.put(self)
-            return session
+            switch record.run {
+            case .idle(.strong(let session)), .prepared(.strong(let session), _):
+                record.run.link(.shelved(WeakSession(session: session)))
+                // Under the lock, so that it is not taken off the shelf before it is there.
+                session.shelf.put(self)
+                return session
+            case .idle, .prepared, .running, .ended: return nil
+            }
         }
         // If this was the last reference, the session ends here, and its requests with it.
         _ = session
@@ -239,40 +224,31 @@ public class Request: @unchecked Sendable {
     /// Back from the shelf: the session stays until the run has ended.
     func unshelve() {
         let session = record.withLock { record -> Session? in
-            guard case .shelved(let weak) = record.session, let session = weak.session else { return nil }
-            record.session = .strong(session)
+            guard case .shelved(let weak) = record.run.link, let session = weak.session else { return nil }
+            record.run.link(.strong(session))
             return session
         }
         session?.shelf.take(self)
     }
 
-    /// Keeps the result, and wakes everybody who waits for it. `isLast`: nobody but handlers works on.
+    /// Keeps the result, and wakes all that wait for it. `isLast`: only handlers may still be at work.
     func settle(_ result: RunResult, isLast: Bool = false) {
-        // What the record lets go of can be the last reference to the session or to objects of the user's: it is kept until
-        // the lock is free.
-        let (joiners, upload, download, streams, _) = record.withLock { record in
-            record.machine.runEnded()
-            let gone = (
-                exchange(&record.result, with: result), exchange(&record.control, with: nil), record.takePreparation(),
-                exchange(&record.session, with: .none)
-            )
-            // A request that was cancelled had its error before it had its resume data.
-            if let data = result.resumeData { record.error?.downloadResumeData = data }
-            record.task = nil
-            record.taskState = .none
-            if isLast, !record.handlers.isRunning { record.machine.finished() }
-            let hooks = record.extras?.hooks
-            record.extras?.hooks.streams = []
-            return (
-                record.joiners.takeAll(), hooks?.uploadProgress, hooks?.downloadProgress, hooks?.streams ?? [], gone
-            )
+        let ending = record.withLock { record in
+            let ending = record.end(with: result)
+            if isLast, !record.handlers.isRunning { record.finish() }
+            return ending
         }
-        resultArrived(result)
+        tell(ending)
+    }
+
+    private func tell(_ ending: RequestRecord.Ending) {
+        if case .shelved(let weak) = ending.link { weak.session?.shelf.take(self) }
+        resultArrived(ending.result)
         // Before the others hear of the end: the last value is older than that.
-        upload?.finish()
-        download?.finish()
-        for joiner in joiners { joiner.resume(returning: result) }
-        for stream in streams { stream.finish() }
+        ending.hooks?.uploadProgress?.finish()
+        ending.hooks?.downloadProgress?.finish()
+        ending.awaitedResult?.resolve(ending.result)
+        for stream in ending.hooks?.streams ?? [] { stream.finish() }
     }
 
     // MARK: Identity
@@ -290,7 +266,7 @@ extension Request: Hashable {
 extension Request: CustomStringConvertible {
     /// Method, URL without secrets, and status once there is one.
     public var description: String {
-        let (request, response) = record.withLock { ($0.requests.last, $0.response) }
+        let (request, response) = record.withLock { ($0.history.requests.last, $0.transfer.response) }
         guard let request, let url = request.url else { return "No request created yet." }
         let line = "\(request.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
         return response.map { "\(line) (\($0.head.status))" } ?? line

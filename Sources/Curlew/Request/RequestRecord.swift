@@ -5,68 +5,29 @@ internal import FoundationNetworking
 /// Everything about a request that changes, behind the request's one lock.
 struct RequestRecord {
     var identity = LazyIdentity()
-    var machine = RequestStateMachine()
-    var session: SessionLink
+    /// What users see. It changes by what they ask for, and when everything is done.
+    var state = RequestState.initialized
+    /// What the cancelled request ends with.
+    var cancellation: CurlewError?
+    var run: RunState
+    /// Those who wait for the run that somebody else drives; made for the first of them.
+    private(set) var awaitedResult: OneShot<RunResult>?
     /// What the request was asked for beside what it sends, and who wants to be told as it goes. nil where there is nothing.
     private(set) var extras: RequestExtras?
     var handlers = HandlerQueue()
-
-    // What has happened.
-    var requests = Sequel<VisibleRequest>()
-    /// So many of them there were when the last final one was told.
-    var requestsTold = 0
-    var tasks = Sequel<TaskIdentifier>()
-    var metrics = Sequel<TransferMetrics>()
-    var response: LazyResponse?
-    var body: ReceivedBody = .none
-    /// What has come of a body that is kept in memory, while it comes.
-    var incoming: Data?
+    var history = RequestHistory()
+    var transfer = TransferState()
     var error: CurlewError?
-    var acceptedHead: AcceptedHead?
-    var uploadable: UploadRequest.Uploadable?
-    var retryCount = 0
-    var upload = TransferCount()
-    var download = TransferCount()
-    /// The identifier of the attempt in flight.
-    var task: TaskIdentifier?
-    var taskState = TaskState.none
-    /// What was done ahead of the start.
-    var preparation: Preparation?
 
-    // The run.
-    /// The way to the exchange in flight.
-    var control: (any TransferControl)?
-    /// Whether it stands still by what it was told last.
-    var controlIsSuspended = false
-    /// No thread is about to tell it something.
-    var controlIsTold = true
-    /// The driver's task where Curlew started it.
-    var ownedTask: Task<Void, Never>?
-    /// Foreign code at work for the driver, where the driver's task is a user's own.
-    var foreignWork: ForeignWork?
-    /// The driver, while it waits for the end of a suspension.
-    var heldDriver: Driver?
-    var joiners = Joiners()
-    var result: RunResult?
-    /// The task that hands a streamed body to handlers.
-    var pump: Task<Void, Never>?
-    /// Whether a reader has started the run of a streamed body.
-    var isBeingRead = false
-    /// What `cancel` was given as the reason, for a run that has yet to notice.
-    var cancellationError: CurlewError?
-
-    /// The final `URLRequest` of the last try that has one.
-    var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1]?.urlRequest : nil }
-
-    /// The exchange that monitors know of.
-    var startedTask: TaskIdentifier? {
-        switch taskState {
-        case .none: nil
-        case .created, .running: task
-        }
+    init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
+        run = .idle(session)
+        // Asked first: taking it out makes a copy, even of none.
+        guard interceptor != nil, let interceptor else { return }
+        ownExtras.options.adapters = [interceptor]
+        ownExtras.options.retriers = [interceptor]
     }
 
-    /// The same to be written to.
+    /// `extras`, to be written to.
     var ownExtras: RequestExtras {
         mutating get {
             if let extras { return extras }
@@ -76,30 +37,49 @@ struct RequestRecord {
         }
     }
 
-    /// What was done ahead, once.
-    mutating func takePreparation() -> Result<DescribedRequest, CurlewError>? {
-        defer { preparation = nil }
-        return preparation?.result
-    }
+    var isCancelled: Bool { state == .cancelled }
 
-    typealias Driver = UnsafeContinuation<Void, Never>
+    /// Whether the driver has to wait before it goes on: the request is held, or nothing has asked for its result.
+    var holdsDriver: Bool { state == .suspended || state == .initialized }
 
-    init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
-        self.session = session
-        // Asked first: taking it out makes a copy, even of none.
-        guard interceptor != nil, let interceptor else { return }
-        ownExtras.options.adapters = [interceptor]
-        ownExtras.options.retriers = [interceptor]
+    /// The session, while there is something for it to do.
+    var session: Session? { run.link.session }
+
+    /// The exchange that monitors know of.
+    var startedTask: TaskIdentifier? { run.exchange.flatMap { $0.stage == .over ? nil : $0.task } }
+
+    mutating func resultToWaitFor() -> OneShot<RunResult> {
+        if let awaitedResult { return awaitedResult }
+        let made = OneShot<RunResult>()
+        awaitedResult = made
+        return made
     }
 }
 
-/// What monitors know of the exchange in flight.
-enum TaskState {
-    /// There is none.
-    case none
-    /// It was made ahead of the request's start.
-    case created
-    case running
+/// What a request has sent, try by try.
+struct RequestHistory {
+    var requests = ShortList<VisibleRequest>()
+    /// So many of them there were when the last final one was told.
+    var requestsTold = 0
+    var tasks = ShortList<TaskIdentifier>()
+    var metrics = ShortList<TransferMetrics>()
+    var retryCount = 0
+    /// The body of the last try.
+    var uploadable: UploadRequest.Uploadable?
+
+    /// The final `URLRequest` of the last try that has one.
+    var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1]?.urlRequest : nil }
+}
+
+/// What the last exchange has brought.
+struct TransferState {
+    var response: LazyResponse?
+    var body: ReceivedBody = .none
+    /// What has come of a body that is kept in memory, while it comes.
+    var incoming: Data?
+    var acceptedHead: AcceptedHead?
+    var upload = TransferCount()
+    var download = TransferCount()
 }
 
 /// How a request knows its session.
@@ -110,13 +90,6 @@ enum SessionLink {
     case shelved(WeakSession)
     case none
 
-    var isShelved: Bool {
-        switch self {
-        case .shelved: true
-        case .strong, .none: false
-        }
-    }
-
     var session: Session? {
         switch self {
         case .strong(let session): session
@@ -126,7 +99,7 @@ enum SessionLink {
     }
 }
 
-/// An object, because few requests wait on a shelf, and a link with a weak reference in it is dear to copy.
+/// An object, because few requests wait on a shelf, and a link with a weak reference in it is expensive to copy.
 // SAFETY: written once, before anybody else has it.
 final class WeakSession: @unchecked Sendable {
     private(set) weak var session: Session?
@@ -139,7 +112,7 @@ struct TransferCount: Sendable {
     var completed: Int64 = 0
     var total: Int64 = 0
 
-    /// What users see. A snapshot: nobody changes it behind their back.
+    /// What users see. A snapshot: nothing changes it later.
     var progress: Progress {
         let progress = Progress(totalUnitCount: total)
         progress.completedUnitCount = completed

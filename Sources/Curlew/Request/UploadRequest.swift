@@ -53,12 +53,12 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
 
     /// The body of the last try; nil before there is one.
-    public var uploadable: Uploadable? { record.withLock { $0.uploadable } }
+    public var uploadable: Uploadable? { record.withLock { $0.history.uploadable } }
 
     override func makeUpload(events: EventSink?) throws(CurlewError) -> Uploadable? {
         do {
             let made = try makeUploadable()
-            _ = record.withLock { exchange(&$0.uploadable, with: made) }
+            _ = record.withLock { exchange(&$0.history.uploadable, with: made) }
             events?.emitLeading { [self] in $0.request(self, didCreateUploadable: made) }
             if case .stream(let stream, _) = made {
                 events?.emitLeading { [self] in $0.request(self, didProvideInputStream: stream) }

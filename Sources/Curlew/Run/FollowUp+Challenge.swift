@@ -62,7 +62,7 @@ extension Request {
     func bodyToSendAgain(_ body: BodySource) async throws(CurlewError) -> BodySource {
         if body.isReplayable { return body }
         if let hook = context.configuration.hooks?.newBodyStream, let new = await hook(self) {
-            _ = record.withLock { exchange(&$0.uploadable, with: UploadRequest.Uploadable(new)) }
+            _ = record.withLock { exchange(&$0.history.uploadable, with: UploadRequest.Uploadable(new)) }
             eventSink?.emit { [self] monitor in
                 guard let upload = self as? UploadRequest, case .stream(let stream, _) = new else { return }
                 monitor.request(upload, didProvideInputStream: stream)

@@ -42,7 +42,7 @@ extension Run {
     func failed(with error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
-        let visible = request.record.withLock { $0.requests.last }
+        let visible = request.record.withLock { $0.history.requests.last }
         if error.url == nil { error.url = visible?.url }
         error.attempt = attempt.number
         return RunResult(request: visible, error: error, resumeData: request.producedResumeData)

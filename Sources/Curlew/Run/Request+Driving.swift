@@ -40,7 +40,7 @@ extension Request {
     var hasRetriers: Bool { context.hasInterceptor || record.withLock { $0.extras?.options.retriers.isEmpty == false } }
 
     /// What the cancelled request ends with.
-    var cancellation: CurlewError { record.withLock { $0.cancellationError } ?? .explicitlyCancelled }
+    var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .explicitlyCancelled }
 
     /// A try has failed; retriers look at it.
     func failed(with error: CurlewError) { record.withLock { $0.error = $0.error ?? error } }
@@ -55,53 +55,29 @@ extension Request {
     func prepareForRetry() -> Bool {
         // The error goes without the lock: it may hold one of the user's.
         let (isReady, _) = record.withLock { record in
-            guard !record.machine.isCancelled else { return (false, nil as CurlewError?) }
+            guard !record.isCancelled else { return (false, nil as CurlewError?) }
             let error = exchange(&record.error, with: nil)
-            record.retryCount += 1
-            record.body = .none
-            record.download = TransferCount()
+            record.history.retryCount += 1
+            record.transfer.body = .none
+            record.transfer.download = TransferCount()
             record.handlers.startOver()
-            record.machine.restarted()
             return (true, error)
         }
         return isReady
     }
 
     /// Whether the driver has to wait: `untilLetGo`.
-    var isHeld: Bool { record.withLock { $0.machine.holdsDriver } }
+    var isHeld: Bool { record.withLock { $0.holdsDriver } }
 
     /// Waits while the request is suspended, as long as the total clock allows.
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
-        guard let remaining = budget.remaining else { return await heldDriver() }
-        let isInTime = await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                await self.heldDriver()
-                return true
-            }
-            group.addTask {
-                // Cancelled where the other was first.
-                (try? await Task.sleep(for: remaining)) == nil
-            }
-            let isInTime = await group.next() ?? true
-            group.cancelAll()
-            return isInTime
-        }
-        if !isInTime { throw .totalTimeout(phase: .queue) }
+        try await budget.limitWait(.queue) { await self.untilLetGo() }
     }
 
-    /// Returns when nobody holds the driver any more, or its task is cancelled.
-    private func heldDriver() async {
-        await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                let mayGo = record.withLock { record in
-                    guard record.machine.holdsDriver, !Task.isCancelled else { return true }
-                    record.heldDriver = continuation
-                    return false
-                }
-                if mayGo { continuation.resume() }
-            }
-        } onCancel: {
-            record.withLock { exchange(&$0.heldDriver, with: nil) }?.resume()
+    /// Returns when the driver is not held any more, or its task is cancelled.
+    private func untilLetGo() async {
+        while let hold = record.withLock({ $0.hold() }) {
+            guard await hold.wait() != nil else { return }
         }
     }
 
@@ -111,17 +87,17 @@ extension Request {
     ///
     /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
     func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
-        let (awaited, isShelved, session, hub) = record.withLock {
-            ($0.awaited(), $0.session.isShelved, $0.session.session, $0.extras?.hooks.monitors)
+        let (action, link, hub) = record.withLock {
+            ($0.awaited(), $0.run.link, $0.extras?.hooks.monitors)
         }
-        if awaited.startsHandlers { HandlerRun.start(self, drives: false) }
-        switch awaited.action {
-        case .drive(let becameResumed):
+        switch action {
+        case .drive(let becameResumed, let startsHandlers):
+            if startsHandlers { HandlerRun.start(self, drives: false) }
             if becameResumed, let events = EventSink(session: context.monitors, own: hub) {
                 events.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
             }
-            if isShelved { unshelve() }
-            guard let session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
+            if case .shelved = link { unshelve() }
+            guard let session = link.session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
             return await withTaskCancellationHandler {
                 var run = Run(self, in: session, rules: RunRules(checksStatus: checksStatus, ownsTask: false))
                 var result = await run.result()
@@ -137,7 +113,7 @@ extension Request {
             // Set up ahead, failed and tried again: it waits for somebody who wants it.
             if isInitialized { resume() }
             return await joined()
-        case .ended: return record.withLock { $0.result } ?? RunResult(error: .explicitlyCancelled)
+        case .ended(let result): return result
         }
     }
 
@@ -172,21 +148,13 @@ extension Request {
         settle(result, isLast: true)
     }
 
-    /// Waits for somebody else's run. Cancelling this wait ends nothing but the wait.
+    /// Waits for a run that another awaiter drives. Cancelling this wait ends nothing but the wait.
     func joined() async -> RunResult {
-        let ticket = record.withLock { $0.joiners.ticket() }
-        let result = await withTaskCancellationHandler {
-            await withUnsafeContinuation { (continuation: UnsafeContinuation<RunResult?, Never>) in
-                let (now, ended) = record.withLock { record -> (Bool, RunResult?) in
-                    if let result = record.result { return (true, result) }
-                    return (!record.joiners.wait(ticket, with: continuation), nil)
-                }
-                if now { continuation.resume(returning: ended) }
-            }
-        } onCancel: {
-            record.withLock { $0.joiners.abandon(ticket) }?.resume(returning: nil)
+        let (result, awaited) = record.withLock { record -> (RunResult?, OneShot<RunResult>?) in
+            if let result = record.run.result { return (result, nil) }
+            return (nil, record.resultToWaitFor())
         }
-        record.withLock { $0.joiners.forget(ticket) }
-        return result ?? RunResult(error: .explicitlyCancelled)
+        if let result { return result }
+        return await awaited?.wait() ?? RunResult(error: .explicitlyCancelled)
     }
 }

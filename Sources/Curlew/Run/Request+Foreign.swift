@@ -9,19 +9,7 @@ extension Request {
         in phase: CurlewError.Phase,
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
-        guard let remaining = budget.remaining else {
-            return try await interruptible(ownsTask: ownsTask, work)
-        }
-        return try await withThrowingTaskGroup(of: T.self) { group in
-            group.addTask { try await self.interruptible(ownsTask: ownsTask, work) }
-            group.addTask {
-                try await Task.sleep(for: remaining)
-                throw CurlewError.totalTimeout(phase: phase)
-            }
-            defer { group.cancelAll() }
-            guard let first = try await group.next() else { throw CancellationError() }
-            return first
-        }
+        try await budget.limit(phase) { try await self.interruptible(ownsTask: ownsTask, work) }
     }
 
     private func interruptible<T: Sendable>(
@@ -32,11 +20,40 @@ extension Request {
         if ownsTask { return try await work() }
         let call = ForeignCall(work)
         let isCancelled = record.withLock { record in
-            record.foreignWork = call
-            return record.machine.isCancelled
+            record.run.active?.foreignCall = call
+            return record.isCancelled
         }
         if isCancelled { call.cancel() }
-        defer { _ = record.withLock { exchange(&$0.foreignWork, with: nil) } }
+        defer { _ = record.withLock { $0.run.active.flatMap { exchange(&$0.foreignCall, with: nil) } } }
         return try await call.run()
+    }
+}
+
+extension TimeoutBudget {
+    /// What `work` gives, or `.totalTimedOut` where the total clock runs out before: then `work` is cancelled.
+    func limit<T: Sendable>(
+        _ phase: CurlewError.Phase,
+        _ work: @escaping @Sendable () async throws -> T
+    ) async throws -> T {
+        guard let remaining else { return try await work() }
+        return try await withThrowingTaskGroup(of: T.self) { group in
+            group.addTask { try await work() }
+            group.addTask {
+                try await Task.sleep(for: remaining)
+                throw CurlewError.totalTimeout(phase: phase)
+            }
+            defer { group.cancelAll() }
+            guard let first = try await group.next() else { throw CancellationError() }
+            return first
+        }
+    }
+
+    /// The same for a wait. Cancelling the waiting task ends it without an error.
+    func limitWait(_ phase: CurlewError.Phase, _ wait: @escaping @Sendable () async -> Void) async throws(CurlewError) {
+        do {
+            try await limit(phase) { () async throws -> Void in await wait() }
+        } catch {
+            if let error = error as? CurlewError { throw error }
+        }
     }
 }

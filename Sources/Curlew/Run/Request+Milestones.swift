@@ -8,9 +8,9 @@ extension Request {
     /// The final `URLRequest` of a try exists.
     func created(_ visible: VisibleRequest, _ events: EventSink?) throws(CurlewError) {
         let (isCancelled, hooks) = record.withLock { record -> (Bool, CreationHooks?) in
-            guard !record.machine.isCancelled else { return (true, nil) }
+            guard !record.isCancelled else { return (true, nil) }
             // In one step with the look at who wants it: who comes later finds it here.
-            record.requestsTold = record.requests.count
+            record.history.requestsTold = record.history.requests.count
             return (false, record.extras?.hooks.takeForCreation())
         }
         if isCancelled { throw cancellation }
@@ -22,12 +22,12 @@ extension Request {
     }
 
     /// Adapters, monitors and users may look at it from here on.
-    func note(_ visible: VisibleRequest) { record.withLock { $0.requests.append(visible) } }
+    func note(_ visible: VisibleRequest) { record.withLock { $0.history.requests.append(visible) } }
 
     /// The exchange was set up ahead: monitors that know of it are told its end as well.
     func startsAnnouncedExchange() throws(CurlewError) {
         if isCancelled { throw cancellation }
-        record.withLock { $0.taskState = .running }
+        record.withLock { $0.run.active?.exchange?.stage = .running }
     }
 
     /// There is no `URLRequest` to describe.
@@ -36,22 +36,19 @@ extension Request {
         hook?.call { cURLDescription(includingCredentials: $0) }
     }
 
-    /// There is an exchange, which starts at once or when somebody asks for it. False where the request was
-    /// cancelled: then there is none.
-    func begins(_ task: TaskIdentifier, as state: TaskState, _ events: EventSink?) -> Bool {
+    /// There is an exchange, which starts at once or with the request. False where the request was cancelled: then there
+    /// is none.
+    func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage, _ events: EventSink?) -> Bool {
         let (hook, streams, isSuspended) = record.withLock { record in
-            guard !record.machine.isCancelled, record.machine.run != .ended else {
+            guard !record.isCancelled, record.run.begins(ActiveExchange(task, stage)) else {
                 return (nil as Hook<TaskIdentifier>?, nil as [any RequestStream]?, false)
             }
-            record.tasks.append(task)
-            record.task = task
+            record.history.tasks.append(task)
             // An exchange that gets no answer must not be judged by an earlier one's.
-            record.response = nil
-            record.acceptedHead = nil
-            record.taskState = state
+            record.transfer.response = nil
+            record.transfer.acceptedHead = nil
             return (
-                record.extras?.hooks.onTaskCreation, record.extras?.hooks.streams ?? [],
-                record.machine.state == .suspended
+                record.extras?.hooks.onTaskCreation, record.extras?.hooks.streams ?? [], record.state == .suspended
             )
         }
         guard let streams else { return false }

@@ -15,11 +15,12 @@ struct StreamConsumer: Sendable {
 /// slow handler stops the sender.
 struct StreamPump: Sendable {
     let channel: BodyChannel
-    let consumers: Lock<[StreamConsumer]>
+    /// Those that there are by now.
+    let consumers: @Sendable () -> [StreamConsumer]
 
     func run() async {
         while let chunk = try? await channel.next() {
-            let consumers = consumers.withLock { $0 }
+            let consumers = consumers()
             await withCheckedContinuation { continuation in
                 let countdown = Countdown(consumers.count) { continuation.resume() }
                 for consumer in consumers {

@@ -5,9 +5,9 @@ internal import CurlewLocks
 /// `next()` or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
 enum StreamRun {
     static func start(_ request: DataStreamRequest) {
-        let isFirst = request.record.withLock { record in
-            defer { record.isBeingRead = true }
-            return !record.isBeingRead
+        let isFirst = request.reading.withLock { reading in
+            defer { reading.hasSequence = true }
+            return !reading.hasSequence
         }
         guard isFirst else { return }
         Task { _ = await request.outcome(checksStatus: true) }

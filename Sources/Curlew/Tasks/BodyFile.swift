@@ -18,7 +18,7 @@ final class BodyFile: Sendable {
 
     /// Opens the file, and lets the body come when it is there.
     init(for request: DataRequest, _ response: LazyResponse) {
-        let control = request.record.withLock { $0.control }
+        let control = request.record.withLock { $0.run.exchange?.control }
         let hooks = request.context.configuration.hooks
         let opening = DownloadOpening(
             step: .wholeFile,
@@ -89,7 +89,7 @@ extension Request {
 
 extension DataRequest {
     /// Where the body is, if it was turned into a download: see `Request.ResponseDisposition.becomeDownload`.
-    public var fileURL: URL? { record.withLock { $0.body.fileURL } }
+    public var fileURL: URL? { record.withLock { $0.transfer.body.fileURL } }
 
     /// The place of the body, for requests that are turned into downloads. One that was not is an error.
     public func file() async throws(CurlewError) -> URL {

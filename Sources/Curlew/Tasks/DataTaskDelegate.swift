@@ -15,7 +15,8 @@ class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     override func becomeDownload() -> Disposition {
-        guard let request = request as? DataRequest, let response = request.record.withLock({ $0.response }) else {
+        guard let request = request as? DataRequest, let response = request.record.withLock({ $0.transfer.response })
+        else {
             return .proceed
         }
         file = BodyFile(for: request, response)

@@ -92,8 +92,8 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     private func open(_ step: DownloadStep, _ head: ResponseHead) {
-        let control = request.record.withLock { $0.control }
-        guard let response = request.record.withLock({ $0.response }) else { return }
+        let control = request.record.withLock { $0.run.exchange?.control }
+        guard let response = request.record.withLock({ $0.transfer.response }) else { return }
         let opening = DownloadOpening(
             step: step,
             response: response,

@@ -6,17 +6,16 @@ internal import Foundation
 /// Hands a response's body on while it arrives, once its head was found acceptable.
 ///
 /// Of a response that is not, the beginning is kept for the error, and the rest is not waited for.
-// SAFETY: as for `TaskDelegate`: one owner at a time. What is judged elsewhere goes through `judged`.
+// SAFETY: as for `TaskDelegate`: one owner at a time. What is judged elsewhere goes through `judgement`.
 final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
     private let channel: BodyChannel
     private let rules: RunRules
-    private let judged = Lock(Judgement.pending)
-    private let waiter = Lock<CheckedContinuation<Void, Never>?>(nil)
+    /// What was found about the head.
+    private let judgement = OneShot<Judgement>()
     private var excerpt = Data()
     private static let excerptLimit = 64 * 1024
 
-    private enum Judgement {
-        case pending
+    private enum Judgement: Sendable {
         case accepted
         case rejected(CurlewError, byTerminal: Bool)
     }
@@ -43,7 +42,7 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         let (validations, acceptsAny, response, control) = request.record.withLock { record in
             (
                 record.extras?.options.validations ?? [], record.extras?.options.acceptsAnyStatus == true,
-                record.response, record.control
+                record.transfer.response, record.run.exchange?.control
             )
         }
         guard let response, !validations.isEmpty else {
@@ -75,31 +74,21 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     private func settle(_ error: CurlewError?, byTerminal: Bool, _ response: LazyResponse?) {
-        judged.withLock { $0 = error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted }
-        waiter.withLock { exchange(&$0, with: nil) }?.resume()
+        judgement.resolve(error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted)
         guard error == nil, let response else { return }
         let accepted = AcceptedHead(head: response.head)
         let streams = request.record.withLock { record in
-            record.acceptedHead = accepted
+            record.transfer.acceptedHead = accepted
             return record.extras?.hooks.streams ?? []
         }
         for stream in streams { stream.send(accepted) }
     }
 
-    override func untilReady() async {
-        await withCheckedContinuation { continuation in
-            waiter.withLock { $0 = continuation }
-            // Judged before or after: one of the two takes the continuation.
-            guard case .pending = judged.withLock({ $0 }) else {
-                waiter.withLock { exchange(&$0, with: nil) }?.resume()
-                return
-            }
-        }
-    }
+    override func untilReady() async { _ = await judgement.waitThroughCancellation() }
 
     override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        switch judged.withLock({ $0 }) {
-        case .pending: return .pause
+        switch judgement.value {
+        case nil: return .pause
         case .accepted: return channel.receive(bytes)
         case .rejected(let error, _):
             let room = Self.excerptLimit - excerpt.count
@@ -109,8 +98,8 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     override var verdict: (CurlewError?, Bool)? {
-        switch judged.withLock({ $0 }) {
-        case .pending: return nil
+        switch judgement.value {
+        case nil: return nil
         case .accepted: return (nil, false)
         case .rejected(var error, let byTerminal):
             error.responseBody = excerpt

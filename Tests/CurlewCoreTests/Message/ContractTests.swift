@@ -87,41 +87,6 @@ struct ContractTests {
         #expect(allowed == [4, 3, 3, 0, 0])
     }
 
-    @Test("one driver runs a request, others join, and the end is the end")
-    func requestMachine() {
-        var machine = RequestStateMachine()
-        var drives = [machine.awaited(), machine.awaited()]
-        #expect(drives == [.drive(becameResumed: true), .join])
-        let isHeld = machine.suspended()
-        #expect(isHeld && machine.holdsDriver)
-        let resumes = [machine.resumed(), machine.resumed()]
-        #expect(resumes == [.proceed, .nothing])
-        machine.runEnded()
-        drives = [machine.awaited()]
-        #expect(drives == [.ended])
-        machine.finished()
-        #expect(machine.state == .finished)
-        machine.reopened()
-        machine.restarted()
-        #expect(machine.state == .resumed && machine.run == .driven)
-        let cancels = [machine.cancelled(), machine.cancelled()]
-        #expect(cancels == [.stopRun, .nothing] && machine.isCancelled)
-    }
-
-    @Test("a request that never ran is cancelled at once, and started by resuming")
-    func coldRequest() {
-        var cold = RequestStateMachine()
-        let cancelled = cold.cancelled()
-        #expect(cancelled == .end && cold.run == .ended)
-        var started = RequestStateMachine()
-        let resumed = started.resumed()
-        #expect(resumed == .start)
-        var held = RequestStateMachine()
-        let isHeld = held.suspended()
-        let drive = held.awaited()
-        #expect(isHeld && drive == .drive(becameResumed: false))
-    }
-
     @Test("a sink has to implement only what it wants to know")
     func sinkDefaults() async throws {
         let head = ResponseHead(status: 200, reason: "OK", version: .http1_1, headers: [:])
@@ -172,14 +137,6 @@ struct ContractTests {
         #expect(Duration.bounded(seconds: -1) == .zero)
         #expect(Duration.bounded(seconds: .infinity) == .seconds(1_000_000_000))
         #expect(Duration.bounded(seconds: .nan) == .zero)
-    }
-
-    @Test("a set-up that fails ahead of the start leaves a run that has begun alone")
-    func failedSetUp() {
-        var machine = RequestStateMachine()
-        let isFirst = machine.setUpFailed()
-        let isSecond = machine.setUpFailed()
-        #expect(isFirst && !isSecond)
     }
 
     @Test("a file name that looks escaped is written so that nobody unescapes it")

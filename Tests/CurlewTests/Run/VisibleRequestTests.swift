@@ -126,7 +126,7 @@ struct VisibleRequestTests {
         #expect(adapted.requests.allSatisfy { $0 == plain.request })
         // Which way it took.
         let isShort = { (request: DataRequest) in
-            if case .plain = request.record.withLock({ $0.requests.last }) { true } else { false }
+            if case .plain = request.record.withLock({ $0.history.requests.last }) { true } else { false }
         }
         #expect(isShort(adapted) == (isShort(plain) && !isCopied))
     }

@@ -39,7 +39,7 @@ struct StreamBacklogTests {
     @Test func `a reader that takes nothing stops the sender`() async {
         let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
         let sequence = Self.sequence(consumers)
-        let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
+        let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
         #expect(await Self.offer(to: channel, pauses: 20_000) < 1 << 20)
         // A read lets it go on.
         let reader = Task { await sequence.reduce(into: 0) { $0 += $1.count } }
@@ -54,7 +54,7 @@ struct StreamBacklogTests {
     @Test func `a sequence without a reader stops no other`() async {
         let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
         var unread: StreamOf<Data>? = Self.sequence(consumers)
-        let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
+        let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
         #expect(await Self.offer(to: channel, pauses: 2000) < 1 << 20)
         #expect(unread != nil)
         unread = nil
@@ -66,7 +66,7 @@ struct StreamBacklogTests {
     @Test func `leaving a sequence lets the others go on`() async {
         let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
         let (left, read) = (Self.sequence(consumers), Self.sequence(consumers))
-        let pump = Task { await StreamPump(channel: channel, consumers: consumers).run() }
+        let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
         let reader = Task { await read.reduce(into: 0) { $0 += $1.count } }
         let leaver = Task { for await _ in left { break } }
         #expect(await Self.offer(to: channel, pauses: .max, limit: 8 << 20) >= 8 << 20)

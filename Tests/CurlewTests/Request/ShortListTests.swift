@@ -3,10 +3,10 @@ import Testing
 @testable import Curlew
 
 @Suite("A list that mostly has one element or two")
-struct SequelTests {
+struct ShortListTests {
     @Test("it is what was appended, in its order", arguments: 0...5)
     func order(count: Int) {
-        var list = Sequel<Int>()
+        var list = ShortList<Int>()
         for number in 0..<count { list.append(number) }
         #expect(list.all == Array(0..<count))
         #expect(list.count == count)

@@ -1,5 +1,5 @@
 /// A list that mostly has one element or two, which need no allocation then: what happened in each try.
-struct Sequel<Element: Sendable>: Sendable {
+struct ShortList<Element: Sendable>: Sendable {
     private(set) var first: Element?
     private var second: Element?
     private var others: [Element] = []

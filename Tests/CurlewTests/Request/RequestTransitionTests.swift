@@ -1,0 +1,145 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// What starts, holds and ends a request, decided without running one.
+@Suite("Transitions of a request")
+struct RequestTransitionTests {
+    private static let session = Session(transport: MockTransport { _ in .text("x") })
+
+    private func record() -> RequestRecord { RequestRecord(session: .strong(Self.session), interceptor: nil) }
+
+    private static let result = RunResult(error: nil)
+
+    private func isRunning(_ record: RequestRecord) -> Bool { record.run.active != nil }
+
+    @Test func oneAwaiterDrivesOthersJoinAndTheEndIsTheEnd() {
+        var record = record()
+        guard case .drive(becameResumed: true, startsHandlers: false) = record.awaited() else {
+            Issue.record("the first awaiter drives")
+            return
+        }
+        #expect(record.state == .resumed && isRunning(record))
+        guard case .join = record.awaited() else {
+            Issue.record("the second joins")
+            return
+        }
+        _ = record.end(with: Self.result)
+        guard case .ended(let result) = record.awaited() else {
+            Issue.record("later ones get the result")
+            return
+        }
+        #expect(result === Self.result)
+        record.finish()
+        #expect(record.state == .finished)
+        #expect(record.cancel(with: .explicitlyCancelled) == nil)
+    }
+
+    @Test func aSuspendedRequestHoldsItsDriverAndResumingLetsItGo() {
+        var record = record()
+        let isSuspended = record.suspend()
+        #expect(isSuspended)
+        guard case .drive(becameResumed: false, startsHandlers: false) = record.awaited() else {
+            Issue.record("suspended before its start it stays suspended")
+            return
+        }
+        let hold = record.hold()
+        #expect(hold != nil && record.hold() === hold)
+        guard case .proceed(task: nil, hold: let released) = record.resume() else {
+            Issue.record("there is a run to go on")
+            return
+        }
+        #expect(released === hold)
+        #expect(record.hold() == nil)
+        #expect(record.resume() == nil)
+    }
+
+    @Test func aRequestThatNeverRanEndsAtOnceWhenItIsCancelled() {
+        var record = record()
+        guard case .end(let ending, describing: nil) = record.cancel(with: .explicitlyCancelled) else {
+            Issue.record("there is no run that could end it")
+            return
+        }
+        #expect(ending.result.error?.code == .cancelled)
+        #expect(record.run.result === ending.result && record.isCancelled)
+        #expect(record.cancel(with: .explicitlyCancelled) == nil)
+        let isSetUpFailure = record.setUpFailed()
+        #expect(!isSetUpFailure)
+    }
+
+    @Test func aRunningRequestIsToldToStop() {
+        var record = record()
+        _ = record.awaited()
+        #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 7), .running)))
+        guard case .stop(let parts) = record.cancel(with: .explicitlyCancelled) else {
+            Issue.record("the run ends by itself")
+            return
+        }
+        #expect(parts.task == TaskIdentifier(rawValue: 7))
+        #expect(isRunning(record))
+    }
+
+    @Test func aSetUpThatFailsAheadOfTheStartLeavesARunThatHasBegunAlone() {
+        var record = record()
+        let isFirst = record.setUpFailed()
+        let isSecond = record.setUpFailed()
+        #expect(isFirst && !isSecond)
+    }
+
+    @Test func aHandlerAfterTheEndReopensTheRequest() {
+        var record = record()
+        _ = record.awaited()
+        _ = record.end(with: Self.result)
+        record.finish()
+        guard case .work = record.attach({ _ in .init(complete: { _ in }) }, startsImmediately: true) else {
+            Issue.record("somebody has to work on it")
+            return
+        }
+        #expect(record.state == .resumed)
+        guard case .none = record.attach({ _ in .init(complete: { _ in }) }, startsImmediately: true) else {
+            Issue.record("there is one worker")
+            return
+        }
+    }
+
+    @Test func theFirstHandlerStartsTheRequestOrLeavesItToItsSession() {
+        var record = record()
+        guard case .resume(.start) = record.attach({ _ in .init(complete: { _ in }) }, startsImmediately: true) else {
+            Issue.record("it starts")
+            return
+        }
+        var other = self.record()
+        guard case .shelve = other.attach({ _ in .init(complete: { _ in }) }, startsImmediately: false) else {
+            Issue.record("it waits for its start")
+            return
+        }
+        #expect(other.state == .initialized)
+    }
+
+    /// A transport is told one thing at a time, and only what it does not know.
+    @Test func theExchangeIsToldWhatItDoesNotKnow() {
+        var record = record()
+        _ = record.awaited()
+        #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 1), .running)))
+        #expect(record.nextTold() == nil)
+        record.run.active?.exchange?.control = NoControl()
+        #expect(record.nextTold() == nil)
+        _ = record.suspend()
+        #expect(record.nextTold()?.isSuspended == true)
+        #expect(record.nextTold() == nil)
+        _ = record.resume()
+        #expect(record.nextTold() == nil)
+        record.wasTold()
+        #expect(record.nextTold()?.isSuspended == false)
+    }
+
+    private final class NoControl: TransferControl {
+        func resumeReceiving() {}
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) {}
+    }
+}
