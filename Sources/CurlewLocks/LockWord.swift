@@ -6,6 +6,12 @@ public import Synchronization
 /// Nearly always nobody is in the way: then both are one atomic operation each. The thread sanitizer sees those, because
 /// they are compiled into our own code, and with them the order that the lock makes; the kernel only sends threads to
 /// sleep and wakes them.
+///
+/// Why that order is enough on processors with weak order, too: each hold begins with an acquiring read-modify-write of the
+/// word and ends with a releasing one, and the one that begins a hold reads what the one that ended the hold before has
+/// written. So all that a holder did comes before all that the next one does. No wake-up is lost: a waiter sleeps only after
+/// it has put `awaited` there, the kernel compares the word with that before it lets the thread sleep, and who gives the
+/// lock back reads in the same step that it must wake.
 @usableFromInline
 enum LockWord {
     @usableFromInline typealias Address = UnsafeMutablePointer<Atomic<UInt32>>

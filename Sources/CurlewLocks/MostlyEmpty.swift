@@ -16,6 +16,10 @@ public final class MostlyEmpty<State>: Sendable {
     }
 
     /// Whether there is nothing. What another thread is putting in at this moment may not count yet.
+    ///
+    /// Stored with release order while the lock is held, so that the last store is that of the last state, and read with
+    /// acquire order: a reader who finds nothing sees all that came before the removal. One who finds something takes the
+    /// lock, and needs no more order than that gives.
     @inlinable
     public var isEmpty: Bool { !isFilled.load(ordering: .acquiring) }
 

@@ -54,6 +54,8 @@ final class MonitorHub: Sendable {
     // MARK: Events for everybody
 
     /// Those of the events that every request has that nobody does anything with, as far as is known.
+    // Relaxed: a bit is a hint that stands alone. A thread that does not see it yet tells an event that no monitor does
+    // anything with.
     var unheard: UsualEvents { UsualEvents(rawValue: deaf.load(ordering: .relaxed)) }
 
     /// An event that nothing may follow for a while.
@@ -67,7 +69,8 @@ final class MonitorHub: Sendable {
     /// The last event of a request or of its handler.
     func emitLast(_ usual: UsualEvents, _ event: @escaping Event) {
         // Counted under the lock: the last that leaves takes it afterwards, and brings what waits. The request itself may or
-        // may not have left.
+        // may not have left. Relaxed is enough on any processor: had the last one held the lock before, its subtraction would
+        // come before this load by the lock's own order, and the load could not read an older count.
         start(backlog.withLock { $0.add(event, usual, isLeading: inFlight.load(ordering: .relaxed) > 1) })
     }
 

@@ -91,5 +91,6 @@ final class SessionContext: Sendable {
     /// The number of the latest request.
     var lastSerial: UInt64 { serial.load(ordering: .relaxed) }
 
+    // Relaxed: numbers must differ, which one read-modify-write each gives in any order.
     func nextSerial() -> UInt64 { serial.wrappingAdd(1, ordering: .relaxed).newValue }
 }

@@ -38,9 +38,10 @@ package struct CanonicalRequest: Equatable, Sendable {
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
     }
 
-    /// Sorted by name, then by value, both compared as they are encoded. Every pair has its equals sign.
+    /// Sorted by name, then by value, both compared as they are encoded. Every pair has its equals sign. A plus is the
+    /// space that services read there; one that is meant is sent as `%2B`.
     private static func query(_ query: String) -> String {
-        let pairs = query.utf8.split(separator: UInt8(ascii: "&")).map { pair in
+        let pairs = query.replacing("+", with: "%20").utf8.split(separator: UInt8(ascii: "&")).map { pair in
             let name = pair.prefix { $0 != UInt8(ascii: "=") }
             return (encoded(decoded(name)), encoded(decoded(pair.dropFirst(name.count + 1))))
         }

@@ -4,8 +4,8 @@ internal import Foundation
 
 /// A request with its signature (AWS Signature Version 4) among its fields, the same over every libcurl.
 ///
-/// CURLOPT_AWS_SIGV4 is not used: up to 8.0 it signs the path as it is where services sign it encoded, later ones encode
-/// S3's too; none sorts all queries, and all know only bodies that they have in memory.
+/// CURLOPT_AWS_SIGV4 is not used: up to 8.5 at least it signs the path as it is where all services but S3 sign it encoded
+/// once more, 7.88 takes fields and query in the order they are in, and all know only bodies that they have in memory.
 struct SignedRequest {
     /// The URL as it is signed and sent.
     let url: String
@@ -39,7 +39,7 @@ struct SignedRequest {
             request = signed
             return
         }
-        let host = try Self.host(wire, signed.headers)
+        let host = Self.host(wire, signed.effectiveHeaders)
         signed.headers.update(name: "Host", value: host)
         let timestamp = try Self.timestamp(&signed, scope, date)
         let hash = try Self.payloadHash(&signed, scope)
@@ -66,7 +66,7 @@ struct SignedRequest {
     // MARK: Fields
 
     /// What libcurl would send, written out: what is signed must not depend on it.
-    private static func host(_ wire: WireURL, _ headers: HTTPHeaders) throws(CurlewError) -> String {
+    private static func host(_ wire: WireURL, _ headers: HTTPHeaders) -> String {
         if let own = headers.value(for: "Host") { return own }
         let name = wire.host.prefix { $0 != "%" }.lowercased()
         let bracketed = name.contains(":") ? "[\(name)]" : name

@@ -27,7 +27,8 @@ struct CanonicalRequestTests {
         "a query is sorted as it is encoded, and every pair has its equals sign",
         arguments: [
             ("b=2&a=1", "a=1&b=2"), ("acl", "acl="), ("a-b=1&a=2", "a=2&a-b=1"), ("a=2&a=1&", "a=1&a=2"),
-            ("a=%2f&b=/", "a=%2F&b=%2F"), ("a=b=c", "a=b%3Dc"), ("a=+", "a=%2B"), ("A=1&a=2", "A=1&a=2"), ("", ""),
+            ("a=%2f&b=/", "a=%2F&b=%2F"), ("a=b=c", "a=b%3Dc"), ("a=b+c", "a=b%20c"), ("a=%2b", "a=%2B"),
+            ("A=1&a=2", "A=1&a=2"), ("", ""),
         ])
     func queries(query: String, expected: String) {
         #expect(line(2, query: query) == expected)

@@ -56,6 +56,7 @@ struct SignedRequestTests {
             defaults: ["User-Agent": "c", "Accept-Language": "en", "X-Amz-Security-Token": "t"])
         #expect(fields(of: signed) == "host;x-amz-date;x-amz-security-token;x-own")
         #expect(signed.request.headers["Host"] == "h:8443")
+        #expect(try self.signed("https://h/", defaults: ["Host": "own"]).request.headers["Host"] == "own")
         #expect(signed.request.headers["x-amz-date"] == "20150830T123600Z")
     }
 
