@@ -22,7 +22,13 @@ struct ClientCertificateTests {
     @Test(arguments: Form.allCases)
     func theServerSeesWhoIsCalling(form: Form) async throws {
         let transport = try makeTrustingTransport { $0.tls.clientIdentity = try identity(form) }
-        let answer = try await transport.exchange(IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info"))
+        let url = try IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/info")
+        // Its libcurl would send the request without what is in memory.
+        if IntegrationEnvironment.usesGnuTLS, form != .files {
+            #expect(await transport.failure(url)?.code == .unsupported)
+            return
+        }
+        let answer = try await transport.exchange(url)
         #expect(answer.status == 200)
         #expect(answer.seen("client") == "CN=curlew-client")
     }
@@ -50,6 +56,8 @@ struct ClientCertificateTests {
         }
         let url = try IntegrationEnvironment.url(server, "/")
         let error = await transport.failure(url)
-        #expect(error?.code == .clientCertificateRequired)
+        // Over TLS 1.3 the alert comes after the handshake, and with GnuTLS libcurl does not tell which it is.
+        let isTold = !IntegrationEnvironment.usesGnuTLS || server.hasPrefix("TLS12")
+        #expect(error?.code == (isTold ? .clientCertificateRequired : .tlsFailed))
     }
 }

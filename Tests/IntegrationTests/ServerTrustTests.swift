@@ -1,11 +1,16 @@
 import Curlew
 import CurlewCore
 import CurlewLocks
+import CurlewTransport
 import Foundation
 import Testing
 
 /// Trust evaluators on every kind of connection: they see the chain before a byte of the request is sent.
-@Suite("Server trust at real servers", .realServers, .timeLimit(.minutes(4)))
+@Suite(
+    "Server trust at real servers", .realServers,
+    .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"),
+    .timeLimit(.minutes(4))
+)
 struct ServerTrustTests {
     /// Notes what it is shown.
     private final class Witness: ServerTrustEvaluating {

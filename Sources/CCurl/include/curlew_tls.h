@@ -13,6 +13,9 @@ void *curlew_tls_connection(CURL *easy);
 const char *curlew_tls_version(const void *ssl);
 const char *curlew_tls_cipher(const void *ssl);
 long curlew_tls_verify_result(const void *ssl);
+// The same of a connection that GnuTLS secures; NULL where it cannot be known.
+const char *curlew_gnutls_version(CURL *easy);
+const char *curlew_gnutls_cipher(CURL *easy);
 // Whether the peers agreed on HTTP/2.
 int curlew_tls_speaks_http2(const void *ssl);
 // Certificates in DER, the server's own first: calls `take` for each. Returns their number.

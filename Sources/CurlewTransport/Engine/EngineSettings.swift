@@ -12,6 +12,7 @@ struct EngineSettings: Sendable {
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
     let usesOpenSSL: Bool
+    let usesGnuTLS: Bool
     let hasClientIdentity: Bool
     /// The way to the outside where a request names none of its own.
     let proxy: Proxy
@@ -50,6 +51,7 @@ struct EngineSettings: Sendable {
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
         refusesPrivateAddresses = configuration.addressPolicy != .any
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
+        usesGnuTLS = surroundings.capabilities.usesTLS("GnuTLS")
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = surroundings.effective(configuration.proxy)
         libcurlReadsWhilePaused =

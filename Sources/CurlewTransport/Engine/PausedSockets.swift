@@ -5,6 +5,12 @@ internal import CurlewCore
 ///
 /// Over HTTP/1 alone: an HTTP/2 connection serves others too, and there libcurl closes the stream's window.
 extension TransferBook {
+    /// libcurl watches a connection for a transfer. On one that is used again it may have read, and paused, before.
+    func reads(_ easy: CurlEasy, from fd: Int32) {
+        easy.socket = fd
+        if let transfer = easy.transfer, transfer.pauses.applied & 1 != 0 { receivingPaused(transfer) }  // CURLPAUSE_RECV
+    }
+
     func receivingPaused(_ transfer: ActiveTransfer) {
         guard settings.libcurlReadsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
         guard isOverHTTP1(transfer) else { return }

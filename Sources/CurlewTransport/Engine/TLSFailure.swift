@@ -4,12 +4,14 @@ internal import CurlewCore
 /// Why a connection could not be made secure.
 enum TLSFailure {
     /// A chain that did not pass. The verify result of a wrong name is not zero either: the text tells.
-    static func code(of handle: UnsafeMutableRawPointer, _ text: String) -> CurlewError.Code {
+    static func code(of handle: UnsafeMutableRawPointer, _ text: String, isGnuTLS: Bool) -> CurlewError.Code {
         if text.contains("target host name") || text.contains("target hostname") || text.contains("target ip") {
             return .certificateHostMismatch
         }
+        let result = curlew_get_long(handle, CURLINFO_SSL_VERIFYRESULT)
+        if isGnuTLS { return GnuTLSFailure.verdict(result)?.code ?? .certificateUntrusted }
         // x509_vfy.h: X509_V_ERR_*.
-        switch curlew_get_long(handle, CURLINFO_SSL_VERIFYRESULT) {
+        switch result {
         case 9, 10: return .certificateExpired
         case 23: return .certificateRevoked
         case 62, 64: return .certificateHostMismatch
@@ -31,6 +33,6 @@ enum TLSFailure {
             return .clientCertificateRequired
         }
         if text.contains("certificate has expired") { return .certificateExpired }
-        return text.contains(" alert ") ? .tlsFailed : nil
+        return GnuTLSFailure.alert(text) ?? (text.contains(" alert ") ? .tlsFailed : nil)
     }
 }

@@ -312,7 +312,9 @@ final class TransferBook: @unchecked Sendable {
     // MARK: Sockets
 
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
-        if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy { CurlEasy.of(easy)?.socket = fd }
+        if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(CurlEasy.of) {
+            reads(easy, from: fd)
+        }
         switch what {
         case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
         case CURL_POLL_OUT: poller.watch(fd, for: .write, multi: multi)

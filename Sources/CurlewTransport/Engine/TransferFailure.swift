@@ -108,6 +108,9 @@ extension ActiveTransfer {
         var text = easy.errorMessage
         // libcurl repeats the proxy's URL, password included.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
+        if number == 60, easy.book.settings.usesGnuTLS {
+            text = GnuTLSFailure.text(text, curlew_get_long(easy.handle, CURLINFO_SSL_VERIFYRESULT))
+        }
         var (code, phase) = classify(number, text, easy)
         if code == .totalTimedOut, phase == .resolve || phase == .connect || phase == .tls { code = .connectTimedOut }
         var error = CurlewError(
@@ -176,7 +179,8 @@ extension ActiveTransfer {
         // libcurl's own bound on all the heads of an exchange shows as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
         switch number {
-        case 60, 51: return (TLSFailure.code(of: easy.handle, text), .tls)
+        case 60, 51:
+            return (TLSFailure.code(of: easy.handle, text, isGnuTLS: easy.book.settings.usesGnuTLS), .tls)
         case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
             if let code = TLSFailure.alert(text) {
                 // TLS 1.2 has no alert of its own for a certificate that was not shown.

@@ -30,6 +30,10 @@ extension TransferBook {
     /// the connection, so a server is judged once.
     func trusts(_ transfer: ActiveTransfer) -> Bool {
         guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
+            if settings.usesGnuTLS, let handle = transfer.easy?.handle {
+                transfer.tlsVersion = texts.string(curlew_gnutls_version(handle))
+                transfer.tlsCipher = texts.string(curlew_gnutls_cipher(handle))
+            }
             // Without libssl's view no evaluator was admitted.
             if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)

@@ -25,6 +25,10 @@ enum TLSPlan {
         if !tls.publicKeyPins.isEmpty {
             options.append(.string(CURLOPT_PINNEDPUBLICKEY, tls.publicKeyPins.joined(separator: ";")))
         }
+        // GnuTLS has a notation of its own.
+        if tls.cipherList != nil || tls.tls13CipherSuites != nil, capabilities.usesTLS("GnuTLS") {
+            throw .unsupported(feature: "a list of ciphers", needs: "libcurl with OpenSSL")
+        }
         if let list = tls.cipherList { options.append(.string(CURLOPT_SSL_CIPHER_LIST, list)) }
         if let suites = tls.tls13CipherSuites { options.append(.string(CURLOPT_TLS13_CIPHERS, suites)) }
         if !tls.usesALPN { options.append(.long(CURLOPT_SSL_ENABLE_ALPN, 0)) }

@@ -20,7 +20,7 @@ struct ResumeTests {
         let request = session.download(service.url, to: destination(target))
         let error = await #expect(throws: CurlewError.self) { try await request.file() }
         #expect(error?.isConnectivity == true, "\(String(describing: error))")
-        let data = try #require(request.resumeData)
+        let data = try #require(request.resumeData, "\(String(describing: error))")
         return (data, try ResumeData(data))
     }
 

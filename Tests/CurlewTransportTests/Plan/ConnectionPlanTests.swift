@@ -99,6 +99,15 @@ struct ConnectionPlanTests {
             }
             _ = try plan { $0.tls.clientIdentity = identity }
         }
+        for change: (inout TransportConfiguration) -> Void in [
+            { $0.tls.cipherList = "ECDHE" }, { $0.tls.tls13CipherSuites = "TLS_AES_128_GCM_SHA256" },
+        ] {
+            #expect {
+                try plan(change, backend: gnuTLS)
+            } throws: {
+                CurlewError.Code.unsupported ~= $0
+            }
+        }
         let file = URL(filePath: "/identity.pem")
         _ = try plan({ $0.tls.clientIdentity = .files(certificate: file, key: file, passphrase: nil) }, backend: gnuTLS)
     }

@@ -55,7 +55,11 @@ private final class AskingServer {
     }
 }
 
-@Suite("When a client certificate is shown", .timeLimit(.minutes(4)))
+@Suite(
+    "When a client certificate is shown",
+    .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"),
+    .timeLimit(.minutes(4))
+)
 struct ClientCertificateOrderTests {
     private struct Verdict: TrustEvaluation {
         struct Refused: Error {}

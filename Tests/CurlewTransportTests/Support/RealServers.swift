@@ -19,6 +19,9 @@ enum RealServers {
 
     static var areUp: Bool { !addresses.isEmpty }
 
+    /// What a libcurl with GnuTLS cannot tell or do is said in Docs/Security.md.
+    static let usesGnuTLS = Capabilities.ofLibcurl.usesTLS("GnuTLS")
+
     static func url(_ name: String, _ path: String = "") throws -> URL {
         let address = try #require(addresses[name], "\(name) is not running")
         return try #require(URL(string: address + path))

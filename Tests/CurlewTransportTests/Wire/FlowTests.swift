@@ -33,6 +33,26 @@ struct FlowTests {
         }
     }
 
+    /// On a new connection, and on one that is used again.
+    @Test(arguments: [false, true])
+    func aConnectionThatBreaksDuringAPauseLosesNothingThatCame(_ isUsedAgain: Bool) async throws {
+        try await withTransport { transport, server in
+            if isUsedAgain { _ = try await transport.fetch(request(server.url("/bytes/10"))) }
+            server.script("/cut", .bytes(1 << 20).faulting(.reset, at: .inBody(after: 300_000)))
+            let sink = CollectingSink()
+            sink.state.withLock { $0.headAnswers = [.pause] }
+            let url = server.url("/cut")
+            let task = Task { await transport.failure(request(url), sink) }
+            while server.bytesSent < 300_000 { try await Task.sleep(for: .milliseconds(2)) }
+            // The reset is on its way.
+            try await Task.sleep(for: .milliseconds(100))
+            sink.control?.resumeReceiving()
+            let error = await task.value
+            #expect(error.code == .receiveFailed, "\(error)")
+            #expect(sink.state.withLock { $0.bodyCount } > 10_000)
+        }
+    }
+
     @Test func everyChunkMayBePaused() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()

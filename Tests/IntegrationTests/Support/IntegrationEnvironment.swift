@@ -1,3 +1,5 @@
+import CurlewCore
+import CurlewTransport
 import Foundation
 import Testing
 
@@ -24,6 +26,9 @@ struct IntegrationEnvironment: Sendable {
         }
         return .success(IntegrationEnvironment(values: values))
     }()
+
+    /// What a libcurl with GnuTLS cannot tell or do is said in Docs/Security.md.
+    static let usesGnuTLS = Capabilities.ofLibcurl.usesTLS("GnuTLS")
 
     static let isContinuousIntegration = ProcessInfo.processInfo.environment["CI"] == "true"
 

@@ -1,0 +1,44 @@
+#include "curlew_tls.h"
+#include <dlfcn.h>
+#include <pthread.h>
+
+// libgnutls is looked up rather than linked: where libcurl uses it, it is there.
+static struct {
+    int (*version)(void *session);
+    const char *(*suite)(void *session);
+} gnutls;
+
+static void look_up(void) {
+    void *self = dlopen(NULL, RTLD_LAZY);
+    if (!self) return;
+    // The way that POSIX gives for functions.
+    *(void **)&gnutls.version = dlsym(self, "gnutls_protocol_get_version");
+    // Since GnuTLS 3.7.4.
+    *(void **)&gnutls.suite = dlsym(self, "gnutls_ciphersuite_get");
+}
+
+static void *session_of(CURL *easy) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    struct curl_tlssessioninfo *info = NULL;
+    if (curl_easy_getinfo(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+    if (info->backend != CURLSSLBACKEND_GNUTLS || !info->internals) return NULL;
+    pthread_once(&once, look_up);
+    return info->internals;
+}
+
+const char *curlew_gnutls_version(CURL *easy) {
+    void *session = session_of(easy);
+    // gnutls_protocol_t, in OpenSSL's words.
+    switch (session && gnutls.version ? gnutls.version(session) : 0) {
+    case 2: return "TLSv1";
+    case 3: return "TLSv1.1";
+    case 4: return "TLSv1.2";
+    case 5: return "TLSv1.3";
+    default: return NULL;
+    }
+}
+
+const char *curlew_gnutls_cipher(CURL *easy) {
+    void *session = session_of(easy);
+    return session && gnutls.suite ? gnutls.suite(session) : NULL;
+}
