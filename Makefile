@@ -60,7 +60,7 @@ fault-modes: packages ## Runs the tests over bad sockets, and the command with f
 	@scripts/fault-modes
 
 .PHONY: matrix
-matrix: packages ## Runs the tests over the system's libcurl and Debian backports' two (scripts/matrix)
+matrix: packages ## Runs the tests over other libcurls: backports, GnuTLS, Debian 13, 8.12, 8.16 (scripts/matrix)
 	@scripts/matrix
 
 .PHONY: coverage
