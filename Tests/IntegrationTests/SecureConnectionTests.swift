@@ -87,6 +87,8 @@ struct SecureConnectionTests {
             let error = try #require(await careful.failure(url), "\(server)")
             #expect(error.code == .certificateRevoked, "\(error)")
             #expect(error.phase == .tls)
+            // GnuTLS looks at a stapled answer unasked.
+            if IntegrationEnvironment.usesGnuTLS, server == "NGINX_STAPLED_REVOKED" { continue }
             #expect(try await makeTrustingTransport().exchange(url).status == 200)
         }
     }

@@ -28,17 +28,21 @@ final class BodyDecoder {
     /// As libcurl: more of them are an attack.
     private static let most = 5
 
-    /// nil where the body is as it is. `leavesTransferCodings` tells that libcurl undoes chunking alone.
-    static func make(for head: ResponseHead, leavesTransferCodings: Bool) throws(BrokenCoding) -> BodyDecoder? {
+    /// nil where the body is as it is. Of transfer codings libcurl undoes chunking alone.
+    static func make(for head: ResponseHead) throws(BrokenCoding) -> BodyDecoder? {
         // Most bodies have none: asked without making a list.
         var names: [Substring] = []
         if head.headers.contains(name: "Content-Encoding") {
             names += ContentCoding.names(in: head.headers.values(for: "Content-Encoding"))
         }
-        if leavesTransferCodings, head.headers.contains(name: "Transfer-Encoding") {
-            names += ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding"))
-        }
+        names += transferCodings(of: head)
         return names.isEmpty ? nil : try BodyDecoder(names)
+    }
+
+    /// Those beside chunking.
+    static func transferCodings(of head: ResponseHead) -> [Substring] {
+        guard head.headers.contains(name: "Transfer-Encoding") else { return [] }
+        return ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding"))
     }
 
     /// For codings in the order in which they were applied.

@@ -133,11 +133,13 @@ extension ActiveTransfer {
     /// Which codings the body has: asked when its first bytes come, because most bodies have none.
     private func findCoding(_ book: TransferBook) -> Bool {
         coding = .none
+        if book.settings.garblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
+            failure = makeError(.contentDecodingFailed, "a transfer coding that was not asked for", number: 61)
+            return false
+        }
         guard request.options.decodesContent, book.settings.decodesContent, let head else { return true }
         do throws(BrokenCoding) {
-            let decoder = try BodyDecoder.make(
-                for: head, leavesTransferCodings: book.settings.leavesTransferCodings)
-            if let decoder { coding = .coded(decoder) }
+            if let decoder = try BodyDecoder.make(for: head) { coding = .coded(decoder) }
             return true
         } catch {
             failure = makeError(.contentDecodingFailed, error.reason, number: 61)

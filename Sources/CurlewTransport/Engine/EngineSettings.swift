@@ -27,8 +27,8 @@ struct EngineSettings: Sendable {
     let loopMechanism: LoopMechanism
     /// Content codings are undone unless a request wants them left.
     let decodesContent: Bool
-    /// Without content decoding libcurl undoes chunking alone; from 8.5 on other transfer codings as well.
-    let leavesTransferCodings: Bool
+    /// Where other transfer codings stand beside it libcurl 8.5 does not undo chunking either; 8.14 refuses such a response.
+    let garblesTransferCodings: Bool
     /// HTTP/2 is spoken without asking, whether there is TLS or not.
     let hasPriorKnowledge: Bool
     /// Nothing but a refused stream has libcurl try again over HTTP/2 without a word about an error.
@@ -61,7 +61,8 @@ struct EngineSettings: Sendable {
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
-        leavesTransferCodings = !surroundings.capabilities.isAtLeast(8, 5, 0)
+        garblesTransferCodings =
+            surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 14, 0)
         hasPriorKnowledge = configuration.httpVersion == .http2PriorKnowledge
         triesAgainSilentlyOnRefusal = !surroundings.capabilities.isAtLeast(8, 1, 0)
     }

@@ -12,6 +12,9 @@ enum GnuTLSFailure {
         return nil
     }
 
+    /// Whether a chain was refused.
+    static func isRefused(_ bits: Int) -> Bool { bits & 1 << 1 != 0 }
+
     /// libcurl's text with GnuTLS's verdict in the place of "no details".
     static func text(_ text: String, _ bits: Int) -> String {
         guard let verdict = verdict(bits) else { return text }

@@ -168,7 +168,8 @@ final class TransferBook: @unchecked Sendable {
     private func recycle(_ easy: CurlEasy, after transfer: ActiveTransfer) {
         guard !isClosed, idleHandles.count < Self.maximumIdleHandles, easy.isReusable else { return }
         // A handle counts libcurl's silent repetitions, over all its transfers, and gives up at the sixth.
-        if transfer.plan.needsOwnHandle || transfer.sends > 1 { easy.reset() }
+        // And it keeps a verdict on a chain until there is another.
+        if transfer.plan.needsOwnHandle || transfer.sends > 1 || transfer.finalError?.isTLS == true { easy.reset() }
         easy.traces = false
         idleHandles.append(easy)
     }

@@ -108,10 +108,17 @@ extension ActiveTransfer {
         var text = easy.errorMessage
         // libcurl repeats the proxy's URL, password included.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
-        if number == 60, easy.book.settings.usesGnuTLS {
-            text = GnuTLSFailure.text(text, curlew_get_long(easy.handle, CURLINFO_SSL_VERIFYRESULT))
+        var meaning = number
+        if easy.book.settings.usesGnuTLS {
+            let bits = curlew_get_long(easy.handle, CURLINFO_SSL_VERIFYRESULT)
+            // Over QUIC the address that was tried last decides about the number, also where the chain was refused.
+            if number == 7, GnuTLSFailure.isRefused(bits), easy.book.settings.verifiesTLSProxies {
+                meaning = 60
+                text = "server verification failed: \(GnuTLSFailure.verdict(bits)?.words ?? "certificate not trusted")"
+            }
+            if number == 60 { text = GnuTLSFailure.text(text, bits) }
         }
-        var (code, phase) = classify(number, text, easy)
+        var (code, phase) = classify(meaning, text, easy)
         if code == .totalTimedOut, phase == .resolve || phase == .connect || phase == .tls { code = .connectTimedOut }
         var error = CurlewError(
             code,

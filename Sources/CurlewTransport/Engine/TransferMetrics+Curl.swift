@@ -24,7 +24,12 @@ extension ActiveTransfer {
         metrics.httpVersion = head?.version
         metrics.remoteAddress = easy.book.addresses.text(raw.remote_ip, raw.remote_port)
         metrics.localAddress = easy.book.addresses.text(raw.local_ip, raw.local_port)
-        if tlsVersion != nil { (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher) }
+        if tlsVersion != nil {
+            (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher)
+        } else if head?.version == .http3 {
+            // libcurl shows no TLS of QUIC, which has one version (RFC 9001, 4.2).
+            metrics.tlsVersion = "TLSv1.3"
+        }
         metrics.bytesSent = Int64(raw.request_size) + raw.uploaded
         metrics.bytesReceived = Int64(raw.header_size) + raw.downloaded
         metrics.decodedBytesReceived = deliveredBody

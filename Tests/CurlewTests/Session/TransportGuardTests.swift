@@ -75,7 +75,10 @@ struct TransportGuardTests {
         let other = ServerTrustManager(evaluators: ["example.org": DisabledTrustEvaluator()])
         let configuration = SessionConfiguration { $0.proxy = .none }
         let transports: [(any Transport, CurlewError.Code?)] = [
-            (configuration.makeTransport(serverTrustManager: manager), nil),
+            (
+                configuration.makeTransport(serverTrustManager: manager),
+                Capabilities.current.usesOpenSSL ? nil : .unsupported
+            ),
             (configuration.makeTransport(serverTrustManager: other), .unsupported),
             (configuration.makeTransport(), .unsupported), (Own(other: answering), .unsupported),
         ]

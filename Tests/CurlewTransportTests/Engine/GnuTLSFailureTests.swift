@@ -16,6 +16,7 @@ struct GnuTLSFailureTests {
         let verdict = try #require(GnuTLSFailure.verdict(bits))
         #expect(verdict.code == code)
         #expect(verdict.words == words)
+        #expect(GnuTLSFailure.isRefused(bits))
         let text = "server verification failed: certificate error, no details available. (CAfile: a CRLfile: b)"
         #expect(
             GnuTLSFailure.text(text, bits) == "server verification failed: \(words). (CAfile: a CRLfile: b)")

@@ -127,8 +127,8 @@ struct ContentCodingTests {
             let head =
                 "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n\(String(coded.count, radix: 16))\r\n"
             server.script("/x", .raw([Data(head.utf8) + coded + Data("\r\n0\r\n\r\n".utf8)]))
-            // From 8.14 on libcurl refuses what it did not ask for.
-            guard !Capabilities.ofLibcurl.isAtLeast(8, 14, 0) else {
+            // From 8.14 on libcurl refuses what it did not ask for; from 8.5 on the engine does, for libcurl garbles it.
+            guard !Capabilities.ofLibcurl.isAtLeast(8, 5, 0) else {
                 #expect(await transport.failure(request(server.url("/x"))).code == .contentDecodingFailed)
                 return
             }
