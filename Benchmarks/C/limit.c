@@ -27,7 +27,7 @@ static struct {
     const char *mode, *url, *file;
     const char *ca;
     const char *kept; // `held` requests for it get no answer; `limit`: for how many connections multi handles are made
-    long in_flight, count, http2, size_of_buffer, held, connections, limit;
+    long in_flight, count, http2, http3, size_of_buffer, held, connections, limit;
     double seconds, warm_up;
     int closes;
 } options = {.in_flight = 1, .seconds = 2, .warm_up = 0.3};
@@ -207,7 +207,8 @@ static void prepare(struct transfer *t, const char *url) {
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_NOPROXY, ""); // or else it asks the environment each time
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, options.http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
-    if (options.http2) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+    if (options.http3) curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, 31L); // CURL_HTTP_VERSION_3ONLY, 7.88
+    if (options.http2 || options.http3) curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
     curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 10000L);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers);
     curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
@@ -377,7 +378,7 @@ static void cancel_held(void) {
 
 static void parse(int argc, char **argv) {
     if (argc < 3) {
-        fprintf(stderr, "limit get|download|upload|hold URL [in-flight=N seconds=S count=N file=PATH http2=1 close=1 ca=PATH pem=PATH]\n");
+        fprintf(stderr, "limit get|download|upload|hold URL [in-flight=N seconds=S count=N file=PATH http2=1 http3=1 close=1 ca=PATH pem=PATH]\n");
         exit(2);
     }
     options.mode = argv[1];
@@ -392,6 +393,7 @@ static void parse(int argc, char **argv) {
         if (!strcmp(argv[i], "count")) options.count = atol(value);
         if (!strcmp(argv[i], "file")) options.file = value;
         if (!strcmp(argv[i], "http2")) options.http2 = atol(value);
+        if (!strcmp(argv[i], "http3")) options.http3 = atol(value);
         if (!strcmp(argv[i], "close")) options.closes = atoi(value);
         // The fastest way that C has of using roots in memory is a file as well.
         if (!strcmp(argv[i], "ca") || !strcmp(argv[i], "pem")) options.ca = value;

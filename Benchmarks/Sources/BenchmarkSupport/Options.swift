@@ -30,6 +30,8 @@ public struct Options: Sendable {
     public var count: Int?
     public var file: URL?
     public var usesHTTP2 = false
+    /// HTTP/3 alone; the session's client only.
+    public var usesHTTP3 = false
     /// A new connection for each request.
     public var closes = false
     /// Roots in a file instead of the system's.
@@ -55,6 +57,7 @@ public struct Options: Sendable {
             case "count": count = Int(parts[1])
             case "file": file = URL(fileURLWithPath: parts[1])
             case "http2": usesHTTP2 = parts[1] == "1"
+            case "http3": usesHTTP3 = parts[1] == "1"
             case "close": closes = parts[1] == "1"
             case "ca": rootsFile = URL(fileURLWithPath: parts[1])
             case "pem": (rootsFile, hasRootsInMemory) = (URL(fileURLWithPath: parts[1]), true)
@@ -66,7 +69,7 @@ public struct Options: Sendable {
     }
 
     public static let usage = """
-        MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 close=1 ca=PATH pem=PATH
+        MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 http3=1 close=1 ca=PATH pem=PATH
          chained=1 connections=N engines=N]
         MODE: get json download upload multipart hold
         """

@@ -14,9 +14,9 @@ struct SessionClient: Client {
         self.options = options
         self.tally = tally
         let connections = options.connections ?? options.inFlight
-        let usesHTTP2 = options.usesHTTP2
+        let version: HTTPVersionPolicy = options.usesHTTP3 ? .http3 : options.usesHTTP2 ? .http2 : .http1_1
         let configuration = try SessionConfiguration {
-            $0.httpVersion = usesHTTP2 ? .http2 : .http1_1
+            $0.httpVersion = version
             $0.maximumConnectionsPerHost = max(6, connections)
             $0.maximumConnections = max(256, connections)
             $0.proxy = .none

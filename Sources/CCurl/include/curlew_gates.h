@@ -11,6 +11,10 @@ enum {
     CURLEW_OPT_PREREQFUNCTION = CURLOPTTYPE_FUNCTIONPOINT + 312, // 7.80.0
     CURLEW_OPT_PREREQDATA = CURLOPTTYPE_CBPOINT + 313,
 
+    // 7.88.0; what CURL_HTTP_VERSION_3 races is raced since then, too.
+    CURLEW_HTTP_VERSION_3 = 30,
+    CURLEW_HTTP_VERSION_3ONLY = 31,
+
     // An enumerator in headers before 8.14, a long since then: another type to Swift.
     CURLEW_NETRC_OPTIONAL = (int)CURL_NETRC_OPTIONAL,
 };

@@ -15,10 +15,10 @@ struct NetlinkLoop {
     }
 
     /// Returns when `stopSignal` is closed at its other end, or when the socket fails.
-    func run(until stopSignal: Int32, report: (NetworkReachabilityStatus) -> Void) {
+    func run(until stopSignal: Int32, report: (NetworkReachabilityStatus, Set<NetworkState.DefaultRoute>) -> Void) {
         var loop = self
         guard loop.synchronise() else { return }
-        report(loop.currentStatus())
+        report(loop.currentStatus(), loop.state.usableDefaultRoutes)
         while true {
             var waiting = [
                 pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
@@ -33,7 +33,7 @@ struct NetlinkLoop {
             case .overrun: guard loop.synchronise() else { return }
             case .failed: return
             }
-            report(loop.currentStatus())
+            report(loop.currentStatus(), loop.state.usableDefaultRoutes)
         }
     }
 

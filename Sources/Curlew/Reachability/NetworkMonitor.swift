@@ -13,6 +13,8 @@ final class NetworkMonitor: Sendable {
 
     private struct State {
         var status = NetworkReachabilityStatus.unknown
+        /// nil before the first report.
+        var routes: Set<NetworkState.DefaultRoute>?
         /// Closing it ends the thread, which waits at the other end of the pair.
         var stopper: Int32?
     }
@@ -21,16 +23,20 @@ final class NetworkMonitor: Sendable {
     private let namespace: String?
     private let state = Lock(State())
     private let onChange: @Sendable (NetworkReachabilityStatus) -> Void
+    private let onRoutesChange: (@Sendable () -> Void)?
 
-    /// `namespace` is the path of a network namespace to look at instead of the process's own.
+    /// `namespace` is the path of a network namespace to look at instead of the process's own. `onRoutesChange` is called when
+    /// the default routes become others, whether the status is another or not.
     init(
         target: Target,
         namespace: String? = nil,
-        onChange: @escaping @Sendable (NetworkReachabilityStatus) -> Void
+        onChange: @escaping @Sendable (NetworkReachabilityStatus) -> Void,
+        onRoutesChange: (@Sendable () -> Void)? = nil
     ) {
         self.target = target
         self.namespace = namespace
         self.onChange = onChange
+        self.onRoutesChange = onRoutesChange
     }
 
     deinit { stop() }
@@ -61,7 +67,7 @@ final class NetworkMonitor: Sendable {
             let loop = NetlinkLoop(target: target, namespace: namespace)
             opened.withLock { $0 = loop != nil }
             ready.signal()
-            loop?.run(until: stopSignal) { status in self?.report(status) }
+            loop?.run(until: stopSignal) { status, routes in self?.report(status, routes) }
         }
         thread.name = "curlew.network"
         thread.stackSize = 256 * 1024
@@ -83,12 +89,14 @@ final class NetworkMonitor: Sendable {
         if let stopper { close(stopper) }
     }
 
-    private func report(_ status: NetworkReachabilityStatus) {
-        let changed = state.withLock { state in
-            guard state.stopper != nil, state.status != status else { return false }
-            state.status = status
-            return true
+    private func report(_ status: NetworkReachabilityStatus, _ routes: Set<NetworkState.DefaultRoute>) {
+        let (hasChanged, hasOtherRoutes) = state.withLock { state -> (Bool, Bool) in
+            guard state.stopper != nil else { return (false, false) }
+            let changes = (state.status != status, state.routes.map { $0 != routes } ?? false)
+            (state.status, state.routes) = (status, routes)
+            return changes
         }
-        if changed { onChange(status) }
+        if hasChanged { onChange(status) }
+        if hasOtherRoutes { onRoutesChange?() }
     }
 }

@@ -34,11 +34,13 @@ struct NetworkState: Sendable, Equatable {
 
     /// Whether any default route leads over a link that works, and over what kind.
     var statusOfDefaultRoute: NetworkReachabilityStatus {
-        let usable = defaultRoutes.sorted { $0.priority < $1.priority }.filter { route in
-            route.interface.map { links[$0]?.isRunning ?? false } ?? true
-        }
-        guard let best = usable.first else { return .notReachable }
+        guard let best = usableDefaultRoutes.min(by: { $0.priority < $1.priority }) else { return .notReachable }
         return .reachable(connectionType(over: best.interface))
+    }
+
+    /// Those over links that work.
+    var usableDefaultRoutes: Set<DefaultRoute> {
+        defaultRoutes.filter { route in route.interface.map { links[$0]?.isRunning ?? false } ?? true }
     }
 
     /// The status of a target whose route the kernel has looked up.

@@ -62,6 +62,11 @@ public struct SessionConfiguration: Sendable {
     public var connectionIdleLifetime: Duration = .seconds(118)
     /// Which versions of HTTP are spoken.
     public var httpVersion: HTTPVersionPolicy = .automatic
+    /// Which servers have announced HTTP/3, for `httpVersion = .automatic`; nil forgets what they announce.
+    public var alternativeServices: AlternativeServiceStore? = AlternativeServiceStore()
+    /// Whether HTTP/3 is used where the running libcurl has it by OpenSSL's own QUIC, which puts trailers into bodies and breaks
+    /// uploads that are answered early. Elsewhere it says nothing.
+    public var allowsExperimentalHTTP3 = false
     /// Content codings to offer and undo, by name (`gzip`, `br`); nil is all that the transport has.
     public var acceptedEncodings: [String]?
     /// Most bytes of all header lines of one response.
@@ -114,6 +119,8 @@ public struct SessionConfiguration: Sendable {
     var transport: TransportConfiguration {
         var transport = TransportConfiguration()
         transport.httpVersion = httpVersion
+        transport.alternativeServices = alternativeServices
+        transport.allowsExperimentalHTTP3 = allowsExperimentalHTTP3
         transport.acceptedEncodings = acceptedEncodings
         transport.maximumConnectionsPerHost = maximumConnectionsPerHost
         transport.maximumConnections = maximumConnections

@@ -72,7 +72,7 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         }
     }
 
-    func isPossible(_ capabilities: Capabilities) -> Bool {
+    package func isPossible(_ capabilities: Capabilities) -> Bool {
         switch self {
         case .http2: return capabilities.features.contains("HTTP2")
         case .http3: return capabilities.features.contains("HTTP3")

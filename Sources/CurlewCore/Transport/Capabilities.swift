@@ -59,5 +59,8 @@ public struct Capabilities: Sendable, Hashable {
     /// Whether libssl can be asked about libcurl's connections.
     public var usesOpenSSL: Bool { usesTLS("OpenSSL") }
 
+    /// Whether QUIC is OpenSSL's own, which libcurl names by the library that it uses for HTTP/3 on top.
+    package var usesQUICOfOpenSSL: Bool { http3Library?.hasPrefix("nghttp3/") == true }
+
     package func usesTLS(_ backend: String) -> Bool { tlsBackend?.hasPrefix(backend + "/") == true }
 }

@@ -40,6 +40,11 @@ public struct TransportConfiguration: Sendable {
     /// Whether `trustEvaluation` is asked instead of libcurl about servers, so that it may accept chains that no
     /// root leads to; otherwise it is asked after libcurl. About HTTPS proxies libcurl decides in either case.
     public var trustEvaluationReplacesVerification = false
+    /// Whether HTTP/3 is used where the running libcurl has it by a library that gets some things wrong: OpenSSL's own QUIC
+    /// puts trailers into bodies, and breaks uploads that are answered early.
+    public var allowsExperimentalHTTP3 = false
+    /// What servers have announced, for `automatic`; nil uses nothing of it.
+    package var alternativeServices: (any AlternativeServices)?
 
     /// Makes the default configuration.
     public init() {}
@@ -47,15 +52,17 @@ public struct TransportConfiguration: Sendable {
 
 /// Which version of HTTP is spoken.
 public enum HTTPVersionPolicy: Sendable, Hashable {
-    /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
+    /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise; HTTP/3 where the server has announced it and the running libcurl
+    /// has it.
     case automatic
     /// HTTP/1.1 only.
     case http1_1
-    /// As `automatic`; kept apart so that a reader sees the intent.
+    /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
     case http2
     /// HTTP/2 from the first byte, also without TLS.
     case http2PriorKnowledge
-    /// HTTP/3 with fall-back, where the running libcurl has it; `.unsupported` elsewhere.
+    /// HTTP/3 and nothing else; `.unsupported` where the running libcurl has not got it, or cannot do over QUIC what else is
+    /// configured.
     case http3
 }
 

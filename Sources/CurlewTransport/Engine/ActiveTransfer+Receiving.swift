@@ -74,6 +74,7 @@ extension ActiveTransfer {
                 || head != nil
         case 407: true
         case 417: plan.sendsExpect
+        case 421: plan.route != nil
         default: false
         }
     }
@@ -85,6 +86,7 @@ extension ActiveTransfer {
         coding = .unknown
         reportSmallBody()
         expectBody(of: head)
+        learnAlternatives(from: head, book)
         responseMayBeComplete(book)
         if head.status >= 300, upload?.hasEnded == false {
             // libcurl stops by itself unless the connection ends anyway; then `fill` ends or holds the body. A
@@ -114,7 +116,7 @@ extension ActiveTransfer {
 
     func received(body chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
         guard !hasFailed else { return .refused }
-        if isRefusedExpectation {
+        if isRefusedExpectation || isMisdirected {
             clocks.byteMoved(at: book.now)
             return .taken
         }

@@ -67,7 +67,7 @@ extension ActiveTransfer {
     }
 
     /// Makes the transfer as it was before it was sent. False where the body is gone.
-    private func goBackToStart() -> Bool {
+    func goBackToStart() -> Bool {
         guard upload?.seek(to: 0) ?? true else { return false }
         deferredHead = nil
         collector = HeadCollector()

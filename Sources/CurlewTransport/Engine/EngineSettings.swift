@@ -33,6 +33,8 @@ struct EngineSettings: Sendable {
     let hasPriorKnowledge: Bool
     /// Nothing but a refused stream has libcurl try again over HTTP/2 without a word about an error.
     let triesAgainSilentlyOnRefusal: Bool
+    /// What servers announce is kept there; nil where it cannot be used.
+    let alternatives: (any AlternativeServices)?
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {
         base = try ConnectionPlan(configuration, surroundings)
@@ -64,6 +66,7 @@ struct EngineSettings: Sendable {
         garblesTransferCodings =
             surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 14, 0)
         hasPriorKnowledge = configuration.httpVersion == .http2PriorKnowledge
+        alternatives = HTTP3Plan.alternatives(configuration, surroundings)
         triesAgainSilentlyOnRefusal = !surroundings.capabilities.isAtLeast(8, 1, 0)
     }
 }

@@ -131,6 +131,7 @@ final class TransferBook: @unchecked Sendable {
 
     /// The result is there: what the transfer used is given back.
     private func putAway(_ transfer: ActiveTransfer) {
+        transfer.tellRoute(self)
         if let easy = transfer.easy {
             release(easy)
             recycle(easy, after: transfer)
@@ -445,6 +446,10 @@ extension TransferBook: LoopClient {
         if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
             return repeatLaunch(transfer, easy)
         }
+        if !transfer.hasFailed, transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) {
+            return repeatLaunch(transfer, easy)
+        }
+        if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return repeatLaunch(transfer, easy) }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }

@@ -185,6 +185,8 @@ extension ActiveTransfer {
         let row = CurlCode.row(number)
         // libcurl's own bound on all the heads of an exchange shows as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
+        // A proxy of the environment, which is libcurl's to read.
+        if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {
         case 60, 51:
             return (TLSFailure.code(of: easy.handle, text, isGnuTLS: easy.book.settings.usesGnuTLS), .tls)

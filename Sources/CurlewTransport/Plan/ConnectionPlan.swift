@@ -33,7 +33,7 @@ struct ConnectionPlan: Equatable, Sendable {
         options += try proxyOptions(configuration, surroundings)
         options += try localOptions(configuration, capabilities)
         options += netrcOptions(configuration.netrc)
-        try planVersion(configuration.httpVersion, capabilities)
+        try planVersion(configuration, surroundings)
         let replaces = configuration.trustEvaluation != nil && configuration.trustEvaluationReplacesVerification
         var tls = configuration.tls
         if replaces { tls.certificateVerification = .none }
@@ -44,7 +44,6 @@ struct ConnectionPlan: Equatable, Sendable {
             hasEvaluator: configuration.trustEvaluation != nil
         )
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
-        if configuration.httpVersion == .http3 { try TLSPlan.checkHTTP3(configuration.tls, capabilities) }
         // Later options win. The proxy's are left as they are: nobody but libcurl looks at its chain.
         if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
         if configuration.trustEvaluation != nil { try capabilities.require(.trustEvaluation) }
@@ -110,11 +109,16 @@ struct ConnectionPlan: Equatable, Sendable {
         }
     }
 
-    private func planVersion(_ policy: HTTPVersionPolicy, _ capabilities: Capabilities) throws(CurlewError) {
-        switch policy {
+    private func planVersion(_ configuration: TransportConfiguration, _ surroundings: Surroundings)
+        throws(CurlewError)
+    {
+        switch configuration.httpVersion {
         case .automatic, .http1_1: break
-        case .http2, .http2PriorKnowledge: try capabilities.require(.http2)
-        case .http3: try capabilities.require(.http3)
+        case .http2, .http2PriorKnowledge: try surroundings.capabilities.require(.http2)
+        case .http3:
+            if let obstacle = HTTP3Plan.obstacle(configuration, surroundings) {
+                throw .unsupported(feature: obstacle.feature, needs: obstacle.needs)
+            }
         }
     }
 }

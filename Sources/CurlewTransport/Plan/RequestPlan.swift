@@ -15,7 +15,13 @@ struct RequestPlan: Sendable {
 
     /// Options beside URL, header list and body. Two requests with equal settings can follow each other
     /// on one handle without a reset.
-    var settings: [OptionValue] { known?.settings ?? ownSettings }
+    var settings: [OptionValue] {
+        let settings = known?.settings ?? ownSettings
+        // Later options win.
+        return if let route { settings + route.settings } else { settings }
+    }
+    /// By HTTP/3 instead; nil is the usual way.
+    private(set) var route: PlannedRoute?
     /// What was worked out for all requests of its shape: one reference in place of what it holds, which tasks on all
     /// threads would count.
     private var known: KnownShape?
@@ -56,6 +62,17 @@ struct RequestPlan: Sendable {
         -> RequestPlan
     {
         let wire = try WireURL(request.url)
+        var plan = try usual(request, wire, planner, bodyLength)
+        if let route = planner.route(for: request, wire) { plan.take(route) }
+        return plan
+    }
+
+    private static func usual(
+        _ request: TransferRequest,
+        _ wire: WireURL,
+        _ planner: RequestPlanner,
+        _ bodyLength: Int64?
+    ) throws(CurlewError) -> RequestPlan {
         let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
         // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
         guard !leavesOutProxy, let known = planner.known(request, isTLS: wire.isTLS) else {
@@ -107,6 +124,7 @@ struct RequestPlan: Sendable {
         try planBody(request, bodyLength)
         ownSettings.reserveCapacity(10)
         planMethod(request)
+        if configuration.httpVersion == .http3 { try HTTP3Plan.check(options, isTLS: isTLS) }
         planProtocol(configuration, options, planner.capabilities)
         if options.trafficClass != .normal {
             // The mark is the socket's, and must not be others'.
@@ -181,7 +199,7 @@ struct RequestPlan: Sendable {
                 isTLS ? (CURL_HTTP_VERSION_2TLS, true) : (CURL_HTTP_VERSION_1_1, false)
             case .http1_1: (CURL_HTTP_VERSION_1_1, false)
             case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
-            case .http3: isTLS ? (CURL_HTTP_VERSION_3, true) : (CURL_HTTP_VERSION_1_1, false)
+            case .http3: (Int(CURLEW_HTTP_VERSION_3ONLY), true)
             }
         // libcurl 7.88 layers HTTP/2 a second time onto a plain connection that it re-uses, and fails
         // (curl issue 10634, fixed in 8.0): there each exchange has a connection of its own.
@@ -191,7 +209,7 @@ struct RequestPlan: Sendable {
         if !multiplexes || (options.multiplexes && !spoilsReuse) {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             if multiplexes { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
-        } else if configuration.httpVersion == .http2PriorKnowledge {
+        } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
             ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
@@ -315,6 +333,19 @@ struct RequestPlan: Sendable {
 
     /// The request's own lines in libcurl's form, the session's behind them; nil where it has none.
     var ownList: HeaderList? { headerLines.isEmpty ? nil : HeaderList(lines: headerLines, rest: defaultList) }
+
+    /// The request goes by HTTP/3. A signature does not cover the field that says so.
+    private mutating func take(_ route: PlannedRoute) {
+        self.route = route
+        headerLines.append(route.headerLine)
+    }
+
+    /// The request goes the usual way after all.
+    mutating func leaveRoute() {
+        guard let route else { return }
+        headerLines.removeAll { $0 == route.headerLine }
+        self.route = nil
+    }
 
     /// For the repetition of a request whose expectation was refused.
     mutating func leaveOutExpect() {

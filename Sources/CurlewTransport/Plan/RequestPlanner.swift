@@ -6,6 +6,8 @@ final class RequestPlanner: Sendable {
     let capabilities: Capabilities
     /// Those of the transport's proxy, where it has any.
     private let exclusions: ProxyExclusions?
+    /// nil where no alternative can be used.
+    private let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
     private let lists = DefaultHeaderLists()
 
@@ -13,6 +15,18 @@ final class RequestPlanner: Sendable {
         self.configuration = configuration
         self.capabilities = capabilities
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
+        // The surroundings are looked at where it matters alone.
+        let hasHTTP3 = capabilities.features.contains("HTTP3")
+        alternatives = hasHTTP3 ? HTTP3Plan.alternatives(configuration, .current(capabilities)) : nil
+    }
+
+    /// The way by HTTP/3 that the request takes, where there is one.
+    func route(for request: TransferRequest, _ wire: WireURL) -> PlannedRoute? {
+        guard let alternatives, !alternatives.isEmpty, wire.isTLS, HTTP3Plan.allows(request.options, capabilities),
+            let route = alternatives.route(
+                to: SecureOrigin(host: wire.host, port: wire.port), allowing: HTTP3Plan.freedom(configuration))
+        else { return nil }
+        return PlannedRoute(route, configuration, request.options.timeouts)
     }
 
     /// Whether the request goes past the proxy that others of its transport, or of its own choice, go through.

@@ -56,17 +56,6 @@ enum TLSPlan {
         }
     }
 
-    /// What a libcurl may leave unchecked over QUIC is refused.
-    static func checkHTTP3(_ tls: TLSConfiguration, _ capabilities: Capabilities) throws(CurlewError) {
-        let mayBeIgnored =
-            switch tls.certificateVerification {
-            case .full: false
-            case .noHostnameVerification: true
-            case .none: !tls.publicKeyPins.isEmpty || tls.requiresOCSPStapling
-            }
-        if mayBeIgnored { try capabilities.require(.quicWithoutNameVerification) }
-    }
-
     private static func versions(_ tls: TLSConfiguration) -> [OptionValue] {
         // CURL_SSLVERSION_TLSv1_0 … 1_3 are 4 … 7; the maximum is the same number in the upper half.
         let minimum = 4 + tls.minimumVersion.rawValue

@@ -1,8 +1,11 @@
 import Curlew
+import CurlewCore
 import CurlewTesting
 import Foundation
 import Testing
 
+@testable import class Curlew.AlternativeServiceStore
+@testable import class Curlew.NetworkChanges
 @testable import class Curlew.NetworkReachabilityManager
 @testable import struct Curlew.NetworkState
 
@@ -53,6 +56,29 @@ struct NamespaceTimingTests {
         #expect(await statuses.next() == .notReachable)
         try namespace.ip("route", "add", "192.0.2.0/24", "via", "10.99.0.2")
         #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+    }
+
+    @Test func `another default route forgets what servers announced in the network before`() async throws {
+        let namespace = try Namespace()
+        defer { namespace.remove() }
+        try namespace.addPair()
+        let changes = NetworkChanges(namespace: namespace.path)
+        let store = AlternativeServiceStore()
+        changes.tell(store)
+        let origin = SecureOrigin(host: "a.example", port: 443)
+        // The first report is none of a change: it must have come before the route goes.
+        let manager = NetworkReachabilityManager(target: .defaultRoute, namespace: namespace.path)
+        var statuses = manager.statuses().makeAsyncIterator()
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+        var metric = 1
+        try await eventually {
+            // The status stays as it is.
+            store.receive(["Alt-Svc": "h3=\":443\""], from: origin)
+            try? namespace.ip("route", "add", "default", "via", "10.99.0.2", "metric", "\(metric)")
+            metric += 1
+            return store.isEmpty
+        }
+        #expect(manager.isReachableOnEthernetOrWiFi)
     }
 
     /// How long after `change` returned `status` was seen. The command itself does not count.

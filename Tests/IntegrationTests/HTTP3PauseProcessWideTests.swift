@@ -1,0 +1,37 @@
+import CurlewCore
+import CurlewTransport
+import Foundation
+import Testing
+
+/// What the process holds while nobody reads.
+@Suite("Paused readers over HTTP/3", .realServers, .http3, .serialized, .timeLimit(.minutes(4)))
+struct HTTP3PauseProcessWideTests {
+    /// Before 8.18 libcurl takes up to 64 MB of what nobody reads.
+    private static let mostKept = Capabilities.ofLibcurl.isAtLeast(8, 18, 0) ? 16 : 64 + 32
+
+    @Test func nothingIsLostAndLittleIsKept() async throws {
+        let transport = try makeHTTP3Transport()
+        let length = try #require(Int(IntegrationEnvironment.text("LARGE_BYTES")))
+        let small = try IntegrationEnvironment.url("CADDY", "/small")
+        _ = try await transport.exchange(small)
+        let sink = CollectingSink(keepsBody: false, pausesAtHead: true)
+        let request = makeRequest(try IntegrationEnvironment.url("CADDY", "/files/large.bin"))
+        let before = ProcessMemory.residentKilobytes
+        let running = Task { try await transport.perform(request, sink: sink) }
+        while !sink.current.hasPaused { try await Task.sleep(for: .milliseconds(2)) }
+        // Others go on beside it over the same connection, for long enough that all of it could have come.
+        for _ in 0..<400 {
+            let answer = try await transport.exchange(small)
+            #expect(answer.status == 200)
+        }
+        #expect(sink.current.byteCount == 0)
+        if !IntegrationEnvironment.isSanitized {
+            #expect(ProcessMemory.residentKilobytes - before < Self.mostKept * 1024)
+        }
+        sink.current.control?.resumeReceiving()
+        let outcome = try await running.value
+        #expect(sink.current.byteCount == length)
+        #expect(outcome.metrics.httpVersion == .http3)
+        #expect(transport.statistics.connectionsMade == 1)
+    }
+}

@@ -1,0 +1,268 @@
+import Curlew
+import CurlewTransport
+import Foundation
+import Testing
+
+/// HTTP/3 at a real server, as sessions and transports use it.
+@Suite("HTTP/3 at real servers", .realServers, .http3, .timeLimit(.minutes(4)))
+struct HTTP3Tests {
+    private func session(_ change: (inout SessionConfiguration) -> Void = { _ in }) throws -> Session {
+        let roots = try IntegrationEnvironment.file("CA_FILE")
+        return Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.tls.trustRoots = .file(roots)
+                $0.dns.ipVersion = .v4
+                change(&$0)
+            })
+    }
+
+    private func version(_ session: Session, _ server: String, _ path: String = "/small") async throws -> HTTPVersion? {
+        let response = await session.request(try IntegrationEnvironment.url(server, path)).response()
+        if let error = response.error { throw error }
+        return response.metrics?.httpVersion
+    }
+
+    /// The versions of requests that follow each other.
+    private func versions(_ count: Int, _ session: Session, _ server: String) async throws -> [HTTPVersion?] {
+        var versions: [HTTPVersion?] = []
+        for _ in 0..<count { versions.append(try await version(session, server)) }
+        return versions
+    }
+
+    // MARK: Only
+
+    @Test func onlyHTTP3() async throws {
+        let session = try session { $0.httpVersion = .http3 }
+        let request = session.request(try IntegrationEnvironment.url("CADDY", "/protocol"))
+        #expect(try await request.string() == "HTTP/3.0")
+        let metrics = try #require(request.metrics)
+        #expect(metrics.httpVersion == .http3)
+        #expect(metrics.connected != nil && metrics.tlsEstablished != nil && metrics.bytesReceived > 0)
+        let port = try #require(try IntegrationEnvironment.url("CADDY").port)
+        #expect(metrics.remoteAddress == "127.0.0.1:\(port)")
+        #expect(try await version(session, "CADDY") == .http3)
+    }
+
+    @Test func onlyHTTP3NeverFallsBack() async throws {
+        let session = try session { $0.httpVersion = .http3 }
+        let url = try IntegrationEnvironment.url("CADDY_BROKEN", "/small")
+        await #expect { try await session.request(url).data() } throws: { CurlewError.Code.connectFailed ~= $0 }
+        let plain = try IntegrationEnvironment.url("NGINX", "/small")
+        await #expect { try await session.request(plain).data() } throws: { CurlewError.Code.unsupported ~= $0 }
+    }
+
+    @Test func anUntrustedServerIsRefused() async throws {
+        let url = try IntegrationEnvironment.url("CADDY", "/small")
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.proxy = .none
+                $0.dns.ipVersion = .v4
+                $0.httpVersion = .http3
+            })
+        await #expect { try await session.request(url).data() } throws: { ($0 as? CurlewError)?.isTLS == true }
+        let pinned = try self.session {
+            $0.httpVersion = .http3
+            $0.tls.publicKeyPins = ["sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="]
+        }
+        await #expect { try await pinned.request(url).data() } throws: { ($0 as? CurlewError)?.isTLS == true }
+    }
+
+    // MARK: Announced
+
+    @Test func whatTheFirstResponseAnnouncesTheNextRequestUses() async throws {
+        let session = try session()
+        #expect(try await versions(4, session, "CADDY") == [.http2, .http3, .http3, .http3])
+        // The trial made one connection, which the others share.
+        let request = session.request(try IntegrationEnvironment.url("CADDY", "/small"))
+        _ = try await request.data()
+        #expect(request.metrics?.isConnectionReused == true)
+    }
+
+    @Test func aStoreServesTheNextSession() async throws {
+        let file = URL.temporaryDirectory.appending(path: "alternatives-\(UUID().uuidString)")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let store = AlternativeServiceStore(file: file)
+        #expect(try await version(try session { $0.alternativeServices = store }, "CADDY") == .http2)
+        try await store.save()
+        let next = try session { $0.alternativeServices = AlternativeServiceStore(file: file) }
+        #expect(try await version(next, "CADDY") == .http3)
+    }
+
+    @Test func withoutAStoreNothingIsLearnt() async throws {
+        #expect(
+            try await versions(3, try session { $0.alternativeServices = nil }, "CADDY") == [.http2, .http2, .http2])
+        #expect(try await versions(3, try session { $0.httpVersion = .http2 }, "CADDY") == [.http2, .http2, .http2])
+        #expect(try await versions(2, try session(), "CADDY_SILENT") == [.http2, .http2])
+    }
+
+    @Test func anAlternativeMayBeElsewhere() async throws {
+        let session = try session()
+        #expect(try await versions(3, session, "CADDY_ELSEWHERE") == [.http2, .http3, .http3])
+    }
+
+    @Test(arguments: ["CADDY_BROKEN", "CADDY_BROKEN_ELSEWHERE"])
+    func aBrokenAlternativeFallsToTCPAndIsAvoided(_ server: String) async throws {
+        let store = AlternativeServiceStore()
+        let session = try session { $0.alternativeServices = store }
+        let url = try IntegrationEnvironment.url(server, "/small")
+        #expect(try await version(session, server) == .http2)
+        #expect(store.hasAlternative(for: url))
+        #expect(try await version(session, server) == .http2)
+        #expect(!store.hasAlternative(for: url))
+        // Announced by each response, and avoided all the same.
+        #expect(try await versions(3, session, server) == [.http2, .http2, .http2])
+        #expect(!store.hasAlternative(for: url))
+    }
+
+    @Test func aBodyIsSentToTheOriginWhereTheAlternativeIsBroken() async throws {
+        let session = try session()
+        #expect(try await version(session, "CADDY_BROKEN_ELSEWHERE") == .http2)
+        let body = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let url = try IntegrationEnvironment.url("CADDY_BROKEN_ELSEWHERE", "/echo")
+        let request = session.upload(body, to: url, method: .post)
+        #expect(try await request.data() == body)
+        #expect(request.metrics?.httpVersion == .http2)
+    }
+
+    @Test func aMisdirectedRequestIsAnsweredByTheOrigin() async throws {
+        let store = AlternativeServiceStore()
+        let session = try session { $0.alternativeServices = store }
+        let url = try IntegrationEnvironment.url("CADDY_MISDIRECTED", "/small")
+        #expect(try await version(session, "CADDY_MISDIRECTED") == .http2)
+        let response = await session.upload(Data(count: 100_000), to: url, method: .post).response()
+        #expect(response.response?.statusCode == 200)
+        #expect(response.metrics?.httpVersion == .http2)
+    }
+
+    /// Before 8.18 libcurl cannot keep the server from sending by QUIC.
+    @Test func aBodyThatMayHaveToWaitGoesWhereItCanBeHeldBack() async throws {
+        let session = try session()
+        #expect(try await versions(2, session, "CADDY") == [.http2, .http3])
+        let request = session.streamRequest(try IntegrationEnvironment.url("CADDY", "/small"))
+        var text = ""
+        for try await chunk in request.chunks { text += String(decoding: chunk, as: UTF8.self) }
+        #expect(text == "Hello from a real server.\n")
+        #expect(request.metrics?.httpVersion == (Capabilities.current.isAtLeast(8, 18, 0) ? .http3 : .http2))
+    }
+
+    // MARK: Limits
+
+    @Test func sixtyFourInFlightShareOneConnection() async throws {
+        let transport = try makeHTTP3Transport()
+        let url = try IntegrationEnvironment.url("CADDY", "/info")
+        let answers = try await withThrowingTaskGroup(of: Exchange.self) { group in
+            for _ in 0..<64 { group.addTask { try await transport.exchange(url) } }
+            return try await group.reduce(into: [Exchange]()) { $0.append($1) }
+        }
+        #expect(answers.count == 64)
+        #expect(answers.allSatisfy { $0.metrics.httpVersion == .http3 && $0.status == 200 })
+        #expect(transport.statistics.connectionsMade == 1)
+        #expect(transport.statistics.liveTransfers == 0 && transport.statistics.easyHandlesInUse == 0)
+    }
+
+    @Test func theAddressGuardHoldsOverUDP() async throws {
+        let transport = try makeHTTP3Transport {
+            $0.addressPolicy = .publicOnly
+        }
+        let error = await transport.failure(try IntegrationEnvironment.url("CADDY", "/small"))
+        #expect(error?.code == .addressRefused, "\(String(describing: error))")
+        #expect(transport.statistics.connectionsMade == 0)
+    }
+
+    @Test func timeoutsHoldOverUDP() async throws {
+        let session = try session { $0.httpVersion = .http3 }
+        _ = try await session.request(try IntegrationEnvironment.url("CADDY", "/small")).data()
+        let kept = try IntegrationEnvironment.url("CADDY", "/kept")
+        let waiting = session.request(kept).timeouts { $0.firstByte = .milliseconds(300) }
+        await #expect { try await waiting.data() } throws: { CurlewError.Code.firstByteTimedOut ~= $0 }
+        let whole = session.request(kept).timeouts { $0.total = .milliseconds(300) }
+        await #expect { try await whole.data() } throws: { CurlewError.Code.totalTimedOut ~= $0 }
+        // The connection is there for others.
+        let request = session.request(try IntegrationEnvironment.url("CADDY", "/small"))
+        _ = try await request.data()
+        #expect(request.metrics?.isConnectionReused == true)
+    }
+
+    @Test func noAnswerByUDPIsAConnectTimeout() async throws {
+        // A socket that nobody reads.
+        let silent = try SilentDatagramSocket()
+        defer { silent.close() }
+        let session = try session {
+            $0.httpVersion = .http3
+            $0.timeouts.connect = .milliseconds(300)
+        }
+        let url = try #require(URL(string: "https://127.0.0.1:\(silent.port)/"))
+        await #expect { try await session.request(url).data() } throws: { CurlewError.Code.connectTimedOut ~= $0 }
+    }
+
+    @Test func aCancelledStreamLeavesItsConnectionToTheOthers() async throws {
+        let transport = try makeHTTP3Transport()
+        let sink = CollectingSink()
+        let request = makeRequest(try IntegrationEnvironment.url("CADDY", "/slow.txt"))
+        let running = Task { () async -> CurlewError? in
+            do throws(CurlewError) {
+                _ = try await transport.perform(request, sink: sink)
+                return nil
+            } catch {
+                return error
+            }
+        }
+        while sink.current.head == nil { try await Task.sleep(for: .milliseconds(2)) }
+        running.cancel()
+        #expect(await running.value?.code == .cancelled)
+        let answer = try await transport.exchange(IntegrationEnvironment.url("CADDY", "/small"))
+        #expect(answer.metrics.httpVersion == .http3)
+        #expect(transport.statistics.connectionsMade == 1)
+    }
+
+    /// Its length is known: caddy 2.6 takes a body without one for none by HTTP/3.
+    @Test func anUploadThatPausesGoesOn() async throws {
+        let transport = try makeHTTP3Transport()
+        let body = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let sink = CollectingSink()
+        let request = makeRequest(
+            try IntegrationEnvironment.url("CADDY", "/echo"), method: .post, body: .data(body))
+        let running = Task { try await transport.perform(request, sink: sink) }
+        while sink.current.bytesSent == 0 { try await Task.sleep(for: .milliseconds(1)) }
+        sink.current.control?.suspend()
+        // Another goes beside it, over the same connection.
+        #expect(try await transport.exchange(IntegrationEnvironment.url("CADDY", "/small")).status == 200)
+        let sent = sink.current.bytesSent
+        #expect(sent < Int64(body.count))
+        #expect(try await transport.exchange(IntegrationEnvironment.url("CADDY", "/small")).status == 200)
+        #expect(sink.current.bytesSent == sent)
+        sink.current.control?.resume()
+        _ = try await running.value
+        #expect(sink.current.body == body)
+        #expect(transport.statistics.connectionsMade == 1)
+    }
+
+    @Test(arguments: [0, 1, 100_000, 2_000_000])
+    func anUploadIsEchoed(count: Int) async throws {
+        let body = Data((0..<count).map { UInt8(truncatingIfNeeded: $0 &* 7) })
+        let transport = try makeHTTP3Transport()
+        let answer = try await transport.exchange(
+            IntegrationEnvironment.url("CADDY", "/echo"), method: .post, body: .data(body))
+        #expect(answer.metrics.httpVersion == .http3)
+        #expect(answer.record.body == body)
+    }
+}
+
+/// HTTP/3 and nothing else. Of the server's name one address alone: connections are counted by their sockets.
+func makeHTTP3Transport(_ change: (inout TransportConfiguration) -> Void = { _ in }) throws -> CurlTransport {
+    try makeTrustingTransport {
+        $0.httpVersion = .http3
+        $0.dns.ipVersion = .v4
+        change(&$0)
+    }
+}
+
+extension Trait where Self == ConditionTrait {
+    /// Runs where the running libcurl has HTTP/3.
+    static var http3: Self {
+        .enabled(
+            if: Capabilities.current.features.contains("HTTP3"),
+            "libcurl \(Capabilities.current.version) has no HTTP/3: run scripts/matrix gnutls")
+    }
+}
