@@ -56,15 +56,21 @@ let package = Package(
             dependencies: ["CurlewCore", "CurlewLocks", "CCurl", "CZlib"],
             swiftSettings: strict
         ),
+        // Alamofire's words for what goes wrong: Curlew speaks them inside, CurlewAlamofire shows them.
+        .target(name: "CurlewFailures", dependencies: ["CurlewCore"], swiftSettings: strict),
         .target(
             name: "Curlew",
-            dependencies: ["CurlewCore", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL", "CPSL", "CZlib"],
+            dependencies: [
+                "CurlewCore", "CurlewFailures", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL", "CPSL",
+                "CZlib",
+            ],
             swiftSettings: strict
         ),
         // Apart from Curlew, because FoundationXML is one more library to load at every start.
-        .target(name: "CurlewXML", dependencies: ["Curlew"], swiftSettings: strict),
+        .target(name: "CurlewXML", dependencies: ["Curlew", "CurlewFailures"], swiftSettings: strict),
         // Apart from Curlew, because a program's own names come before those that only some programs bring with them.
-        .target(name: "CurlewAlamofire", dependencies: ["Curlew"], swiftSettings: strict),
+        .target(
+            name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"], swiftSettings: strict),
         .target(
             name: "CurlewTesting",
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
@@ -90,7 +96,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlewTests",
-            dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            dependencies: [
+                "Curlew", "CurlewAlamofire", "CurlewCore", "CurlewFailures", "CurlewLocks", "CurlewTesting",
+            ],
             swiftSettings: strict
         ),
         .testTarget(

@@ -29,7 +29,10 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlewImageTests",
-            dependencies: ["CurlewImage", .product(name: "CurlewTesting", package: "Curlew")],
+            dependencies: [
+                "CurlewImage", .product(name: "CurlewAlamofire", package: "Curlew"),
+                .product(name: "CurlewTesting", package: "Curlew"),
+            ],
             resources: [.copy("Fixtures")],
             swiftSettings: strict
         ),

@@ -1,4 +1,5 @@
 public import Curlew
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 public import FoundationXML
@@ -89,10 +90,10 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
                 throw CurlewError(
                     .limitExceeded, phase: .decoding, reason: flaw.description, url: request?.url, underlying: flaw)
             case .unreadable, .declarations, .encoding:
-                throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: flaw))
+                throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: flaw))
             }
         } catch {
-            throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+            throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
         }
     }
 }

@@ -1,5 +1,7 @@
 import CurlewAlamofire
+import Dispatch
 import Foundation
+import FoundationNetworking
 
 // Call sites of the public contract, as a user types them. They are compiled, not run.
 
@@ -14,4 +16,49 @@ private func freeFunctions(_ url: URL) {
     _ = CurlewAlamofire.streamRequest(url)
     _ = Session.default.request(url)
     _ = AF.request(url)
+}
+
+private struct User: Codable, Sendable { var name: String }
+
+private func handles(_ session: Session, url: URL) async throws {
+    let value = try await session.request(url).serializingDecodable(User.self).value
+    _ = await session.request(url).serializingData().result
+    _ = await session.request(url).serializingString().response
+    _ = await session.download(url).serializingDownloadedFileURL().response
+    _ = try await session.download(url).serializingDecodable(User.self).value
+    for await _ in session.streamRequest(url).streamTask().streamingData() {}
+    _ = value
+}
+
+private func monitors(_ url: URL) {
+    _ = Session(eventMonitors: [
+        ClosureEventMonitor(), CompositeEventMonitor(monitors: [ClosureEventMonitor()]), AlamofireNotifications(),
+    ])
+    _ = AF.request(url).eventMonitor(ClosureEventMonitor())
+    _ = Request.didResumeNotification
+}
+
+private func configurations(_ foundation: FoundationNetworking.URLSessionConfiguration, _ queue: DispatchQueue) {
+    _ = Session(configuration: SessionConfiguration(foundation))
+    _ = Session(configuration: .ephemeral, rootQueue: queue, requestQueue: queue, serializationQueue: queue)
+    _ = Session()
+    _ = Session(configuration: .default)
+}
+
+private func errors(_ session: Session, url: URL) async {
+    do {
+        _ = try await session.request(url).data()
+    } catch {
+        _ = error.asAFError?.isResponseValidationError
+        if case .responseValidationFailed(let reason)? = error.afError,
+            case .unacceptableStatusCode(let code) = reason
+        {
+            print(code)
+        }
+        if case .sessionTaskFailed(let inside as URLError)? = error.afError { print(inside.code) }
+    }
+    let response: AFDataResponse<User> = await session.request(url).serializingDecodable(User.self).response
+    if let error: AFError = response.error { _ = (error.isExplicitlyCancelledError, error.urlConvertible) }
+    let result: AFResult<User> = response.result
+    _ = result
 }

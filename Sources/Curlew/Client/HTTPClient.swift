@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
@@ -133,17 +134,17 @@ enum BaseURL {
             !parts.percentEncodedPath.hasSuffix("/")
         else { return url }
         parts.percentEncodedPath += "/"
-        guard let url = parts.url else { throw .invalidURL(url: url.absoluteString) }
+        guard let url = parts.url else { throw .invalidURL(of: url.absoluteString) }
         return url
     }
 
     static func resolve(_ path: String, against base: URL?) throws(CurlewError) -> URL {
         guard let base else {
-            guard let url = URL(string: path) else { throw .invalidURL(url: path) }
+            guard let url = URL(string: path) else { throw .invalidURL(of: path) }
             return url
         }
         guard !path.isEmpty else { return base }
-        guard let url = URL(string: path, relativeTo: base) else { throw .invalidURL(url: path) }
+        guard let url = URL(string: path, relativeTo: base) else { throw .invalidURL(of: path) }
         return url.absoluteURL
     }
 }

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 
 /// What a response's body means for the file of its download.

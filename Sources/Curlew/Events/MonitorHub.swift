@@ -1,6 +1,6 @@
 internal import CurlewLocks
 internal import Dispatch
-internal import Foundation
+package import Foundation
 internal import Synchronization
 
 /// Brings events to monitors: each gets everything in order on its own queue.
@@ -14,8 +14,8 @@ internal import Synchronization
 ///
 /// What waits for a queue that stands still is bounded: a try has a fixed number of events, but for those that
 /// come with every piece of a body, and of these a lane keeps `backlogLimit` and drops the rest.
-final class MonitorHub: Sendable {
-    typealias Event = @Sendable (any EventMonitor) -> Void
+package final class MonitorHub: Sendable {
+    package typealias Event = @Sendable (any EventMonitor) -> Void
 
     private let lanes: [MonitorLane]
     private let backlog: Lock<MonitorBacklog>
@@ -23,7 +23,7 @@ final class MonitorHub: Sendable {
     private let deaf = Atomic(UsualEvents().rawValue)
     private let inFlight = Atomic(0)
 
-    convenience init?(_ monitors: [any EventMonitor]) { self.init(monitors.map(Listed.init)) }
+    package convenience init?(_ monitors: [any EventMonitor]) { self.init(monitors.map(Listed.init)) }
 
     /// nil without monitors: then no event is built.
     init?(_ monitors: [Listed]) {
@@ -59,7 +59,7 @@ final class MonitorHub: Sendable {
     var unheard: UsualEvents { UsualEvents(rawValue: deaf.load(ordering: .relaxed)) }
 
     /// An event that nothing may follow for a while.
-    func emit(_ event: @escaping Event) { start(backlog.withLock { $0.add(event, isLeading: false) }) }
+    package func emit(_ event: @escaping Event) { start(backlog.withLock { $0.add(event, isLeading: false) }) }
 
     /// An event that others of the same request follow. `usual`: which of those that every request has, if one of them.
     func emitLeading(_ usual: UsualEvents, _ event: @escaping Event) {
@@ -89,7 +89,7 @@ final class MonitorHub: Sendable {
     }
 
     /// The head of a response, for monitors that want it.
-    func emitHead(_ event: @escaping Event) {
+    package func emitHead(_ event: @escaping Event) {
         for lane in lanes.indices where takes(.head, 0, lane) {
             add(MonitorBacklog.Entry(event: event, dear: .head), to: lane, isLeading: true)
         }
@@ -106,12 +106,12 @@ final class MonitorHub: Sendable {
     }
 
     /// Bytes of a body that were copied before.
-    func emitBody(_ data: Data, _ event: @escaping Event) {
+    package func emitBody(_ data: Data, _ event: @escaping Event) {
         for lane in lanes.indices where takes(.body, data.count, lane) { addBody(of: data.count, event, to: lane) }
     }
 
     /// Whether there is a monitor that may want this.
-    func wants(_ dear: Dear) -> Bool { !unheard.contains(dear.usual) }
+    package func wants(_ dear: Dear) -> Bool { !unheard.contains(dear.usual) }
 
     private func takes(_ dear: Dear, _ count: Int, _ lane: Int) -> Bool {
         backlog.withLock { $0[lane].wants(dear) && $0[lane].cost + count <= Self.backlogLimit }
@@ -199,7 +199,7 @@ final class MonitorHub: Sendable {
 
     /// What costs more to tell than all other events of a request together, and is told only to those who listen: a
     /// response of Foundation's type, a copy of a body.
-    enum Dear {
+    package enum Dear {
         case head, body
 
         fileprivate var usual: UsualEvents {

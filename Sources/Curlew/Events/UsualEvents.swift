@@ -6,8 +6,10 @@ internal import Musl
 
 /// The events that every request has. A monitor that does nothing with one of them shows that when it gets the first;
 /// what no monitor does anything with is not built any more.
-struct UsualEvents: OptionSet, Sendable {
-    let rawValue: UInt16
+package struct UsualEvents: OptionSet, Sendable {
+    package let rawValue: UInt16
+
+    package init(rawValue: UInt16) { self.rawValue = rawValue }
 
     static let madeInitialRequest = UsualEvents(rawValue: 1 << 0)
     static let adaptedRequest = UsualEvents(rawValue: 1 << 1)
@@ -22,8 +24,8 @@ struct UsualEvents: OptionSet, Sendable {
     static let finished = UsualEvents(rawValue: 1 << 10)
 
     /// The two that are dear to tell (`MonitorHub.Dear`): of these it is known for each monitor whether it listens.
-    static let heads = UsualEvents(rawValue: 1 << 11)
-    static let bodies = UsualEvents(rawValue: 1 << 12)
+    package static let heads = UsualEvents(rawValue: 1 << 11)
+    package static let bodies = UsualEvents(rawValue: 1 << 12)
 
     static let everything = UsualEvents(rawValue: .max)
     /// Those that show a `URLRequest`, also where no adapter does.
@@ -33,7 +35,7 @@ struct UsualEvents: OptionSet, Sendable {
 /// Finds out whether a monitor does something with an event: where it does not, the event's default implementation
 /// is called, and says so to the trial of its thread. Another event's default does not count, nor does that of another
 /// type, which a monitor calls to pass its events on.
-struct EventTrial {
+package struct EventTrial {
     private let usual: UsualEvents
     private var passed: ObjectIdentifier?
 
@@ -51,7 +53,7 @@ struct EventTrial {
     }
 
     /// This event's default implementation was called.
-    static func pass(_ type: any EventMonitor.Type, _ usual: UsualEvents) {
+    package static func pass(_ type: any EventMonitor.Type, _ usual: UsualEvents) {
         guard let place = pthread_getspecific(key) else { return }
         // SAFETY: see `passes`, which alone writes the key.
         let trial = place.assumingMemoryBound(to: EventTrial.self)

@@ -1,57 +1,9 @@
 internal import CurlewCore
-internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// The tasks of Alamofire's eager handles: one of the places where unstructured tasks start.
+/// The task of an `async` closure about a head: one of the places where unstructured tasks start.
 enum ConcurrencyHandle {
-    /// Attaches the response handler at once, so that the request starts now, and even if nobody awaits the handle.
-    static func start<Response: Sendable>(
-        cancelling request: Request?,
-        _ attach: (@escaping @Sendable (Response) -> Void) -> Void
-    ) -> Task<Response, Never> {
-        let answer = Answer<Response>()
-        attach { answer.give($0) }
-        return Task {
-            await withTaskCancellationHandler {
-                await answer.value()
-            } onCancel: {
-                request?.cancel()
-            }
-        }
-    }
-
-    /// What a handler is called with, for the one task that waits for it.
-    private final class Answer<Response: Sendable>: Sendable {
-        private enum State {
-            case none
-            case awaited(CheckedContinuation<Response, Never>)
-            case given(Response)
-        }
-
-        private let state = Lock<State>(.none)
-
-        func give(_ response: Response) {
-            let waiter = state.withLock { state -> CheckedContinuation<Response, Never>? in
-                defer { state = .given(response) }
-                guard case .awaited(let waiter) = state else { return nil }
-                return waiter
-            }
-            waiter?.resume(returning: response)
-        }
-
-        func value() async -> Response {
-            await withCheckedContinuation { continuation in
-                let response = state.withLock { state -> Response? in
-                    if case .given(let response) = state { return response }
-                    state = .awaited(continuation)
-                    return nil
-                }
-                if let response { continuation.resume(returning: response) }
-            }
-        }
-    }
-
     /// Asks an `async` closure about a head. Its task ends with the answer.
     static func ask(
         _ response: LazyResponse,

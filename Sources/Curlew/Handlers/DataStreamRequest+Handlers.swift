@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 public import Dispatch
 public import Foundation
@@ -21,17 +22,17 @@ extension DataStreamRequest {
     public func responseStream<Serializer: DataStreamSerializer>(
         using serializer: Serializer,
         on queue: DispatchQueue? = nil,
-        stream: @escaping Handler<Serializer.SerializedObject, AFError>
+        stream: @escaping Handler<Serializer.SerializedObject, CurlewError>
     ) -> Self {
         consume(serializer, Delivery(queue: queue, of: self), stream)
     }
 
     @discardableResult
-    func consume<Serializer: DataStreamSerializer>(
+    package func consume<Serializer: DataStreamSerializer>(
         _ serializer: Serializer,
         _ delivery: Delivery,
         backlog: StreamBacklog? = nil,
-        _ stream: @escaping Handler<Serializer.SerializedObject, AFError>
+        _ stream: @escaping Handler<Serializer.SerializedObject, CurlewError>
     ) -> Self {
         consume(delivery, backlog: backlog, stream) { [weak self] chunk in
             let result: AFResult<Serializer.SerializedObject>
@@ -65,7 +66,7 @@ extension DataStreamRequest {
         on queue: DispatchQueue? = nil,
         using decoder: any DataDecoder = JSONDecoder(),
         preprocessor: any DataPreprocessor = PassthroughPreprocessor(),
-        stream: @escaping Handler<T, AFError>
+        stream: @escaping Handler<T, CurlewError>
     ) -> Self {
         responseStream(
             using: DecodableStreamSerializer<T>(decoder: decoder, dataPreprocessor: preprocessor),
@@ -81,7 +82,7 @@ extension DataStreamRequest {
     }
 
     @discardableResult
-    func consume<Success: Sendable, Failure: Error>(
+    package func consume<Success: Sendable, Failure: Error>(
         _ delivery: Delivery,
         backlog: StreamBacklog? = nil,
         _ handler: @escaping Handler<Success, Failure>,
@@ -124,6 +125,9 @@ extension DataStreamRequest {
     private func handlerFailed(_ error: any Error) {
         cancel(with: .responseSerializationFailed(reason: .customSerializationFailed(error: error)))
     }
+
+    /// Whether the request has ended.
+    package var hasResult: Bool { record.withLock { $0.run.result != nil } }
 
     /// Lets a body go by that nobody has begun to read, so that the request ends.
     func discardUnread() {

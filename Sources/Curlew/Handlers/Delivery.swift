@@ -2,13 +2,13 @@ internal import CurlewLocks
 internal import Dispatch
 
 /// How a completion reaches its caller: on a queue of the user's, or at once for Curlew's own handles.
-struct Delivery: Sendable {
+package struct Delivery: Sendable {
     private let queue: DispatchQueue?
     private let handoff: Handoff?
     /// Entered already; left behind the completion.
     private var group: DispatchGroup?
 
-    static let direct = Delivery()
+    package static let direct = Delivery()
 
     private init() {
         queue = nil

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 
 /// The task of a request that has response handlers, or was resumed: one of the four places where

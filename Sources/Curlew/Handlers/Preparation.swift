@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 
 /// The part of a request's first try that happens ahead of its start, where the session wants that. A class, because

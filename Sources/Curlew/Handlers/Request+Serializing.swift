@@ -44,7 +44,7 @@ extension DataRequest {
         }
     }
 
-    func addSerialized<Serializer: DataResponseSerializerProtocol>(
+    package func addSerialized<Serializer: DataResponseSerializerProtocol>(
         _ delivery: Delivery,
         _ serializer: Serializer,
         _ completion: @escaping @Sendable (AFDataResponse<Serializer.SerializedObject>) -> Void
@@ -71,7 +71,7 @@ extension DownloadRequest {
         }
     }
 
-    func addSerialized<Serializer: DownloadResponseSerializerProtocol>(
+    package func addSerialized<Serializer: DownloadResponseSerializerProtocol>(
         _ delivery: Delivery,
         _ serializer: Serializer,
         _ completion: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void

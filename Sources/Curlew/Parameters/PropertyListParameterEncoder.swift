@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 /// What can be turned into a URL: a string, a URL, its components.
@@ -9,7 +10,7 @@ public protocol URLConvertible: Sendable {
 
 extension String: URLConvertible {
     public func asURL() throws -> URL {
-        guard let url = URL(string: self) else { throw CurlewError.invalidURL(url: self) }
+        guard let url = URL(string: self) else { throw CurlewError.invalidURL(of: self) }
         return url
     }
 }
@@ -20,7 +21,7 @@ extension URL: URLConvertible {
 
 extension URLComponents: URLConvertible {
     public func asURL() throws -> URL {
-        guard let url else { throw CurlewError.invalidURL(url: self) }
+        guard let url else { throw CurlewError.invalidURL(of: self) }
         return url
     }
 }

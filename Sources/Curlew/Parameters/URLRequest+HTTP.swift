@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 public import FoundationNetworking
 

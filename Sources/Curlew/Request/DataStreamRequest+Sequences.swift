@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking

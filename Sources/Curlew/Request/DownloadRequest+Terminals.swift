@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 // Terminals: they run the download in the awaiting task, by the same rules as those of a data request.

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -25,7 +26,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
                 failures.append(error)
             }
         }
-        throw AFError.responseSerializationFailed(
+        throw CurlewError.responseSerializationFailed(
             reason: .customSerializationFailed(error: NoSerializerSucceeded(failures: failures))
         )
     }

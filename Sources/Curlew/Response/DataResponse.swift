@@ -82,8 +82,11 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     }
 }
 
+/// A result whose failure is a `CurlewError`.
+public typealias AFResult<Success> = Result<Success, CurlewError>
+
 /// A data response whose failure is a `CurlewError`.
-public typealias AFDataResponse<Success: Sendable> = DataResponse<Success, AFError>
+public typealias AFDataResponse<Success: Sendable> = DataResponse<Success, CurlewError>
 
 extension DataResponse {
     /// The response with its value transformed.

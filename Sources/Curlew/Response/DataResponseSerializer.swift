@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -67,7 +68,7 @@ public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
         error: (any Error)?
     ) throws -> URL {
         if let error { throw error }
-        guard let fileURL else { throw AFError.responseSerializationFailed(reason: .inputFileNil) }
+        guard let fileURL else { throw CurlewError.responseSerializationFailed(reason: .inputFileNil) }
         return fileURL
     }
 }

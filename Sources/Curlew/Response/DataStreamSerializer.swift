@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 /// Turns each chunk of a stream into a value.
@@ -32,7 +33,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
         do {
             return try decoder.decode(T.self, from: processed)
         } catch {
-            throw AFError.responseSerializationFailed(reason: .decodingFailed(error: error))
+            throw CurlewError.responseSerializationFailed(reason: .decodingFailed(error: error))
         }
     }
 }

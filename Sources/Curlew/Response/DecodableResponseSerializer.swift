@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -38,7 +39,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
         let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
         guard let data = try rule.body(data, method: method, status: status) else {
             guard let emptyType = T.self as? any EmptyResponse.Type, let value = emptyType.emptyValue() as? T else {
-                throw AFError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(T.self)"))
+                throw CurlewError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(T.self)"))
             }
             return value
         }
@@ -46,7 +47,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
         do {
             return try decoder.decode(T.self, from: body)
         } catch {
-            throw AFError.responseSerializationFailed(reason: .decodingFailed(error: error))
+            throw CurlewError.responseSerializationFailed(reason: .decodingFailed(error: error))
         }
     }
 }

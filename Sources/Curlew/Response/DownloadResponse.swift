@@ -90,7 +90,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
 }
 
 /// A download response whose failure is a `CurlewError`.
-public typealias AFDownloadResponse<Success: Sendable> = DownloadResponse<Success, AFError>
+public typealias AFDownloadResponse<Success: Sendable> = DownloadResponse<Success, CurlewError>
 
 extension DownloadResponse {
     /// The response with its value transformed.

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 
 /// A type that an empty body stands for.

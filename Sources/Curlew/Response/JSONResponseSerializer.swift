@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -38,7 +39,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
         do {
             return JSONValue.sendable(try JSONSerialization.jsonObject(with: body, options: options))
         } catch {
-            throw AFError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
+            throw CurlewError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
         }
     }
 }

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -39,7 +40,7 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
         do {
             return Self.sendable(try PropertyListSerialization.propertyList(from: body, options: [], format: nil))
         } catch {
-            throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+            throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
         }
     }
 

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
@@ -87,11 +88,11 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
 /// Reads what a download left behind.
 enum DownloadedFile {
     static func contents(of fileURL: URL?) throws -> Data {
-        guard let fileURL else { throw AFError.responseSerializationFailed(reason: .inputFileNil) }
+        guard let fileURL else { throw CurlewError.responseSerializationFailed(reason: .inputFileNil) }
         do {
             return try Data(contentsOf: fileURL)
         } catch {
-            throw AFError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
+            throw CurlewError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
         }
     }
 }

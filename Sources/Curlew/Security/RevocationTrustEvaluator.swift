@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 /// Refuses certificates that their issuers have taken back, by lists that you provide.

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 /// AFNetworking's rules for trusting a server, made of the trust evaluators.
@@ -61,7 +62,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
 
     private func evaluators() throws -> [any ServerTrustEvaluating] {
         if allowInvalidCertificates, validatesDomainName, pinningMode == .none || pinnedCertificates.isEmpty {
-            throw AFError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: NeedsPinning()))
+            throw CurlewError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: NeedsPinning()))
         }
         let system: [any ServerTrustEvaluating] =
             allowInvalidCertificates ? [] : [DefaultTrustEvaluator(validateHost: validatesDomainName)]
@@ -89,7 +90,7 @@ private struct AnchoredTrust: ServerTrustEvaluating {
     let validateHost: Bool
 
     func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        guard !anchors.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        guard !anchors.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
         try trust.performDefaultValidation(anchors: Array(anchors))
         if validateHost { try trust.performValidation(forHost: host) }
     }

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 
 /// Decides by host who judges a server's certificates.
@@ -62,7 +63,7 @@ struct ManagedTrustEvaluation: TrustEvaluation, Equatable {
                 if verification == .full { try trust.performValidation(forHost: trust.host) }
             }
         } catch {
-            throw error.asAFError(or: .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: error)))
+            throw error.asCurlewError(or: .serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: error)))
         }
     }
 }

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 /// What every client should do: a trusted chain, made out to the host.
@@ -35,14 +36,14 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        guard !certificates.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
+        guard !certificates.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noCertificatesFound) }
         if performDefaultValidation {
             try trust.performDefaultValidation(anchors: acceptSelfSignedCertificates ? certificates : nil)
         }
         if validateHost { try trust.performValidation(forHost: host) }
         let shown = trust.verifiedCertificates
         guard !Set(shown).isDisjoint(with: certificates) else {
-            throw AFError.serverTrustEvaluationFailed(
+            throw CurlewError.serverTrustEvaluationFailed(
                 reason: .certificatePinningFailed(
                     host: host,
                     pinned: certificates.map(\.data),
@@ -83,12 +84,12 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
-        guard !pins.isEmpty else { throw AFError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
+        guard !pins.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
         if performDefaultValidation { try trust.performDefaultValidation() }
         if validateHost { try trust.performValidation(forHost: host) }
         let shown = trust.verifiedCertificates.map(\.publicKey)
         guard shown.contains(where: { pins.contains($0.sha256) }) else {
-            throw AFError.serverTrustEvaluationFailed(
+            throw CurlewError.serverTrustEvaluationFailed(
                 reason: .publicKeyPinningFailed(host: host, pinned: keys.map(\.data), server: shown.map(\.data))
             )
         }

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 
 /// Which requests run, under which attempt's name, and who waits for their end. Behind its session's lock.
 struct RequestRegistry {

@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 
 /// Makes requests, keeps track of the running ones and owns what they share.

@@ -55,7 +55,7 @@ extension DataStreamRequest {
         /// The last attempt's metrics.
         public let metrics: TransferMetrics?
         /// What went wrong, if something did.
-        public let error: AFError?
+        public let error: CurlewError?
     }
 
     /// Cancels a stream without keeping it alive.

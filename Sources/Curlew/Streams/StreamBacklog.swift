@@ -3,7 +3,7 @@ internal import CurlewLocks
 
 /// Counts what a sequence holds unread, and tells whether there is room for more. A chunk that finds none waits, and
 /// until then the next one is not read: a slow reader stops the sender.
-final class StreamBacklog: Sendable {
+package final class StreamBacklog: Sendable {
     private struct State: Sendable {
         /// Of each chunk that was not taken, oldest first, from `next` on.
         var costs: [Int] = []
@@ -22,7 +22,7 @@ final class StreamBacklog: Sendable {
     private let state = Lock(State())
     private let limit: Int
 
-    init(limit: Int = BodyChannelWatermarks.standard.high) { self.limit = limit }
+    package init(limit: Int = BodyChannelWatermarks.standard.high) { self.limit = limit }
 
     /// Before a chunk of so many bytes is put into the sequence.
     func add(_ bytes: Int) {

@@ -6,7 +6,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
     public typealias Failure = Never
 
-    typealias Continuation = AsyncStream<Element>.Continuation
+    package typealias Continuation = AsyncStream<Element>.Continuation
 
     private let stream: AsyncStream<Element>
     private let continuation: Continuation
@@ -14,7 +14,7 @@ public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
     private let reader: StreamBacklog.Reader?
 
     /// With a `backlog` the producer is told what is taken, and nothing is thrown away.
-    init(
+    package init(
         bufferingPolicy: BufferingPolicy,
         backlog: StreamBacklog? = nil,
         onTermination: @escaping @Sendable () -> Void = {},

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 
 /// Collects one exchange for its request: head, bytes, progress. Each exchange has its own.

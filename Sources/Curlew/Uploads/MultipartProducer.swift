@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 
 /// The bytes of a form: delimiters and headers from memory, contents from wherever they are.

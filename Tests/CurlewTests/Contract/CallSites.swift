@@ -112,7 +112,7 @@ private func streams(_ session: Session, url: URL) async throws {
     _ = ServerSentEvent(id: nil, data: "x", retry: nil)
 }
 
-private func handlers(_ session: Session, url: URL) async throws {
+private func handlers(_ session: Session, url: URL) {
     session.request(url)
         .validate()
         .validate(statusCode: [200])
@@ -130,28 +130,21 @@ private func handlers(_ session: Session, url: URL) async throws {
         .responseString { _ in }
         .responseDecodable(of: User.self) { response in _ = response.value?.name }
         .resume()
-    let value = try await session.request(url).serializingDecodable(User.self).value
-    _ = await session.request(url).serializingData().result
-    _ = await session.request(url).serializingString().response
-    _ = await session.download(url).serializingDownloadedFileURL().response
-    _ = try await session.download(url).serializingDecodable(User.self).value
     session.download(url).responseURL { _ in }
     session.streamRequest(url).responseStream { _ in }
     session.streamRequest(url).responseStreamDecodable(of: User.self) { _ in }
     session.streamRequest(url).responseStreamString { _ in }
-    for await _ in session.streamRequest(url).streamTask().streamingData() {}
     let request = session.request(url)
         .adapt(using: Adapter { request, _, completion in completion(.success(request)) })
         .retry(using: RetryPolicy())
         .interceptor(Interceptor())
-        .eventMonitor(ClosureEventMonitor())
+        .eventMonitor(Monitor())
     request.suspend()
     request.resume()
     request.cancel()
     _ = (request.id, request.state, request.isFinished, request.retryCount, request.tasks, request.allMetrics)
     _ = (request.request, request.firstRequest, request.lastRequest, request.response, request.error)
     _ = request.cURLDescription()
-    _ = value
 }
 
 private struct HeaderAdapter: RequestInterceptor {
@@ -202,7 +195,7 @@ private final class Monitor: EventMonitor {
     func request(_ request: Request, didCreateTask task: TaskIdentifier) {}
     func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {}
     func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {}
-    func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, AFError>) {}
+    func request<Value>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>) {}
 }
 
 private struct CountingTransport: Transport {
@@ -254,7 +247,7 @@ private func extensionPoints() {
         ),
         serverTrustManager: ServerTrustManager(evaluators: ["example.com": DefaultTrustEvaluator()]),
         redirectHandler: Redirector(behavior: .follow),
-        eventMonitors: [Monitor(), ClosureEventMonitor()]
+        eventMonitors: [Monitor()]
     )
 }
 
@@ -264,12 +257,12 @@ private func errors(_ session: Session, url: URL) async {
     } catch {
         _ = (error.code == .unacceptableStatus, error.phase, error.url, error.attempt, error.underlying, error.native)
         _ = (error.metrics, error.responseCode, error.responseBody, error.isTimeout, error.isConnectivity)
-        _ = (error.isCancellation, error.isTLS, error.isSafeToRetry, error.isExplicitlyCancelledError)
+        _ = (error.isCancellation, error.isTLS, error.isSafeToRetry)
     }
     do {
         _ = try await session.request(url).data()
     } catch CurlewError.Code.cancelled {
     } catch {
-        _ = error.asAFError?.isResponseValidationError
+        _ = error.underlyingError
     }
 }

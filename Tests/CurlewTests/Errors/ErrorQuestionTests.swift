@@ -1,8 +1,10 @@
+import CurlewAlamofire
 import CurlewCore
 import Foundation
 import Testing
 
 @testable import Curlew
+@testable import CurlewFailures
 
 @Suite(.timeLimit(.minutes(4)))
 struct ErrorQuestionTests {

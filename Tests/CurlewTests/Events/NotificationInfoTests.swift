@@ -1,4 +1,5 @@
 import Curlew
+import CurlewAlamofire
 import CurlewLocks
 import CurlewTesting
 import Foundation

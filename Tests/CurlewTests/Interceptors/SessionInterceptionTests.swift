@@ -1,5 +1,6 @@
 import Curlew
 import CurlewCore
+import CurlewFailures
 import Foundation
 import FoundationNetworking
 import Testing

@@ -1,3 +1,4 @@
+import CurlewAlamofire
 import Foundation
 import Testing
 

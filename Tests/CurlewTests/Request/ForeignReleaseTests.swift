@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewFailures
 import CurlewLocks
 import CurlewTesting
 import Dispatch

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewFailures
 import Foundation
 import Testing
 

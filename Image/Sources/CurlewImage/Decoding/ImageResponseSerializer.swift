@@ -34,13 +34,14 @@ public struct ImageResponseSerializer: ResponseSerializer {
     ) throws -> Image {
         if let error { throw error }
         guard let data, !data.isEmpty else {
-            throw AFError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)
+            throw CurlewError(.decodingFailed, phase: .decoding, reason: "an empty body is no picture")
         }
         do {
             let image = try decoder.decode(try dataPreprocessor.preprocess(data))
             return filter?.filter(image) ?? image
         } catch {
-            throw AFError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+            throw CurlewError(
+                .decodingFailed, phase: .decoding, reason: "the body is no picture: \(error)", underlying: error)
         }
     }
 }

@@ -83,7 +83,7 @@ extension ImageDownloader {
             )
             result = .success(image)
         } catch {
-            result = .failure(error.asAFError ?? AFError.explicitlyCancelled)
+            result = .failure((error as? CurlewError) ?? Self.cancelled)
         }
         var versions = Versions(result)
         // Into the cache before the transfer ends: whoever comes in between finds the one or the other.

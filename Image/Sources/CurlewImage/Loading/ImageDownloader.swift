@@ -84,8 +84,8 @@ public final class ImageDownloader: Sendable {
             let request = URLRequest(url: try convertible.asURL())
             return download(request, cacheKey: cacheKey, filter: filter, queue: queue, completion: completion)
         } catch {
-            let failure = error.asAFError ?? AFError.invalidURL(url: convertible)
-            deliver(ImageResponse(request: nil, isFromCache: false, result: .failure(failure)), on: queue, completion)
+            let failure = ImageResponse(request: nil, isFromCache: false, result: .failure(Self.failure(error)))
+            deliver(failure, on: queue, completion)
             return nil
         }
     }
@@ -113,7 +113,17 @@ public final class ImageDownloader: Sendable {
     public func cancel(_ receipt: ImageDownloadReceipt) {
         guard let (receiver, actions) = leave(receipt.ticket) else { return }
         start(actions)
-        receiver.complete(.failure(AFError.explicitlyCancelled))
+        receiver.complete(.failure(Self.cancelled))
+    }
+
+    static var cancelled: CurlewError {
+        CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
+    }
+
+    /// What a convertible threw; Curlew's own throw `.invalidURL`.
+    private static func failure(_ error: any Error) -> CurlewError {
+        (error as? CurlewError)
+            ?? CurlewError(.invalidURL, phase: .creation, reason: "there is no URL", underlying: error)
     }
 
     private func deliver(
@@ -135,7 +145,7 @@ public final class ImageDownloader: Sendable {
         do {
             return try await image(for: URLRequest(url: try convertible.asURL()), cacheKey: cacheKey, filter: filter)
         } catch {
-            throw error.asAFError ?? AFError.invalidURL(url: convertible)
+            throw Self.failure(error)
         }
     }
 

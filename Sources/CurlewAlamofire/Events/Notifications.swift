@@ -1,5 +1,4 @@
-public import CurlewCore
-internal import CurlewLocks
+public import Curlew
 public import Dispatch
 public import Foundation
 
@@ -63,7 +62,7 @@ public final class RequestNotifications: EventMonitor {
 
     public func requestDidFinish(_ request: Request) {
         post(Request.didFinishNotification, request)
-        if request.record.withLock({ $0.handlers.isEmpty }) { post(Request.didCompleteNotification, request) }
+        if !request.hasResponseHandlers { post(Request.didCompleteNotification, request) }
     }
 
     public func request(_ request: Request, didResumeTask task: TaskIdentifier) {
@@ -155,13 +154,11 @@ public final class RequestNotifications: EventMonitor {
 
     /// What is in the `userInfo` beside `more`: what the request knows by now.
     private func post(_ name: Notification.Name, _ request: Request, _ more: [String: Any] = [:]) {
-        var info = Self.info((request as? DataRequest)?.data, Self.file(of: request), request.error, request.metrics)
+        var info = Self.info((request as? DataRequest)?.data, request.bodyFileURL, request.error, request.metrics)
         info[Key.request] = request
         info.merge(more) { $1 }
         NotificationCenter.default.post(name: name, object: nil, userInfo: info)
     }
-
-    private static func file(of request: Request) -> URL? { request.record.withLock { $0.transfer.body }.fileURL }
 }
 
 /// Alamofire's name for `RequestNotifications`.

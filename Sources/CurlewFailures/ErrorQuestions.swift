@@ -11,7 +11,7 @@ extension CurlewError {
     /// Whether the session was invalidated; Alamofire's name.
     public var isSessionInvalidatedError: Bool { code == .sessionClosed && !isSessionDeinitializedError }
 
-    /// Whether somebody cancelled the request; Alamofire's name for `isCancellation`.
+    /// Whether the request was cancelled; Alamofire's name for `isCancellation`.
     public var isExplicitlyCancelledError: Bool { code == .cancelled }
 
     /// There is no URL, or one that no request can be sent to.

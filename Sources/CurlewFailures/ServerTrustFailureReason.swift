@@ -60,7 +60,7 @@ extension CurlewError.ServerTrustFailureReason {
         }
     }
 
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         guard case .customEvaluationFailed(let error) = self else { return nil }
         return error
     }

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 public import Foundation
 
 extension CurlewError: LocalizedError {

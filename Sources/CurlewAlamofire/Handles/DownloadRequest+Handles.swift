@@ -1,16 +1,16 @@
-public import CurlewCore
+public import Curlew
 public import Foundation
 
 // Alamofire's eager handles. Nothing is validated unless the request says so; several handles share one exchange.
-extension DataRequest {
+extension DownloadRequest {
     /// The body.
     public func serializingData(
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DataResponseSerializer.defaultEmptyRequestMethods
-    ) -> DataTask<Data> {
-        serializingResponse(
+    ) -> DownloadTask<Data> {
+        serializingDownload(
             using: DataResponseSerializer(
                 dataPreprocessor: dataPreprocessor,
                 emptyResponseCodes: emptyResponseCodes,
@@ -27,8 +27,8 @@ extension DataRequest {
         encoding: String.Encoding? = nil,
         emptyResponseCodes: Set<Int> = StringResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = StringResponseSerializer.defaultEmptyRequestMethods
-    ) -> DataTask<String> {
-        serializingResponse(
+    ) -> DownloadTask<String> {
+        serializingDownload(
             using: StringResponseSerializer(
                 dataPreprocessor: dataPreprocessor,
                 encoding: encoding,
@@ -47,8 +47,8 @@ extension DataRequest {
         decoder: any DataDecoder = JSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
-    ) -> DataTask<Value> {
-        serializingResponse(
+    ) -> DownloadTask<Value> {
+        serializingDownload(
             using: DecodableResponseSerializer<Value>(
                 dataPreprocessor: dataPreprocessor,
                 decoder: decoder,
@@ -59,30 +59,37 @@ extension DataRequest {
         )
     }
 
+    /// The place of the file.
+    public func serializingDownloadedFileURL(
+        automaticallyCancelling shouldAutomaticallyCancel: Bool = true
+    ) -> DownloadTask<URL> {
+        serializingDownload(using: URLResponseSerializer(), automaticallyCancelling: shouldAutomaticallyCancel)
+    }
+
     /// What the serializer makes of the body.
-    public func serializingResponse<Serializer: ResponseSerializer>(
+    public func serializingDownload<Serializer: ResponseSerializer>(
         using serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true
-    ) -> DataTask<Serializer.SerializedObject> {
+    ) -> DownloadTask<Serializer.SerializedObject> {
         handle(shouldAutomaticallyCancel) { self.addSerialized(.direct, serializer, $0) }
     }
 
     /// What the serializer makes of the body.
-    public func serializingResponse<Serializer: DataResponseSerializerProtocol>(
+    public func serializingDownload<Serializer: DownloadResponseSerializerProtocol>(
         using serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true
-    ) -> DataTask<Serializer.SerializedObject> {
+    ) -> DownloadTask<Serializer.SerializedObject> {
         handle(shouldAutomaticallyCancel) { self.addSerialized(.direct, serializer, $0) }
     }
 
     private func handle<Value: Sendable>(
         _ cancels: Bool,
-        _ attach: (@escaping @Sendable (AFDataResponse<Value>) -> Void) -> Void
-    ) -> DataTask<Value> {
-        DataTask(
+        _ attach: (@escaping @Sendable (AFDownloadResponse<Value>) -> Void) -> Void
+    ) -> DownloadTask<Value> {
+        DownloadTask(
             pending: PendingResponse(
                 request: self,
-                task: ConcurrencyHandle.start(cancelling: self, attach),
+                task: EagerHandle.start(cancelling: self, attach),
                 cancelsWithAwaiter: cancels
             )
         )

@@ -2,28 +2,6 @@ public import CurlewCore
 public import Foundation
 
 extension CurlewError {
-    /// The value that is no URL.
-    public var urlConvertible: (any URLConvertible)? { (underlying as? InvalidURLReason)?.url }
-
-    /// The error inside this one: what an encoder, adapter, decoder or the system said. Where the exchange failed
-    /// and nobody said anything, the `URLError` that stands for the code, for code that asks for one.
-    public var underlyingError: (any Error)? {
-        switch underlying {
-        case let reason as ParameterEncodingFailureReason: reason.underlyingError
-        case let reason as ParameterEncoderFailureReason: reason.underlyingError
-        case let reason as MultipartEncodingFailureReason: reason.underlyingError
-        case let reason as ResponseValidationFailureReason: reason.underlyingError
-        case let reason as ResponseSerializationFailureReason: reason.underlyingError
-        case let reason as ServerTrustFailureReason: reason.underlyingError
-        case let failure as RequestRetryFailure: failure.retryError
-        case let failure as DownloadedFileMoveFailure: failure.error
-        case let reason as SessionClosedReason: reason.underlyingError
-        case is InvalidURLReason, is URLRequestValidationFailureReason: nil
-        case let error?: error
-        case nil: URLError.Code(standingFor: self).map { URLError($0, url: url) }
-        }
-    }
-
     /// The content types that validation would have accepted.
     public var acceptableContentTypes: [String]? {
         switch underlying as? ResponseValidationFailureReason {
@@ -56,7 +34,7 @@ extension CurlewError {
 }
 
 extension CurlewError.ParameterEncodingFailureReason {
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         switch self {
         case .missingURL: nil
         case .jsonEncodingFailed(let error), .propertyListEncodingFailed(let error), .customEncodingFailed(let error):
@@ -66,7 +44,7 @@ extension CurlewError.ParameterEncodingFailureReason {
 }
 
 extension CurlewError.ParameterEncoderFailureReason {
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         switch self {
         case .missingRequiredComponent: nil
         case .encoderFailed(let error): error
@@ -76,7 +54,7 @@ extension CurlewError.ParameterEncoderFailureReason {
 
 extension CurlewError.MultipartEncodingFailureReason {
     /// The file, or what was taken for one.
-    var url: URL? {
+    package var url: URL? {
         switch self {
         case .bodyPartURLInvalid(let url), .bodyPartFilenameInvalid(let url), .bodyPartFileNotReachable(let url),
             .bodyPartFileNotReachableWithError(let url, _), .bodyPartFileIsDirectory(let url),
@@ -88,7 +66,7 @@ extension CurlewError.MultipartEncodingFailureReason {
         }
     }
 
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         switch self {
         case .bodyPartFileNotReachableWithError(_, let error), .bodyPartFileSizeQueryFailedWithError(_, let error),
             .outputStreamWriteFailed(let error), .inputStreamReadFailed(let error):
@@ -102,14 +80,14 @@ extension CurlewError.MultipartEncodingFailureReason {
 }
 
 extension CurlewError.ResponseValidationFailureReason {
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         guard case .customValidationFailed(let error) = self else { return nil }
         return error
     }
 }
 
 extension CurlewError.ResponseSerializationFailureReason {
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         switch self {
         case .jsonSerializationFailed(let error), .decodingFailed(let error), .customSerializationFailed(let error):
             error
@@ -121,7 +99,7 @@ extension CurlewError.ResponseSerializationFailureReason {
 }
 
 extension CurlewError.SessionClosedReason {
-    var underlyingError: (any Error)? {
+    package var underlyingError: (any Error)? {
         guard case .invalidated(let error) = self else { return nil }
         return error
     }

@@ -1,5 +1,4 @@
-public import CurlewCore
-internal import CurlewLocks
+public import Curlew
 public import Foundation
 
 /// A stream's values as sequences, in Alamofire's way: every sequence gets every chunk.
@@ -36,8 +35,8 @@ public struct DataStreamTask: Sendable {
     public func streamingDecodables<T: Decodable & Sendable>(
         _ type: T.Type = T.self,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
-        bufferingPolicy: StreamOf<DataStreamRequest.Stream<T, AFError>>.BufferingPolicy? = nil
-    ) -> StreamOf<DataStreamRequest.Stream<T, AFError>> {
+        bufferingPolicy: StreamOf<DataStreamRequest.Stream<T, CurlewError>>.BufferingPolicy? = nil
+    ) -> StreamOf<DataStreamRequest.Stream<T, CurlewError>> {
         streamingResponses(
             serializedUsing: DecodableStreamSerializer<T>(),
             automaticallyCancelling: shouldAutomaticallyCancel,
@@ -49,8 +48,9 @@ public struct DataStreamTask: Sendable {
     public func streamingResponses<Serializer: DataStreamSerializer>(
         serializedUsing serializer: Serializer,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
-        bufferingPolicy: StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, AFError>>.BufferingPolicy? = nil
-    ) -> StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, AFError>> {
+        bufferingPolicy: StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, CurlewError>>.BufferingPolicy? =
+            nil
+    ) -> StreamOf<DataStreamRequest.Stream<Serializer.SerializedObject, CurlewError>> {
         stream(shouldAutomaticallyCancel, bufferingPolicy) { backlog, handler in
             request.consume(serializer, .direct, backlog: backlog, handler)
         }
@@ -90,6 +90,4 @@ public struct DataStreamTask: Sendable {
 extension DataStreamRequest {
     /// The stream's values as sequences, in Alamofire's way.
     public func streamTask() -> DataStreamTask { DataStreamTask(request: self) }
-
-    var hasResult: Bool { record.withLock { $0.run.result != nil } }
 }

@@ -1,4 +1,4 @@
-internal import CurlewCore
+internal import Curlew
 
 /// What the handles of data and of downloads have in common: a response on its way, and whose it is.
 struct PendingResponse<Response: Sendable>: Sendable {

@@ -3,17 +3,14 @@ public import Foundation
 
 extension CurlewError {
     /// Why a string or other value is no URL; `underlying` of `.invalidURL`.
-    public struct InvalidURLReason: Error, CustomStringConvertible {
+    package struct InvalidURLReason: Error, CustomStringConvertible {
         /// What was given as a URL.
-        public let url: any URLConvertible
+        package let url: any Sendable
 
-        /// Makes the error of something that is not a URL.
-        public init(url: any URLConvertible) { self.url = url }
-
-        public var description: String { "URL is not valid: \(Self.shown(url))" }
+        package var description: String { "URL is not valid: \(Self.shown(url))" }
 
         // What is no URL cannot be taken apart by URLComponents, and may still hold a password.
-        static func shown(_ url: any URLConvertible) -> String {
+        static func shown(_ url: any Sendable) -> String {
             let text = (url as? String) ?? (url as? URL)?.absoluteString ?? "\(url)"
             let path = text.prefix { $0 != "?" && $0 != "#" }
             guard let at = path.lastIndex(of: "@") else { return Redaction.reference(text) }

@@ -1,6 +1,6 @@
-internal import CurlewCore
+public import Curlew
 
-/// A data request's response on its way. It runs whether or not somebody waits for it.
+/// A data request's response on its way. It runs also if it is never awaited.
 public struct DataTask<Value: Sendable>: Sendable {
     let pending: PendingResponse<AFDataResponse<Value>>
 
@@ -29,7 +29,7 @@ public struct DataTask<Value: Sendable>: Sendable {
     public func suspend() { pending.request.suspend() }
 }
 
-/// A download's response on its way. It runs whether or not somebody waits for it.
+/// A download's response on its way. It runs also if it is never awaited.
 public struct DownloadTask<Value: Sendable>: Sendable {
     let pending: PendingResponse<AFDownloadResponse<Value>>
 

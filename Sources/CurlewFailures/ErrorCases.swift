@@ -1,12 +1,6 @@
 public import CurlewCore
 public import Foundation
 
-/// Alamofire's name for `CurlewError`.
-public typealias AFError = CurlewError
-
-/// A result whose failure is a `CurlewError`.
-public typealias AFResult<Success> = Result<Success, AFError>
-
 // Alamofire's cases as functions that make the error with its code, phase, sentence and reason: the one
 // place where those four are put together.
 extension CurlewError {
@@ -15,8 +9,8 @@ extension CurlewError {
         CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
     }
 
-    /// The error of something that is not a URL, as Alamofire writes it.
-    public static func invalidURL(url: any URLConvertible) -> CurlewError {
+    /// The error of something that is not a URL: a string, a `URL` or components.
+    package static func invalidURL(of url: any Sendable) -> CurlewError {
         let reason = InvalidURLReason(url: url)
         return CurlewError(.invalidURL, phase: .creation, reason: reason.description, underlying: reason)
     }
@@ -130,5 +124,18 @@ extension CurlewError {
             reason: "Moving the downloaded file to its destination failed with error: \(Explanation.of(error))",
             underlying: DownloadedFileMoveFailure(error: error, source: source, destination: destination)
         )
+    }
+}
+
+extension CurlewError {
+    /// Takes over where and when `original` happened.
+    package mutating func takePlace(of original: CurlewError) {
+        url = original.url
+        attempt = original.attempt
+        metrics = original.metrics
+        native = original.native
+        responseCode = original.responseCode
+        responseBody = original.responseBody
+        downloadResumeData = original.downloadResumeData
     }
 }

@@ -1,0 +1,24 @@
+public import CurlewCore
+internal import CurlewFailures
+internal import Foundation
+
+extension CurlewError {
+    /// The error inside this one: what an encoder, adapter, decoder or the system said. Where the exchange failed
+    /// and nothing of these was thrown, the `URLError` that stands for the code, for callers that expect one.
+    public var underlyingError: (any Error)? {
+        switch underlying {
+        case let reason as ParameterEncodingFailureReason: reason.underlyingError
+        case let reason as ParameterEncoderFailureReason: reason.underlyingError
+        case let reason as MultipartEncodingFailureReason: reason.underlyingError
+        case let reason as ResponseValidationFailureReason: reason.underlyingError
+        case let reason as ResponseSerializationFailureReason: reason.underlyingError
+        case let reason as ServerTrustFailureReason: reason.underlyingError
+        case let failure as RequestRetryFailure: failure.retryError
+        case let failure as DownloadedFileMoveFailure: failure.error
+        case let reason as SessionClosedReason: reason.underlyingError
+        case is InvalidURLReason, is URLRequestValidationFailureReason: nil
+        case let error?: error
+        case nil: URLError.Code(standingFor: self).map { URLError($0, url: url) }
+        }
+    }
+}

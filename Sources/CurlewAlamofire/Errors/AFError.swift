@@ -1,0 +1,31 @@
+public import Curlew
+internal import CurlewFailures
+
+/// Alamofire's name for `CurlewError`.
+public typealias AFError = CurlewError
+
+extension CurlewError {
+    /// The error of something that is not a URL, as Alamofire writes it.
+    public static func invalidURL(url: any URLConvertible) -> CurlewError { .invalidURL(of: url) }
+
+    /// The value that is no URL.
+    public var urlConvertible: (any URLConvertible)? {
+        (underlying as? InvalidURLReason)?.url as? any URLConvertible
+    }
+}
+
+extension Error {
+    /// The error as a `CurlewError`, if it is one.
+    public var asAFError: AFError? { self as? AFError }
+
+    /// The error as a `CurlewError`. One that is none becomes `.internal` with `message` and itself as `underlying`,
+    /// where Alamofire traps.
+    public func asAFError(
+        orFailWith message: @autoclosure () -> String,
+        file: StaticString = #fileID,
+        line: UInt = #line
+    ) -> AFError {
+        asAFError
+            ?? CurlewError(.internal, phase: .lifecycle, reason: "\(message()) (\(file):\(line))", underlying: self)
+    }
+}

@@ -1,0 +1,75 @@
+public import Curlew
+public import Dispatch
+
+// Alamofire's queues. There are none inside: requests are encoded and responses serialized in the task that runs the
+// request. The arguments are accepted, so that code with them compiles, and have no effect.
+extension Session {
+    /// A session; the queues have no effect.
+    public init(
+        configuration: SessionConfiguration = .default,
+        rootQueue: DispatchQueue,
+        startRequestsImmediately: Bool = true,
+        requestSetup: RequestSetup = .lazy,
+        requestQueue: DispatchQueue? = nil,
+        serializationQueue: DispatchQueue? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil,
+        redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = []
+    ) {
+        self.init(
+            configuration: configuration,
+            startRequestsImmediately: startRequestsImmediately,
+            requestSetup: requestSetup,
+            interceptor: interceptor,
+            serverTrustManager: serverTrustManager,
+            redirectHandler: redirectHandler,
+            eventMonitors: eventMonitors
+        )
+    }
+
+    /// A session; the queues have no effect.
+    public init(
+        configuration: SessionConfiguration = .default,
+        startRequestsImmediately: Bool = true,
+        requestSetup: RequestSetup = .lazy,
+        requestQueue: DispatchQueue,
+        serializationQueue: DispatchQueue? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil,
+        redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = []
+    ) {
+        self.init(
+            configuration: configuration,
+            startRequestsImmediately: startRequestsImmediately,
+            requestSetup: requestSetup,
+            interceptor: interceptor,
+            serverTrustManager: serverTrustManager,
+            redirectHandler: redirectHandler,
+            eventMonitors: eventMonitors
+        )
+    }
+
+    /// A session; the queue has no effect.
+    public init(
+        configuration: SessionConfiguration = .default,
+        startRequestsImmediately: Bool = true,
+        requestSetup: RequestSetup = .lazy,
+        serializationQueue: DispatchQueue,
+        interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil,
+        redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = []
+    ) {
+        self.init(
+            configuration: configuration,
+            startRequestsImmediately: startRequestsImmediately,
+            requestSetup: requestSetup,
+            interceptor: interceptor,
+            serverTrustManager: serverTrustManager,
+            redirectHandler: redirectHandler,
+            eventMonitors: eventMonitors
+        )
+    }
+}

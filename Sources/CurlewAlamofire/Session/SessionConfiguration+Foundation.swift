@@ -1,0 +1,44 @@
+public import Curlew
+internal import Foundation
+public import FoundationNetworking
+
+extension SessionConfiguration {
+    /// A configuration that keeps nothing beyond its sessions: as the default one, which has neither cookies nor a
+    /// cache, and with cookies in memory, as Foundation's ephemeral one.
+    public static var ephemeral: SessionConfiguration { SessionConfiguration { $0.cookies = CookieJar() } }
+
+    /// What of Foundation's configuration has a meaning here.
+    ///
+    /// - `httpAdditionalHeaders` become `headers`; without them Curlew's default ones stay.
+    /// - `timeoutIntervalForRequest` becomes the clocks for the first byte and for idling, `timeoutIntervalForResource`
+    ///   the total clock; a week, which is Foundation's default, is none.
+    /// - `httpMaximumConnectionsPerHost`, `httpShouldSetCookies` (a jar in memory, unless the policy is `.never`),
+    ///   and `tlsMinimumSupportedProtocolVersion` where Foundation has it.
+    ///
+    /// What else it has is dropped: credential storage, URL cache, protocol classes, background sessions, service types.
+    public init(_ configuration: FoundationNetworking.URLSessionConfiguration) {
+        self.init()
+        identifier = configuration.identifier
+        if let fields = configuration.httpAdditionalHeaders, !fields.isEmpty {
+            headers = HTTPHeaders(fields.map { HTTPHeader(name: "\($0.key)", value: "\($0.value)") })
+        }
+        if configuration.timeoutIntervalForRequest > 0 {
+            let seconds = Duration.seconds(configuration.timeoutIntervalForRequest)
+            timeouts.firstByte = seconds
+            timeouts.idle = seconds
+        }
+        let total = configuration.timeoutIntervalForResource
+        let week: TimeInterval = 7 * 24 * 60 * 60
+        if total > 0, total < week { timeouts.total = .seconds(total) }
+        if configuration.httpMaximumConnectionsPerHost > 0 {
+            maximumConnectionsPerHost = configuration.httpMaximumConnectionsPerHost
+        }
+        if configuration.httpShouldSetCookies, configuration.httpCookieAcceptPolicy != .never,
+            let storage = configuration.httpCookieStorage
+        {
+            let jar = CookieJar()
+            for cookie in storage.cookies ?? [] { jar.set(cookie) }
+            cookies = jar
+        }
+    }
+}
