@@ -16,7 +16,9 @@ public final class CookieJar: Sendable {
     private let publicSuffixes: any PublicSuffixes
 
     /// A jar in memory.
-    public init(publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()) {
+    public convenience init() { self.init(publicSuffixes: SystemPublicSuffixes()) }
+
+    package init(publicSuffixes: any PublicSuffixes) {
         store = Lock(CookieStore(publicSuffixes: publicSuffixes))
         file = nil
         keepsSessionCookies = false
@@ -27,11 +29,11 @@ public final class CookieJar: Sendable {
     ///
     /// With `keepsSessionCookies` the file also has the cookies without an expiry date, as curl's has: a login that is
     /// one of those outlives the program. What such a file holds is read by every jar.
-    public init(
-        file url: URL,
-        keepsSessionCookies: Bool = false,
-        publicSuffixes: any PublicSuffixes = SystemPublicSuffixes()
-    ) {
+    public convenience init(file url: URL, keepsSessionCookies: Bool = false) {
+        self.init(file: url, keepsSessionCookies: keepsSessionCookies, publicSuffixes: SystemPublicSuffixes())
+    }
+
+    package init(file url: URL, keepsSessionCookies: Bool = false, publicSuffixes: any PublicSuffixes) {
         var store = CookieStore(publicSuffixes: publicSuffixes)
         let now = Date()
         // What a crash or a full disk left of the file is taken as far as it goes.

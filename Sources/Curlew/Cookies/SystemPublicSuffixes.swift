@@ -1,19 +1,19 @@
 internal import CPSL
-public import CurlewCore
+internal import CurlewCore
 
 /// The public suffix list that libpsl has: the distribution's own, kept up to date with it.
-public struct SystemPublicSuffixes: PublicSuffixes {
+package struct SystemPublicSuffixes: PublicSuffixes {
     /// Reads the list that libpsl was built with, or a newer one of the system.
-    public init() {}
+    package init() {}
 
-    public func isPublicSuffix(_ domain: String) -> Bool {
+    package func isPublicSuffix(_ domain: String) -> Bool {
         // `co.uk.` is the same name as `co.uk`, and libpsl knows the second one only.
         let name = (domain.hasSuffix(".") ? domain.dropLast() : domain[...]).lowercased()
         guard let list = Self.list.pointer else { return !name.contains(".") }
         return psl_is_public_suffix2(list, name, PSL_TYPE_ANY) != 0
     }
 
-    public func registrableDomain(of domain: String) -> String? {
+    package func registrableDomain(of domain: String) -> String? {
         guard let list = Self.list.pointer, !domain.hasPrefix("."), !domain.hasSuffix(".") else { return nil }
         // libpsl compares labels as they are spelled in the list: lower case, in UTF-8 or as `xn--`.
         // The result points into the string it was given.

@@ -21,7 +21,7 @@ public import Foundation
 /// for the file's last bytes: a download that was cut off by that begins again.
 public struct DownloadJournal: Sendable, Hashable {
     /// Where the entries are, a file each. It is made when it is needed.
-    public let directory: URL
+    package let directory: URL
 
     /// A journal in a directory that other processes of the same user may share.
     public init(directory: URL) { self.directory = directory }

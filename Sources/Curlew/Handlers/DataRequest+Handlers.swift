@@ -79,28 +79,6 @@ extension DataRequest {
         )
     }
 
-    /// Calls the handler with the body as a JSON object. Prefer `responseDecodable`.
-    @discardableResult
-    public func responseJSON(
-        queue: DispatchQueue? = nil,
-        dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
-        emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
-        emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
-        options: JSONSerialization.ReadingOptions = .allowFragments,
-        completionHandler: @escaping @Sendable (AFDataResponse<JSONResponseSerializer.SerializedObject>) -> Void
-    ) -> Self {
-        response(
-            queue: queue,
-            responseSerializer: JSONResponseSerializer(
-                dataPreprocessor: dataPreprocessor,
-                emptyResponseCodes: emptyResponseCodes,
-                emptyRequestMethods: emptyRequestMethods,
-                options: options
-            ),
-            completionHandler: completionHandler
-        )
-    }
-
     /// Calls the handler with the body, decoded.
     @discardableResult
     public func responseDecodable<Value: Decodable & Sendable>(

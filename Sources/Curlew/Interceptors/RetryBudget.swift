@@ -8,11 +8,11 @@ internal import CurlewLocks
 /// interceptor, not where it only is a retrier.
 public final class RetryBudget: Sendable {
     /// Retries per request in the long run.
-    public let ratio: Double
+    package let ratio: Double
     /// Retries per second that are allowed even if there are hardly any requests.
-    public let minimumPerSecond: Double
+    package let minimumPerSecond: Double
     /// Most retries in one burst.
-    public let capacity: Double
+    package let capacity: Double
 
     private let bucket: Lock<RetryTokenBucket>
     private let now: @Sendable () -> ContinuousClock.Instant

@@ -72,6 +72,3 @@ public enum CurlewInfo {
     /// Curlew's version, as the default `User-Agent` has it.
     public static let version = "0.1.0"
 }
-
-/// Alamofire's name for `CurlewInfo`.
-public typealias AFInfo = CurlewInfo

@@ -41,17 +41,3 @@ extension HTTPURLResponse {
         )
     }
 }
-
-extension URLSessionConfiguration {
-    /// The additional header fields as a value.
-    public var headers: HTTPHeaders {
-        get {
-            HTTPHeaders(
-                (httpAdditionalHeaders ?? [:]).reduce(into: [:]) { fields, field in
-                    if let name = field.key as? String, let value = field.value as? String { fields[name] = value }
-                }
-            )
-        }
-        set { httpAdditionalHeaders = newValue.dictionary }
-    }
-}

@@ -4,20 +4,20 @@ public import FoundationNetworking
 
 /// A serializer that looks at status and content type before it looks at the body.
 ///
-///     let serializer = JSONResponseSerializer().accepting(contentTypes: JSONResponseSerializer.contentTypes)
+///     let serializer = StringResponseSerializer().accepting(contentTypes: ["text/plain"])
 ///     session.request(url).response(responseSerializer: serializer) { … }
 ///
 /// Where both are unacceptable the error is the status's, and its `underlying` the content type's.
 public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSerializer {
     /// What serializes a response that is acceptable.
-    public let base: Base
+    package let base: Base
     /// nil accepts any.
-    public let acceptableStatusCodes: Set<Int>?
+    package let acceptableStatusCodes: Set<Int>?
     /// nil accepts any; `*` stands for any type or subtype.
-    public let acceptableContentTypes: Set<String>?
+    package let acceptableContentTypes: Set<String>?
 
     /// Makes a serializer that refuses other statuses and types; nil accepts all.
-    public init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
+    package init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
         self.base = base
         acceptableStatusCodes = statusCodes
         acceptableContentTypes = contentTypes
@@ -65,9 +65,4 @@ extension ResponseSerializer {
     ) -> AcceptableResponseSerializer<Self> {
         AcceptableResponseSerializer(self, statusCodes: Set(statusCodes), contentTypes: contentTypes)
     }
-}
-
-extension JSONResponseSerializer {
-    /// What JSON is labelled with.
-    public static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
 }

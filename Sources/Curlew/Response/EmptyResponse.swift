@@ -1,6 +1,6 @@
-internal import CurlewCore
+package import CurlewCore
 internal import CurlewFailures
-internal import Foundation
+package import Foundation
 
 /// A type that an empty body stands for.
 public protocol EmptyResponse: Sendable {
@@ -22,13 +22,18 @@ extension Empty: EmptyResponse {
 }
 
 /// Which responses may have no body.
-struct EmptyBodyRule: Sendable {
+package struct EmptyBodyRule: Sendable {
     static let standardMethods: Set<HTTPMethod> = [.head]
     static let standardCodes: Set<Int> = [204, 205]
     static let standard = EmptyBodyRule(methods: standardMethods, codes: standardCodes)
 
     let methods: Set<HTTPMethod>
     let codes: Set<Int>
+
+    package init(methods: Set<HTTPMethod>, codes: Set<Int>) {
+        self.methods = methods
+        self.codes = codes
+    }
 
     func allows(method: HTTPMethod?, status: Int?) -> Bool {
         if let status, codes.contains(status) { return true }
@@ -37,7 +42,7 @@ struct EmptyBodyRule: Sendable {
     }
 
     /// The body, nil where there is none and may be none; throws where there must be one.
-    func body(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
+    package func body(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
         if let data, !data.isEmpty { return data }
         guard allows(method: method, status: status) else {
             throw CurlewError.responseSerializationFailed(reason: .inputDataNilOrZeroLength)

@@ -39,6 +39,15 @@ public struct Certificate: Sendable, Hashable {
         }
     }
 
+    /// The certificates among a bundle's resources: `.cer`, `.crt`, `.der`.
+    public static func all(in bundle: Bundle) -> [Certificate] {
+        let endings = ["cer", "CER", "crt", "CRT", "der", "DER"]
+        return endings.flatMap { bundle.paths(forResourcesOfType: $0, inDirectory: nil) }
+            .sorted()
+            .compactMap { try? Data(contentsOf: URL(fileURLWithPath: $0)) }
+            .flatMap(Certificate.all(in:))
+    }
+
     public static func == (lhs: Certificate, rhs: Certificate) -> Bool { lhs.data == rhs.data }
 
     public func hash(into hasher: inout Hasher) { hasher.combine(data) }

@@ -81,7 +81,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     }
 
     /// "In order to validate a domain name for self signed certificates, you MUST use pinning."
-    public struct NeedsPinning: Error {}
+    package struct NeedsPinning: Error {}
 }
 
 /// Demands a chain that ends in one of the pinned certificates, whether or not the server sends that one.

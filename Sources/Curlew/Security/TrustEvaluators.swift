@@ -24,7 +24,7 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
 
     /// With `acceptSelfSignedCertificates` the pinned certificates are the only roots.
     public init(
-        certificates: [Certificate] = Bundle.main.af.certificates,
+        certificates: [Certificate] = Certificate.all(in: .main),
         acceptSelfSignedCertificates: Bool = false,
         performDefaultValidation: Bool = true,
         validateHost: Bool = true
@@ -63,7 +63,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
 
     /// Makes an evaluator that accepts chains with one of these keys.
     public init(
-        keys: [PublicKey] = Bundle.main.af.publicKeys,
+        keys: [PublicKey] = Certificate.all(in: .main).map(\.publicKey),
         performDefaultValidation: Bool = true,
         validateHost: Bool = true
     ) {
@@ -122,7 +122,7 @@ extension ServerTrustEvaluating where Self == PinnedCertificatesTrustEvaluator {
 
     /// Accepts chains with one of these certificates.
     public static func pinnedCertificates(
-        certificates: [Certificate] = Bundle.main.af.certificates,
+        certificates: [Certificate] = Certificate.all(in: .main),
         acceptSelfSignedCertificates: Bool = false,
         performDefaultValidation: Bool = true,
         validateHost: Bool = true
@@ -142,7 +142,7 @@ extension ServerTrustEvaluating where Self == PublicKeysTrustEvaluator {
 
     /// Accepts chains with one of these keys.
     public static func publicKeys(
-        keys: [PublicKey] = Bundle.main.af.publicKeys,
+        keys: [PublicKey] = Certificate.all(in: .main).map(\.publicKey),
         performDefaultValidation: Bool = true,
         validateHost: Bool = true
     ) -> PublicKeysTrustEvaluator {

@@ -24,7 +24,7 @@ public final class RuntimeHeaders: Sendable {
     }
 
     /// The only origin that gets the fields; nil is every one.
-    public let origin: URL?
+    package let origin: URL?
     private let state: Lock<State>
 
     /// `origin` keeps the fields, and with them what authorizes, from other hosts.

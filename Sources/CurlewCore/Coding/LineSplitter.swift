@@ -1,21 +1,21 @@
-public import Foundation
+package import Foundation
 
 /// Cuts a stream of bytes into lines, however the stream was cut into chunks.
 ///
 /// `\n` and `\r\n` end a line; a lone `\r` belongs to it. Blank lines count; there is no extra line after
 /// the last line's end. A line above the maximum length is `.limitExceeded`.
-public struct LineSplitter: Sendable {
+package struct LineSplitter: Sendable {
     /// Most bytes of a line, its end not counted.
-    public let maximumLength: Int
+    package let maximumLength: Int
 
     /// The line that has begun, and has not ended.
     private var partial: [UInt8] = []
 
     /// Makes a splitter that refuses lines above this length.
-    public init(maximumLength: Int) { self.maximumLength = maximumLength }
+    package init(maximumLength: Int) { self.maximumLength = maximumLength }
 
     /// Calls `body` with each line that ends in `bytes`, in order. The buffer is valid during the call only.
-    public mutating func split(
+    package mutating func split(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(CurlewError) {
@@ -49,7 +49,7 @@ public struct LineSplitter: Sendable {
     }
 
     /// The stream has ended: calls `body` with the last line if its end is missing.
-    public mutating func finish(_ body: (UnsafeRawBufferPointer) -> Void) throws(CurlewError) {
+    package mutating func finish(_ body: (UnsafeRawBufferPointer) -> Void) throws(CurlewError) {
         guard !partial.isEmpty else { return }
         try check(partial.count)
         partial.withUnsafeBytes(body)
@@ -57,7 +57,7 @@ public struct LineSplitter: Sendable {
     }
 
     /// The lines that end in `chunk`.
-    public mutating func lines(in chunk: Data) throws(CurlewError) -> [String] {
+    package mutating func lines(in chunk: Data) throws(CurlewError) -> [String] {
         var lines: [String] = []
         let result = chunk.withUnsafeBytes { bytes in
             Result { () throws(CurlewError) in
@@ -69,7 +69,7 @@ public struct LineSplitter: Sendable {
     }
 
     /// The last line, if the stream ended without an end of line.
-    public mutating func lastLine() throws(CurlewError) -> String? {
+    package mutating func lastLine() throws(CurlewError) -> String? {
         var line: String?
         try finish { line = String(decoding: $0, as: UTF8.self) }
         return line

@@ -59,10 +59,10 @@ public struct Cookie: Sendable, Hashable, Codable {
     }
 
     /// Whether it is past its end.
-    public func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
+    package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// As it stands in a `Cookie` header.
-    public var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+    package var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     /// Whether name and value may go onto the wire.
     package var isSendable: Bool {
@@ -75,7 +75,7 @@ public struct Cookie: Sendable, Hashable, Codable {
 }
 
 /// Which domains belong to nobody, so that no cookie may be set for all below them (publicsuffix.org).
-public protocol PublicSuffixes: Sendable {
+package protocol PublicSuffixes: Sendable {
     /// Whether names directly below `domain` belong to different owners (`com`, `co.uk`, `github.io`).
     func isPublicSuffix(_ domain: String) -> Bool
     /// The public suffix and one label more; nil where `domain` is itself a suffix.

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 extension CookieStore {
     /// No cookie lives longer (RFC 6265bis, 5.5).
@@ -14,13 +14,13 @@ extension CookieStore {
     /// Takes in one `Set-Cookie` header of a response from `url` (RFC 6265bis, 5.7). False where the cookie
     /// was refused.
     @discardableResult
-    public mutating func receive(_ header: String, from url: URL, at now: Date) -> Bool {
+    package mutating func receive(_ header: String, from url: URL, at now: Date) -> Bool {
         guard let offer = Self.offer([header], from: url, at: now, publicSuffixes: publicSuffixes) else { return false }
         return receive(offer, at: now) == 1
     }
 
     /// Takes in every `Set-Cookie` of a response's head.
-    public mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
+    package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
         let values = headers.values(for: "Set-Cookie")
         guard let offer = Self.offer(values, from: url, at: now, publicSuffixes: publicSuffixes) else { return }
         receive(offer, at: now)

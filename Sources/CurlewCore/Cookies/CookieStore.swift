@@ -1,16 +1,16 @@
-public import Foundation
+package import Foundation
 
 /// The cookies of a client, as a value: RFC 6265bis, with time passed in.
-public struct CookieStore: Sendable {
+package struct CookieStore: Sendable {
     /// How many cookies are kept; above that the least useful go (`evict`).
-    public struct Limits: Sendable, Hashable {
+    package struct Limits: Sendable, Hashable {
         /// At most so many for one domain.
-        public var perDomain: Int
+        package var perDomain: Int
         /// At most so many altogether.
-        public var total: Int
+        package var total: Int
 
         /// Makes limits; the defaults are what browsers have.
-        public init(perDomain: Int = 180, total: Int = 3300) {
+        package init(perDomain: Int = 180, total: Int = 3300) {
             self.perDomain = perDomain
             self.total = total
         }
@@ -32,7 +32,7 @@ public struct CookieStore: Sendable {
     }
 
     /// How many cookies are kept.
-    public let limits: Limits
+    package let limits: Limits
     let publicSuffixes: (any PublicSuffixes)?
     /// By domain, so that only a host's own names are looked at.
     private(set) var domains: [String: [Key: Stored]] = [:]
@@ -41,19 +41,19 @@ public struct CookieStore: Sendable {
     private var nextSequence: UInt64 = 0
 
     /// Without `publicSuffixes` every name of one label counts as one.
-    public init(limits: Limits = Limits(), publicSuffixes: (any PublicSuffixes)? = nil) {
+    package init(limits: Limits = Limits(), publicSuffixes: (any PublicSuffixes)? = nil) {
         self.limits = limits
         self.publicSuffixes = publicSuffixes
     }
 
     /// Every cookie that has not expired, oldest first.
-    public func all(at now: Date) -> [Cookie] {
+    package func all(at now: Date) -> [Cookie] {
         domains.values.flatMap(\.values).filter { !$0.cookie.isExpired(at: now) }.sorted { $0.sequence < $1.sequence }
             .map(\.cookie)
     }
 
     /// The cookies to send to `url`, in the order to send them: longer paths first, then older ones.
-    public mutating func cookies(for url: URL, at now: Date) -> [Cookie] {
+    package mutating func cookies(for url: URL, at now: Date) -> [Cookie] {
         guard let host = Hostname.canonical(of: url) else { return [] }
         let path = CookiePath.requestPath(of: url)
         let isSecure = CookieStore.isSecure(url)
@@ -80,7 +80,7 @@ public struct CookieStore: Sendable {
     }
 
     /// The value of the `Cookie` header for `url`; nil for none.
-    public mutating func header(for url: URL, at now: Date) -> String? {
+    package mutating func header(for url: URL, at now: Date) -> String? {
         let cookies = cookies(for: url, at: now)
         return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
     }
@@ -88,7 +88,7 @@ public struct CookieStore: Sendable {
     /// Puts a cookie in, in the place of one with the same name, domain and path. False where it cannot be
     /// sent (control characters, too long). An expired one removes.
     @discardableResult
-    public mutating func set(_ cookie: Cookie, at now: Date) -> Bool { set([cookie], at: now) == 1 }
+    package mutating func set(_ cookie: Cookie, at now: Date) -> Bool { set([cookie], at: now) == 1 }
 
     /// Puts several in, and says how many could be. The limits are kept after the last one.
     @discardableResult
@@ -136,18 +136,18 @@ public struct CookieStore: Sendable {
     }
 
     /// Removes the cookies for which `condition` holds.
-    public mutating func remove(where condition: (Cookie) -> Bool) {
+    package mutating func remove(where condition: (Cookie) -> Bool) {
         for domain in Array(domains.keys) { keep(in: domain) { !condition($0.cookie) } }
     }
 
     /// Forgets every cookie.
-    public mutating func removeAll() {
+    package mutating func removeAll() {
         domains = [:]
         count = 0
     }
 
     /// Removes what has expired.
-    public mutating func removeExpired(at now: Date) { remove { $0.isExpired(at: now) } }
+    package mutating func removeExpired(at now: Date) { remove { $0.isExpired(at: now) } }
 
     static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }
 }

@@ -1,12 +1,12 @@
-public import Foundation
+package import Foundation
 
 /// The cookie file that Netscape began and that curl and wget read and write: a line for each cookie, fields
 /// separated by tabs. It has no place for SameSite.
-public enum NetscapeCookieFile {
+package enum NetscapeCookieFile {
     private static let httpOnlyMark = "#HttpOnly_"
 
     /// The file's text. Cookies with a TAB or a line's end anywhere cannot be written and are left out.
-    public static func text(of cookies: [Cookie]) -> String {
+    package static func text(of cookies: [Cookie]) -> String {
         var text = "# Netscape HTTP Cookie File\n\n"
         for cookie in cookies where isWritable(cookie) {
             let fields = [
@@ -29,7 +29,7 @@ public enum NetscapeCookieFile {
     }
 
     /// The cookies of such a file; lines that make no sense are left out. `now` becomes their creation time.
-    public static func cookies(in text: String, now: Date) -> [Cookie] {
+    package static func cookies(in text: String, now: Date) -> [Cookie] {
         text.split { $0 == "\n" || $0 == "\r\n" }.compactMap { line in
             var line = line
             let isHTTPOnly = line.hasPrefix(httpOnlyMark)

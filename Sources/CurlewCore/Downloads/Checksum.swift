@@ -12,7 +12,7 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
     case md5
 
     /// Length of the checksum in bytes.
-    public var byteCount: Int {
+    package var byteCount: Int {
         switch self {
         case .md5: 16
         case .sha1: 20
@@ -24,14 +24,14 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
 }
 
 /// What the bytes of a file must come to.
-public struct Checksum: Sendable, Hashable, CustomStringConvertible {
+package struct Checksum: Sendable, Hashable, CustomStringConvertible {
     /// How it is computed.
-    public let algorithm: ChecksumAlgorithm
+    package let algorithm: ChecksumAlgorithm
     /// The checksum itself.
-    public let bytes: [UInt8]
+    package let bytes: [UInt8]
 
     /// nil where `hex` is not the right number of hexadecimal digits, of either case.
-    public init?(_ algorithm: ChecksumAlgorithm, hex: String) {
+    package init?(_ algorithm: ChecksumAlgorithm, hex: String) {
         let digits = Array(hex.utf8)
         guard digits.count == algorithm.byteCount * 2 else { return nil }
         var bytes: [UInt8] = []
@@ -43,10 +43,10 @@ public struct Checksum: Sendable, Hashable, CustomStringConvertible {
         self.bytes = bytes
     }
 
-    public var description: String { "\(algorithm.rawValue):\(Self.hex(bytes))" }
+    package var description: String { "\(algorithm.rawValue):\(Self.hex(bytes))" }
 
     /// Lower-case hexadecimal digits.
-    public static func hex(_ bytes: [UInt8]) -> String {
+    package static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }

@@ -4,14 +4,14 @@ internal import Foundation
 ///
 /// Two parts may only be put together if they come from the same version. A weak entity tag does not say
 /// that, nor does a date of which the server could have made two versions.
-public enum EntityValidator: Hashable, Sendable {
+package enum EntityValidator: Hashable, Sendable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
     /// A modification date, as the server wrote it: it is compared as text, never read and written again.
     case lastModified(String)
 
     /// The validator of a response; nil where it has none that is strong enough for ranges.
-    public init?(_ headers: HTTPHeaders) {
+    package init?(_ headers: HTTPHeaders) {
         if let tag = headers.value(for: "ETag") {
             // With a weak tag the date must not be used either (RFC 9110, 13.1.5).
             guard Self.isStrong(tag) else { return nil }
@@ -25,7 +25,7 @@ public enum EntityValidator: Hashable, Sendable {
     }
 
     /// The value for `If-Range`.
-    public var headerValue: String {
+    package var headerValue: String {
         switch self {
         case .entityTag(let tag): tag
         case .lastModified(let date): date
@@ -33,7 +33,7 @@ public enum EntityValidator: Hashable, Sendable {
     }
 
     /// Whether a response shows that the file is another version by now. Saying nothing contradicts nothing.
-    public func isContradicted(by headers: HTTPHeaders) -> Bool {
+    package func isContradicted(by headers: HTTPHeaders) -> Bool {
         switch self {
         case .entityTag(let tag):
             guard let other = headers.value(for: "ETag") else { return false }
@@ -66,7 +66,7 @@ public enum EntityValidator: Hashable, Sendable {
 extension EntityValidator: Codable {
     private enum CodingKeys: String, CodingKey { case entityTag, lastModified }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         if let tag = try container.decodeIfPresent(String.self, forKey: .entityTag) {
             guard Self.isStrong(tag) else { throw Self.invalid(.entityTag, container) }
@@ -78,7 +78,7 @@ extension EntityValidator: Codable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         switch self {
         case .entityTag(let tag): try container.encode(tag, forKey: .entityTag)

@@ -1,25 +1,25 @@
 /// A part of a file that one of several requests fetches, and how far it has come.
-public struct FileSegment: Hashable, Sendable, Codable {
+package struct FileSegment: Hashable, Sendable, Codable {
     /// Its first byte.
-    public var first: Int64
+    package var first: Int64
     /// The byte after its last.
-    public var end: Int64
+    package var end: Int64
     /// How many of its bytes are there, counted from `first`.
-    public var written: Int64
+    package var written: Int64
 
     /// Makes a segment of a range of bytes.
-    public init(_ range: Range<Int64>, written: Int64 = 0) {
+    package init(_ range: Range<Int64>, written: Int64 = 0) {
         first = range.lowerBound
         end = range.upperBound
         self.written = written
     }
 
     /// How many bytes it has.
-    public var length: Int64 { end - first }
+    package var length: Int64 { end - first }
     /// Whether all its bytes are written.
-    public var isComplete: Bool { written >= length }
+    package var isComplete: Bool { written >= length }
     /// Where the next byte belongs.
-    public var position: Int64 { first + written }
+    package var position: Int64 { first + written }
 
     /// Whether they cover a file of that length once, in order, and add up to what is said to be there.
     static func areSound(_ segments: [FileSegment], total: Int64?, written: Int64) -> Bool {

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 /// What a broken or cancelled download leaves behind, so that a later one can go on: a small JSON text.
 ///
@@ -16,29 +16,29 @@ public import Foundation
 /// `file`, which is only accepted if a download has left it there. Credentials are left out: no user information in the
 /// URL, no header that looks like a secret.
 /// The URL keeps its query, without which there would be nothing to ask for; treat the data accordingly.
-public struct ResumeData: Hashable, Sendable {
+package struct ResumeData: Hashable, Sendable {
     /// The version that is written.
-    public static let currentVersion = 1
+    package static let currentVersion = 1
 
     /// Where the file is.
-    public var url: URL
+    package var url: URL
     /// How it was asked for.
-    public var method: HTTPMethod
+    package var method: HTTPMethod
     /// The request's own fields, without secrets and without those that a resumed request sets itself.
-    public var headers: [HTTPHeader]
+    package var headers: [HTTPHeader]
     /// What tells whether the server's file is still the same.
-    public var validator: EntityValidator
+    package var validator: EntityValidator
     /// How many bytes of the file there are.
-    public var bytesWritten: Int64
+    package var bytesWritten: Int64
     /// Length of the whole file, where the server told.
-    public var expectedTotal: Int64?
+    package var expectedTotal: Int64?
     /// Path of the file with the bytes so far.
-    public var file: String
+    package var file: String
     /// Which parts of the file are there; nil where it is simply the first `bytesWritten` bytes.
-    public var segments: [FileSegment]?
+    package var segments: [FileSegment]?
 
     /// Makes resume data.
-    public init(
+    package init(
         url: URL,
         headers: HTTPHeaders = [:],
         validator: EntityValidator,
@@ -58,7 +58,7 @@ public struct ResumeData: Hashable, Sendable {
     }
 
     /// Reads resume data; what is not sound is `.resumeRejected`.
-    public init(_ data: Data) throws(CurlewError) {
+    package init(_ data: Data) throws(CurlewError) {
         do {
             self = try JSONDecoder().decode(ResumeData.self, from: data)
         } catch {
@@ -73,7 +73,7 @@ public struct ResumeData: Hashable, Sendable {
     }
 
     /// The JSON text.
-    public var encoded: Data {
+    package var encoded: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
         // Strings and integers only: it cannot fail.
@@ -115,7 +115,7 @@ extension ResumeData: Codable {
         var value: String
     }
 
-    public init(from decoder: any Decoder) throws {
+    package init(from decoder: any Decoder) throws {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         func check(_ isSound: Bool, _ key: CodingKeys) throws {
             guard !isSound else { return }
@@ -152,7 +152,7 @@ extension ResumeData: Codable {
         }
     }
 
-    public func encode(to encoder: any Encoder) throws {
+    package func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: CodingKeys.self)
         try container.encode(Self.currentVersion, forKey: .version)
         try container.encode(url.absoluteString, forKey: .url)

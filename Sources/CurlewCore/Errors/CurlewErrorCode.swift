@@ -112,7 +112,7 @@ extension CurlewError.Code {
     public static let `internal` = Self(rawValue: "internal")
 
     /// Every code that Curlew knows.
-    public static let allKnown: [Self] = [
+    package static let allKnown: [Self] = [
         .invalidURL, .invalidHeader, .invalidBody, .requestCreationFailed, .parameterEncodingFailed,
         .multipartEncodingFailed, .bodyUnavailable, .adaptationFailed, .resolveFailed, .connectFailed,
         .proxyFailed, .tlsFailed, .certificateExpired, .certificateHostMismatch, .certificateUntrusted,

@@ -1,5 +1,5 @@
 /// A part of a representation, as a `Range` header asks for it.
-public enum ByteRange: Hashable, Sendable, CustomStringConvertible {
+package enum ByteRange: Hashable, Sendable, CustomStringConvertible {
     /// From that byte to the end.
     case from(Int64)
     /// First and last byte, both included.
@@ -8,7 +8,7 @@ public enum ByteRange: Hashable, Sendable, CustomStringConvertible {
     case last(Int64)
 
     /// The value for `Range`.
-    public var headerValue: String {
+    package var headerValue: String {
         switch self {
         case .from(let first): "bytes=\(first)-"
         case .bytes(let range): "bytes=\(range.lowerBound)-\(range.upperBound)"
@@ -16,18 +16,18 @@ public enum ByteRange: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    public var description: String { headerValue }
+    package var description: String { headerValue }
 }
 
 /// What a `Content-Range` header says about a body (RFC 9110, 14.4).
-public struct ContentRange: Hashable, Sendable {
+package struct ContentRange: Hashable, Sendable {
     /// First and last byte of the part; nil in the answer to a range that cannot be satisfied (`bytes */50`).
-    public let range: ClosedRange<Int64>?
+    package let range: ClosedRange<Int64>?
     /// Length of the whole; nil where the server does not know it.
-    public let length: Int64?
+    package let length: Int64?
 
     /// nil where the value is malformed or contradicts itself: the field is to be ignored then.
-    public init?(_ value: String) {
+    package init?(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skip(while: ASCII.isBlank)
         let unit = String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self)
@@ -57,7 +57,7 @@ public struct ContentRange: Hashable, Sendable {
     }
 
     /// The part and the whole where both are known: what a 206 needs to be put in its place with certainty.
-    public var located: (range: ClosedRange<Int64>, length: Int64)? {
+    package var located: (range: ClosedRange<Int64>, length: Int64)? {
         guard let range, let length else { return nil }
         return (range, length)
     }

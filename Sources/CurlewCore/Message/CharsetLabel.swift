@@ -1,18 +1,18 @@
-public import Foundation
+package import Foundation
 
 /// A character encoding as the WHATWG's Encoding standard knows it: found by any of its labels.
 ///
 ///     CharsetLabel("latin1")?.name       // "windows-1252": what browsers read under that label
 ///     CharsetLabel("sjis")?.encoding     // String.Encoding.shiftJIS
-public struct CharsetLabel: Hashable, Sendable {
+package struct CharsetLabel: Hashable, Sendable {
     /// The standard's name of the encoding.
-    public let name: String
+    package let name: String
     /// Foundation's encoding; nil where Foundation on Linux cannot decode it (EUC-JP, `x-user-defined`,
     /// `replacement`).
-    public let encoding: String.Encoding?
+    package let encoding: String.Encoding?
 
     /// The encoding that a label stands for, case and surrounding whitespace aside; nil for an unknown one.
-    public init?(_ label: String) {
+    package init?(_ label: String) {
         let trimmed = label.unicodeScalars.drop(while: Self.isWhitespace)
         guard let end = trimmed.lastIndex(where: { !Self.isWhitespace($0) }) else { return nil }
         let key = ASCII.lowercased(String(trimmed[...end]))
@@ -26,7 +26,7 @@ public struct CharsetLabel: Hashable, Sendable {
     }
 
     /// The text that `data` is in this encoding, without a byte order mark; nil where it is none.
-    public func decode(_ data: Data) -> String? {
+    package func decode(_ data: Data) -> String? {
         guard let encoding else { return nil }
         if encoding == .utf8 {
             let start = data.starts(with: [0xEF, 0xBB, 0xBF]) ? 3 : 0

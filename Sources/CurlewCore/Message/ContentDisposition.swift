@@ -3,16 +3,16 @@
 ///     ContentDisposition(parsing: "attachment; filename*=UTF-8''na%C3%AFve.txt").filename   // "naïve.txt"
 ///
 /// `filename` is what the server wrote, paths and all. For a file on disk take `safeFilename`.
-public struct ContentDisposition: Hashable, Sendable {
+package struct ContentDisposition: Hashable, Sendable {
     /// `attachment`, `inline`, `form-data`; "" where a server sent none.
-    public let type: String
+    package let type: String
     /// The file name as sent, `filename*` before `filename`; nil where there is none.
-    public let filename: String?
+    package let filename: String?
     /// What `filename` says beside a `filename*`.
     private let fallback: Fallback
 
     /// What recipients that do not know `filename*` are given for a name beyond ASCII.
-    public enum Fallback: Hashable, Sendable {
+    package enum Fallback: Hashable, Sendable {
         /// The name with `?` for what is not ASCII.
         case automatic
         /// Nothing: `filename*` stands alone.
@@ -22,14 +22,14 @@ public struct ContentDisposition: Hashable, Sendable {
     }
 
     /// Makes a disposition.
-    public init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
+    package init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
         self.type = type
         self.filename = filename
         self.fallback = fallback
     }
 
     /// Reads a header leniently: a part that makes no sense is left out.
-    public init(parsing header: String) {
+    package init(parsing header: String) {
         var scanner = ByteScanner(header)
         var type: String?
         var plain: String?
@@ -76,7 +76,7 @@ public struct ContentDisposition: Hashable, Sendable {
 
 extension ContentDisposition {
     /// The header's value. Nothing in a file name can end the header or begin another parameter.
-    public var headerValue: String {
+    package var headerValue: String {
         let type = type.isHTTPToken ? type : "attachment"
         guard let filename else { return type }
         let needsExtended = !Self.isPrintableASCII(filename) || Self.hasEscape(filename)

@@ -1,4 +1,4 @@
-public import Foundation
+package import Foundation
 
 /// A number of seconds in a header (RFC 9111, 1.2.2): digits only; what is too large is cut, not refused.
 package enum DeltaSeconds {
@@ -13,10 +13,10 @@ package enum DeltaSeconds {
 }
 
 /// When a server wants to be asked again (RFC 9110, 10.2.3).
-public enum RetryAfter {
+package enum RetryAfter {
     /// The delay that `value` asks for, seconds or a date, at most `maximum`. nil where it is neither, or a
     /// date that has passed.
-    public static func delay(_ value: String, now: Date, maximum: Duration = .seconds(86_400)) -> Duration? {
+    package static func delay(_ value: String, now: Date, maximum: Duration = .seconds(86_400)) -> Duration? {
         if let seconds = DeltaSeconds.parse(value) { return min(.seconds(seconds), maximum) }
         guard let date = HTTPDate.date(from: value, now: now) else { return nil }
         let interval = date.timeIntervalSince(now)

@@ -1,13 +1,13 @@
-public import Foundation
+package import Foundation
 
 /// Dates of HTTP header fields (RFC 9110, 5.6.7): the three formats are read, the first one is written.
 ///
 ///     Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT   RFC 850
 ///     Sun Nov  6 08:49:37 1994         asctime
-public enum HTTPDate {
+package enum HTTPDate {
     /// The date as IMF-fixdate, whole seconds.
-    public static func string(from date: Date) -> String {
+    package static func string(from date: Date) -> String {
         let parts = CivilDate(date)
         var text = CivilDate.weekday(of: date) + ", "
         text += padded(parts.day, 2) + " " + CivilDate.months[parts.month - 1] + " " + padded(parts.year, 4)
@@ -17,7 +17,7 @@ public enum HTTPDate {
 
     /// nil where `text` has none of the three formats or names no existing day. `now` decides about years
     /// of two digits: one that lies more than fifty years ahead is of the past century.
-    public static func date(from text: String, now: Date) -> Date? {
+    package static func date(from text: String, now: Date) -> Date? {
         var scanner = ByteScanner(text)
         scanner.skip(while: ASCII.isBlank)
         guard let weekday = Weekday(&scanner) else { return nil }

@@ -15,7 +15,7 @@ public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
     public var description: String { "\(name): \(Redaction.value(of: self))" }
 
     /// Whether name and value may go onto the wire: the name is a token, the value has no CR, LF, NUL.
-    public var isValid: Bool { name.isHTTPToken && value.isHTTPFieldValue }
+    package var isValid: Bool { name.isHTTPToken && value.isHTTPFieldValue }
 }
 
 extension String {

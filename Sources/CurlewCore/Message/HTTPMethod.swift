@@ -42,5 +42,5 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     }
 
     /// Whether it is an RFC 9110 token: anything else never reaches the wire.
-    public var isValid: Bool { self == .get || rawValue.isHTTPToken }
+    package var isValid: Bool { self == .get || rawValue.isHTTPToken }
 }

@@ -1,16 +1,16 @@
 /// A status code, with the class it belongs to and the phrase that the registry gives it.
 ///
 ///     HTTPStatus(404).reasonPhrase   // "Not Found"
-public struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
-    public let rawValue: Int
+package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
+    package let rawValue: Int
 
-    public init(rawValue: Int) { self.rawValue = rawValue }
+    package init(rawValue: Int) { self.rawValue = rawValue }
 
     /// Makes a status of its number.
-    public init(_ code: Int) { rawValue = code }
+    package init(_ code: Int) { rawValue = code }
 
     /// The five classes of RFC 9110, 15.
-    public enum Kind: Sendable, Hashable {
+    package enum Kind: Sendable, Hashable {
         /// 1xx: the answer is still to come.
         case informational
         /// 2xx.
@@ -24,7 +24,7 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cust
     }
 
     /// nil for a code outside 100...599.
-    public var kind: Kind? {
+    package var kind: Kind? {
         switch rawValue {
         case 100...199: .informational
         case 200...299: .successful
@@ -36,13 +36,13 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cust
     }
 
     /// Whether it is one of 200 to 299.
-    public var isSuccess: Bool { kind == .successful }
+    package var isSuccess: Bool { kind == .successful }
 
     /// Whether a response with it never has a body (RFC 9110, 6.4.1), whatever the method was.
-    public var hasNoBody: Bool { kind == .informational || rawValue == 204 || rawValue == 304 }
+    package var hasNoBody: Bool { kind == .informational || rawValue == 204 || rawValue == 304 }
 
     /// Whether it tells the client to look elsewhere, by `Location`.
-    public var isRedirect: Bool {
+    package var isRedirect: Bool {
         switch rawValue {
         case 301, 302, 303, 307, 308: true
         default: false
@@ -50,11 +50,11 @@ public struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cust
     }
 
     /// The registered phrase; empty where there is none.
-    public var reasonPhrase: String { Self.phrases[rawValue] ?? "" }
+    package var reasonPhrase: String { Self.phrases[rawValue] ?? "" }
 
-    public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
+    package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 
-    public var description: String {
+    package var description: String {
         let phrase = reasonPhrase
         return phrase.isEmpty ? String(rawValue) : "\(rawValue) \(phrase)"
     }

@@ -1,6 +1,6 @@
 extension MediaType {
     /// nil where `text` is no MIME type at all; a bad parameter is left out.
-    public init?(_ text: String) {
+    package init?(_ text: String) {
         var scanner = ScalarScanner(text)
         scanner.trimWhitespace()
         let type = scanner.take { $0 != "/" }
@@ -44,7 +44,7 @@ extension MediaType {
 
     /// The type that a response with these `Content-Type` lines has (the Fetch standard's "extract a MIME
     /// type"): the last usable one counts, and inherits the charset of an equal type before it.
-    public static func effective(of lines: [String]) -> MediaType? {
+    package static func effective(of lines: [String]) -> MediaType? {
         var result: MediaType?
         var charset: String?
         for part in split(lines.joined(separator: ", ")) {

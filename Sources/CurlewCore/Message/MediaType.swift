@@ -3,20 +3,20 @@
 ///     let type = MediaType("Text/HTML; charset=utf-8")
 ///     type?.essence   // "text/html"
 ///     type?.charset   // "utf-8"
-public struct MediaType: Hashable, Sendable {
+package struct MediaType: Hashable, Sendable {
     /// Lower case.
-    public let type: String
+    package let type: String
     /// Lower case.
-    public let subtype: String
+    package let subtype: String
     /// In the order given; a name stands once.
     public private(set) var parameters: [Parameter]
 
     /// `name=value`, the name in lower case.
-    public struct Parameter: Hashable, Sendable {
+    package struct Parameter: Hashable, Sendable {
         /// The parameter's name, in small letters.
-        public let name: String
+        package let name: String
         /// The parameter's value, without quotes.
-        public let value: String
+        package let value: String
     }
 
     init(type: String, subtype: String, parameters: [Parameter]) {
@@ -26,19 +26,19 @@ public struct MediaType: Hashable, Sendable {
     }
 
     /// `type/subtype`, without the parameters.
-    public var essence: String { "\(type)/\(subtype)" }
+    package var essence: String { "\(type)/\(subtype)" }
 
     /// The value of a parameter; `name` in lower case.
-    public subscript(parameter name: String) -> String? { parameters.first { $0.name == name }?.value }
+    package subscript(parameter name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The parameter `charset`.
-    public var charset: String? { self[parameter: "charset"] }
+    package var charset: String? { self[parameter: "charset"] }
 
     /// The parameter `boundary`.
-    public var boundary: String? { self[parameter: "boundary"] }
+    package var boundary: String? { self[parameter: "boundary"] }
 
     /// Whether `pattern`, whose type and subtype may be `*`, takes this type in.
-    public func matches(_ pattern: MediaType) -> Bool {
+    package func matches(_ pattern: MediaType) -> Bool {
         (pattern.type == "*" || pattern.type == type) && (pattern.subtype == "*" || pattern.subtype == subtype)
     }
 
@@ -54,7 +54,7 @@ public struct MediaType: Hashable, Sendable {
 
 extension MediaType: CustomStringConvertible {
     /// As it goes into a header.
-    public var description: String {
+    package var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += ";\(parameter.name)="
             text += parameter.value.isHTTPToken ? parameter.value : Self.quoted(parameter.value)

@@ -1,6 +1,6 @@
 extension ContentDisposition {
     /// The file name as a single path component that is harmless on disk; nil where nothing is left of it.
-    public var safeFilename: String? { filename.flatMap(SafeFilename.make) }
+    package var safeFilename: String? { filename.flatMap(SafeFilename.make) }
 }
 
 /// Makes one harmless path component of a name that a stranger chose.

@@ -1,16 +1,16 @@
-public import Foundation
+package import Foundation
 
 /// Hosts that have asked to be reached by https only (RFC 6797), as a value with time passed in.
-public struct HSTSList: Sendable, Hashable, Codable {
+package struct HSTSList: Sendable, Hashable, Codable {
     /// What is known about one host.
-    public struct Entry: Sendable, Hashable, Codable {
+    package struct Entry: Sendable, Hashable, Codable {
         /// When it is to be forgotten.
-        public var expires: Date
+        package var expires: Date
         /// Whether it holds for the names below, too.
-        public var includesSubdomains: Bool
+        package var includesSubdomains: Bool
 
         /// Makes an entry.
-        public init(expires: Date, includesSubdomains: Bool) {
+        package init(expires: Date, includesSubdomains: Bool) {
             self.expires = expires
             self.includesSubdomains = includesSubdomains
         }
@@ -19,17 +19,17 @@ public struct HSTSList: Sendable, Hashable, Codable {
     /// By host, lower case.
     public private(set) var entries: [String: Entry]
     /// Most hosts; above that those go that expire first.
-    public let limit: Int
+    package let limit: Int
 
     /// Makes a list, of at most `limit` hosts.
-    public init(entries: [String: Entry] = [:], limit: Int = 10_000) {
+    package init(entries: [String: Entry] = [:], limit: Int = 10_000) {
         self.entries = entries
         self.limit = limit
     }
 
     /// Takes in the `Strict-Transport-Security` of a response from `url`. Only https may say so, and no IP
     /// address; of several such fields the first counts.
-    public mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
+    package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
         guard url.scheme?.lowercased() == "https", let value = headers.value(for: "Strict-Transport-Security"),
             let policy = StrictTransportSecurity(value), let host = Hostname.canonical(of: url),
             IPAddress(host) == nil
@@ -48,7 +48,7 @@ public struct HSTSList: Sendable, Hashable, Codable {
     }
 
     /// Whether `host` is to be reached by https only.
-    public func contains(_ host: String, at now: Date) -> Bool {
+    package func contains(_ host: String, at now: Date) -> Bool {
         guard let host = Hostname.canonical(host), IPAddress(host) == nil else { return false }
         return Hostname.withParents(host).contains { name in
             guard let entry = entries[name], entry.expires > now else { return false }
@@ -58,7 +58,7 @@ public struct HSTSList: Sendable, Hashable, Codable {
 
     /// `url`, with https in the place of http where its host is in the list. Port 80 becomes the default one,
     /// another stays. A URL that has no form with https is `.invalidURL`: it must not go out by http.
-    public func upgraded(_ url: URL, at now: Date) throws(CurlewError) -> URL {
+    package func upgraded(_ url: URL, at now: Date) throws(CurlewError) -> URL {
         guard url.scheme?.lowercased() == "http", let host = Hostname.canonical(of: url), contains(host, at: now)
         else { return url }
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
@@ -73,10 +73,10 @@ public struct HSTSList: Sendable, Hashable, Codable {
     }
 
     /// Forgets the entries that have expired.
-    public mutating func removeExpired(at now: Date) { entries = entries.filter { $0.value.expires > now } }
+    package mutating func removeExpired(at now: Date) { entries = entries.filter { $0.value.expires > now } }
 
     /// Forgets every entry.
-    public mutating func removeAll() { entries = [:] }
+    package mutating func removeAll() { entries = [:] }
 }
 
 /// The value of a `Strict-Transport-Security` header.

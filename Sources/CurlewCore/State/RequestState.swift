@@ -12,7 +12,7 @@ public enum RequestState: Sendable, Hashable {
     case finished
 
     /// Whether a request in this state may go over to `next`.
-    public func canTransition(to next: RequestState) -> Bool {
+    package func canTransition(to next: RequestState) -> Bool {
         switch (self, next) {
         case (.initialized, .resumed), (.initialized, .suspended), (.initialized, .cancelled),
             (.initialized, .finished):

@@ -24,7 +24,7 @@ public struct Capabilities: Sendable, Hashable {
     public var publicSuffixLibrary: String?
 
     /// Makes capabilities, for tests; the running libcurl's are `Capabilities.current`.
-    public init(
+    package init(
         version: String,
         versionNumber: Int,
         features: Set<String>,

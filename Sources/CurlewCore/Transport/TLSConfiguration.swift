@@ -84,7 +84,7 @@ public enum ClientIdentity: Sendable, Hashable {
 }
 
 /// Decides about a server's certificates, synchronously and without I/O, on the transport's thread.
-public protocol TrustEvaluation: Sendable {
+package protocol TrustEvaluation: Sendable {
     /// Throws where the server is not to be trusted.
     func evaluate(_ trust: ServerTrust) throws
 }

@@ -1,5 +1,5 @@
 /// How a network should treat an exchange beside others.
-public enum TrafficClass: Sendable, Hashable {
+package enum TrafficClass: Sendable, Hashable {
     /// Like everything else.
     case normal
     /// Nobody waits for it.
@@ -12,7 +12,7 @@ public enum TrafficClass: Sendable, Hashable {
     case signalling
 
     /// The differentiated services code point of its packets (RFC 4594, 2.3).
-    public var codePoint: UInt8 {
+    package var codePoint: UInt8 {
         switch self {
         case .normal: 0
         case .background: 8  // CS1
@@ -23,7 +23,7 @@ public enum TrafficClass: Sendable, Hashable {
     }
 
     /// The value of a `Priority` field (RFC 9218); nil is the server's default, 3.
-    public var priority: String? {
+    package var priority: String? {
         switch self {
         case .normal: nil
         case .background: "u=6"

@@ -88,13 +88,13 @@ public struct TransferOptions: Sendable {
         _modify { yield &values.multiplexes }
     }
     /// How the network should treat it. Anything but `normal` has a connection of its own.
-    public var trafficClass: TrafficClass {
+    package var trafficClass: TrafficClass {
         get { values.trafficClass }
         _modify { yield &values.trafficClass }
     }
     /// Whether libcurl may send it again on a new connection when a re-used one turns out dead:
     /// nil decides by method and body.
-    public var mayBeResentSilently: Bool? {
+    package var mayBeResentSilently: Bool? {
         get { values.mayBeResentSilently }
         _modify { yield &values.mayBeResentSilently }
     }

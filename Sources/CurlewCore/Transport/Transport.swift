@@ -33,7 +33,7 @@ public struct TransferOutcome: Sendable {
     /// What was measured.
     public var metrics: TransferMetrics
     /// Heads with status 401 that the transport has answered itself, with the request's credentials.
-    public var answeredChallenges: [ResponseHead] = []
+    package var answeredChallenges: [ResponseHead] = []
 
     /// Makes an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {

@@ -36,10 +36,10 @@ public struct TransportConfiguration: Sendable {
     /// At most so many bytes a second for each download; nil is no limit.
     public var downloadRateLimit: Int?
     /// Asked before the first byte of a request goes over a TLS connection; nil is libcurl's verdict alone.
-    public var trustEvaluation: (any TrustEvaluation)?
+    package var trustEvaluation: (any TrustEvaluation)?
     /// Whether `trustEvaluation` is asked instead of libcurl about servers, so that it may accept chains that no
     /// root leads to; otherwise it is asked after libcurl. About HTTPS proxies libcurl decides in either case.
-    public var trustEvaluationReplacesVerification = false
+    package var trustEvaluationReplacesVerification = false
     /// Whether HTTP/3 is used where the running libcurl has it by a library that gets some things wrong: OpenSSL's own QUIC
     /// puts trailers into bodies, and breaks uploads that are answered early.
     public var allowsExperimentalHTTP3 = false

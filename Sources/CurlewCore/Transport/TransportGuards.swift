@@ -30,7 +30,7 @@ public struct TransportGuards: OptionSet, Sendable, Hashable {
 extension TransportConfiguration {
     /// The guards that are set: those that differ from the default. A direct connection is none: it asks for nothing that
     /// a transport could leave out.
-    public var guards: TransportGuards {
+    package var guards: TransportGuards {
         var equal = guards(equalTo: TransportConfiguration())
         if proxy == .none { equal.insert(.proxy) }
         return TransportGuards.all.subtracting(equal)

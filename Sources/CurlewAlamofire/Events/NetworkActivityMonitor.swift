@@ -1,3 +1,4 @@
+public import Curlew
 internal import CurlewLocks
 public import Dispatch
 
@@ -63,7 +64,11 @@ public final class NetworkActivityMonitor: EventMonitor {
 
     /// Called with every change of `isActive`. The last closure set is called.
     public func onChange(_ action: (@Sendable (_ isActive: Bool) -> Void)?) {
-        _ = state.withLock { exchange(&$0.onChange, with: action) }
+        // What was replaced goes without the lock.
+        _ = state.withLock { state in
+            defer { state.onChange = action }
+            return state.onChange
+        }
     }
 
     /// Every change of `isActive`, the present value first. A reader that lags far behind misses the oldest ones.

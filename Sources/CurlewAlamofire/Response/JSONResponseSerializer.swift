@@ -1,30 +1,29 @@
-public import CurlewCore
+public import Curlew
 internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Turns a property list, XML or binary, into dictionaries, arrays, strings, numbers, dates and data.
-/// For types use `DecodableResponseSerializer` with a `PropertyListDecoder`.
-public struct PropertyListResponseSerializer: ResponseSerializer {
-    /// What property lists are labelled with.
-    public static let contentTypes: Set<String> = ["application/x-plist"]
-
+/// Turns the body into dictionaries, arrays, strings and numbers. `DecodableResponseSerializer` gives types.
+public final class JSONResponseSerializer: ResponseSerializer {
     public let dataPreprocessor: any DataPreprocessor
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
+    /// How the body is read.
+    public let options: JSONSerialization.ReadingOptions
 
     /// Makes a serializer; an empty body is an error unless method or status allow it.
     public init(
-        dataPreprocessor: any DataPreprocessor = PropertyListResponseSerializer.defaultDataPreprocessor,
-        emptyResponseCodes: Set<Int> = PropertyListResponseSerializer.defaultEmptyResponseCodes,
-        emptyRequestMethods: Set<HTTPMethod> = PropertyListResponseSerializer.defaultEmptyRequestMethods
+        dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
+        emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,
+        emptyRequestMethods: Set<HTTPMethod> = JSONResponseSerializer.defaultEmptyRequestMethods,
+        options: JSONSerialization.ReadingOptions = .allowFragments
     ) {
         self.dataPreprocessor = dataPreprocessor
         self.emptyResponseCodes = emptyResponseCodes
         self.emptyRequestMethods = emptyRequestMethods
+        self.options = options
     }
 
-    /// `NSNull` for an empty body where one is allowed.
     public func serialize(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -38,19 +37,25 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
         }
         let body = try dataPreprocessor.preprocess(data)
         do {
-            return Self.sendable(try PropertyListSerialization.propertyList(from: body, options: [], format: nil))
+            return JSONValue.sendable(try JSONSerialization.jsonObject(with: body, options: options))
         } catch {
-            throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
+            throw CurlewError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
         }
     }
+}
 
-    private static func sendable(_ value: Any) -> any Any & Sendable {
+extension JSONResponseSerializer {
+    /// What JSON is labelled with.
+    public static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
+}
+
+/// What `JSONSerialization` gives, as a type that says that it may be sent to another task.
+enum JSONValue {
+    static func sendable(_ value: Any) -> any Any & Sendable {
         switch value {
         case let dictionary as [String: Any]: dictionary.mapValues(sendable)
         case let array as [Any]: array.map(sendable)
         case let string as String: string
-        case let date as Date: date
-        case let data as Data: data
         case let number as NSNumber: number
         default: NSNull()
         }

@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import Curlew
 public import Foundation
 public import FoundationNetworking
 
@@ -34,32 +34,40 @@ extension Bundle: AlamofireExtended {}
 
 extension AlamofireExtension where ExtendedType: Bundle {
     /// The certificates among the bundle's resources: `.cer`, `.crt`, `.der`.
-    public var certificates: [Certificate] {
-        let endings = ["cer", "CER", "crt", "CRT", "der", "DER"]
-        return endings.flatMap { type.paths(forResourcesOfType: $0, inDirectory: nil) }
-            .sorted()
-            .compactMap { try? Data(contentsOf: URL(fileURLWithPath: $0)) }
-            .flatMap(Certificate.all(in:))
-    }
+    public var certificates: [Certificate] { Certificate.all(in: type) }
 
     /// Their public keys.
     public var publicKeys: [PublicKey] { certificates.map(\.publicKey) }
 }
 
-extension URLSessionConfiguration: AlamofireExtended {}
+extension FoundationNetworking.URLSessionConfiguration: AlamofireExtended {}
 
-extension AlamofireExtension where ExtendedType: URLSessionConfiguration {
+extension AlamofireExtension where ExtendedType: FoundationNetworking.URLSessionConfiguration {
     /// Foundation's default configuration with Curlew's default headers.
-    public static var `default`: URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.default
+    public static var `default`: FoundationNetworking.URLSessionConfiguration {
+        let configuration = FoundationNetworking.URLSessionConfiguration.default
         configuration.headers = .default
         return configuration
     }
 
     /// Foundation's ephemeral configuration with Curlew's default headers.
-    public static var ephemeral: URLSessionConfiguration {
-        let configuration = URLSessionConfiguration.ephemeral
+    public static var ephemeral: FoundationNetworking.URLSessionConfiguration {
+        let configuration = FoundationNetworking.URLSessionConfiguration.ephemeral
         configuration.headers = .default
         return configuration
+    }
+}
+
+extension FoundationNetworking.URLSessionConfiguration {
+    /// The additional header fields as a value.
+    public var headers: HTTPHeaders {
+        get {
+            HTTPHeaders(
+                (httpAdditionalHeaders ?? [:]).reduce(into: [:]) { fields, field in
+                    if let name = field.key as? String, let value = field.value as? String { fields[name] = value }
+                }
+            )
+        }
+        set { httpAdditionalHeaders = newValue.dictionary }
     }
 }
