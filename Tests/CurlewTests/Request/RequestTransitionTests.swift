@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewFailures
 import CurlewTesting
 import Foundation
 import Testing
