@@ -85,11 +85,13 @@ extension Request {
     /// The same, as long as the total clock allows: then what was begun is given up.
     func untilPrepared(within budget: TimeoutBudget) async throws(CurlewError) {
         guard let work = record.withLock({ $0.run.preparation?.work }) else { return }
-        do throws(CurlewError) {
-            try await budget.limitWait(.adaptation) { await work.value }
-        } catch {
-            work.cancel()
-            throw error
+        try await budget.limitWait(.adaptation) {
+            // Waiting for a task's value does not end by being cancelled: the task has to.
+            await withTaskCancellationHandler {
+                await work.value
+            } onCancel: {
+                work.cancel()
+            }
         }
     }
 
