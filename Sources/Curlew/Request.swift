@@ -43,7 +43,7 @@ public class Request: @unchecked Sendable {
     /// The request as the user described it, made anew for every try.
     func makeURLRequest() throws -> URLRequest { throw CurlewError.createURLRequestFailed(error: NoDescription()) }
 
-    /// The same where nobody is going to look at it; nil where only a `URLRequest` can say it.
+    /// The same where it will not be looked at; nil where only a `URLRequest` can say it.
     func makePlainRequest() throws -> VisibleRequest? { nil }
 
     /// The body of the next try, where it is not the one inside the `URLRequest`.
@@ -59,7 +59,7 @@ public class Request: @unchecked Sendable {
         TaskDelegate(request: self, task: task, url: url, events: events)
     }
 
-    /// The result is there, nobody has been told yet.
+    /// The result is there, and was not told yet.
     func resultArrived(_ result: RunResult) {}
 
     /// Before handlers are completed: what was handed on piece by piece has been taken, and what is told before the
@@ -91,7 +91,7 @@ public class Request: @unchecked Sendable {
 
     /// How far the request has come.
     public var state: State { record.withLock { $0.state } }
-    /// Whether nobody has started it.
+    /// Whether it was not started yet.
     public var isInitialized: Bool { state == .initialized }
     /// Whether it is at work.
     public var isResumed: Bool { state == .resumed }

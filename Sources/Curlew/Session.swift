@@ -7,7 +7,7 @@ internal import CurlewLocks
 ///     let user = try await Session.default.request("https://example.org/user").decode(User.self)
 ///
 /// The factories are synchronous and start nothing: a request runs when its result is awaited, or when its
-/// first response handler is added. Nobody has to close a session. Dropping the last reference closes its
+/// first response handler is added. A session need not be closed. Dropping the last reference closes its
 /// connections; a running request keeps its session until it has ended.
 public actor Session {
     /// The session of the free functions.
@@ -27,7 +27,7 @@ public actor Session {
     public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
 
     nonisolated let context: SessionContext
-    /// Requests that wait for `resume()` with handlers: nobody else may hold them.
+    /// Requests that wait for `resume()` with handlers: nothing else may hold them.
     nonisolated let shelf = RequestShelf()
     /// Behind a lock: what joins and leaves must not wait for the actor, on every thread at once.
     private nonisolated let registry = Lock(RequestRegistry())
@@ -131,7 +131,7 @@ public actor Session {
     }
 
     /// Takes no new request and returns when the running ones have ended. A streamed body that was resumed and that
-    /// nobody reads is thrown away: its sender would wait for ever.
+    /// is not read is thrown away: its sender would wait for ever.
     public func drain() async {
         registry.withLock { $0.lifecycle.drainBegan() }
         for case let stream as DataStreamRequest in running { stream.discardUnread() }

@@ -3,7 +3,7 @@ public import Synchronization
 
 /// How a lock is taken and given back, on one word that the kernel lets threads sleep on.
 ///
-/// Nearly always nobody is in the way: then both are one atomic operation each. The thread sanitizer sees those, because
+/// Nearly always it is free: then both are one atomic operation each. The thread sanitizer sees those, because
 /// they are compiled into our own code, and with them the order that the lock makes; the kernel only sends threads to
 /// sleep and wakes them.
 ///
@@ -18,7 +18,7 @@ enum LockWord {
 
     private static let free: UInt32 = 0
     private static let held: UInt32 = 1
-    /// Held, and somebody sleeps or is about to.
+    /// Held, and a thread sleeps or is about to.
     private static let awaited: UInt32 = 2
 
     /// Where a lock is held for the length of a few stores, it comes free sooner than a sleeper wakes.

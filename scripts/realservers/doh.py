@@ -37,7 +37,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     def get_request(self):
         connection, address = super().get_request()
-        # The handshake belongs to the connection's own thread: one that never comes must hold up nobody.
+        # The handshake belongs to the connection's own thread: one that never comes must not hold up others.
         return context.wrap_socket(connection, server_side=True, do_handshake_on_connect=False), address
 
     def handle_error(self, request, address):

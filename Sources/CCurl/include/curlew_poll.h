@@ -25,7 +25,7 @@ int curlew_poll_remove(int poller, int fd);
 // Waits for at most `timeout_ms` milliseconds (negative: for ever). Interrupted calls return 0.
 int curlew_poll_wait(int poller, struct curlew_event *events, int capacity, int timeout_ms);
 
-// To be watched for its edges: nobody reads it, every signal is an event.
+// To be watched for its edges: it is never read, every signal is an event.
 int curlew_wakeup_create(void);
 void curlew_wakeup_signal(int fd);
 

@@ -40,7 +40,7 @@ struct curlew_tls_witness {
     // The server wants a certificate, and none is set.
     void (*asked)(void *owner, unsigned long long transfer);
     // The server's chain has been looked at, with what result (X509_V_*); `name` is the host it is for, NULL for an
-    // address. The chain belongs to whoever is called.
+    // address. The chain belongs to the callee.
     void (*shown)(void *owner, unsigned long long transfer, void *chain, const char *name, long verify_result);
     // Decides about the chain within the handshake, before a certificate of our own is shown; not 0 accepts it. The
     // chain is the connection's. NULL leaves the decision to OpenSSL and libcurl.

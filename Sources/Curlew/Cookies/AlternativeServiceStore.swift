@@ -6,7 +6,7 @@ public import Foundation
 ///
 /// In memory unless made with a file, which is read then and written some time after a change. Used by sessions with
 /// `httpVersion = .automatic` where the running libcurl has HTTP/3; others do not touch it.
-public final class AlternativeServiceStore: Sendable {
+public final class AlternativeServiceStore: Sendable, NetworkDependent {
     private let list: MostlyEmpty<AlternativeServiceList>
     private let file: StoredText?
     private let watchesNetwork = Lock(false)

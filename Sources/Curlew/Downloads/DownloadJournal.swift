@@ -17,7 +17,7 @@ public import Foundation
 /// up, if the server has told which version of the file it sends. Sessions share a journal; each sees the downloads of
 /// its own `identifier`.
 ///
-/// After a crash of the process a download goes on where its file ends. After a crash of the system nobody vouches
+/// After a crash of the process a download goes on where its file ends. After a crash of the system nothing vouches
 /// for the file's last bytes: a download that was cut off by that begins again.
 public struct DownloadJournal: Sendable, Hashable {
     /// Where the entries are, a file each. It is made when it is needed.
@@ -40,7 +40,7 @@ public struct DownloadJournal: Sendable, Hashable {
             .compactMap { file in
                 guard let entry = (try? Data(contentsOf: file)).flatMap(JournalEntry.init) else { return nil }
                 switch PartialFile.look(at: entry.part) {
-                // Somebody is writing to it.
+                // Another process is writing to it.
                 case .busy: return nil
                 case .gone:
                     try? FileManager.default.removeItem(at: file)
@@ -121,7 +121,7 @@ public struct UnfinishedDownload: Sendable, Identifiable {
 }
 
 extension ResumeData {
-    /// How much of the file may be relied on where nobody had the time to write that down.
+    /// How much of the file may be relied on where there was no time to write that down.
     fileprivate mutating func trust(_ size: Int64, isOfThisBoot: Bool) {
         if isOfThisBoot {
             // What was written is in the file, whatever became of the process. A file of segments has its full

@@ -5,7 +5,7 @@ internal import Foundation
 /// Fetches what the first exchange has left of a segmented file, all segments at a time.
 ///
 /// It sends nothing again: when one segment fails the others are stopped, and what has come is a part for
-/// the next try to go on with, whoever wants that.
+/// the next try to go on with.
 struct SegmentedTransfer: Sendable {
     let request: DownloadRequest
     let transport: any Transport

@@ -2,7 +2,7 @@ internal import Foundation
 
 /// Where one request's events go: to the session's monitors first, then to the request's own.
 struct EventSink: Sendable {
-    // SAFETY: whoever has a sink has its request, and with it the session's context, which keeps the monitors. Every
+    // SAFETY: the owner of a sink has its request, and with it the session's context, which keeps the monitors. Every
     // request would count references to that one object, a dozen times and on every thread.
     private unowned(unsafe) let session: MonitorHub?
     private let own: MonitorHub?
@@ -10,7 +10,7 @@ struct EventSink: Sendable {
     private let sessionUnheard: UsualEvents
     private let ownUnheard: UsualEvents
 
-    /// nil where nobody listens: then no value is built.
+    /// nil without monitors: then no value is built.
     init?(session: MonitorHub?, own: MonitorHub?) {
         guard session != nil || own != nil else { return nil }
         self.session = session
@@ -21,7 +21,7 @@ struct EventSink: Sendable {
 
     // MARK: Events that every request has, built for those who hear them
 
-    /// Whether there may be somebody who does something with one of these.
+    /// Whether a monitor may do something with one of these.
     func hears(_ usual: UsualEvents) -> Bool { !sessionUnheard.intersection(ownUnheard).isSuperset(of: usual) }
 
     /// The same of events of an exchange, which only the session's monitors see.

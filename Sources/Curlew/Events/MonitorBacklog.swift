@@ -3,7 +3,7 @@ internal import Dispatch
 /// Events on their way to monitors' queues, and the hops that bring them there.
 ///
 /// What concerns every lane stands once, in `open`, until a lane takes it: then it becomes a batch that all lanes share.
-/// What concerns one lane is kept for it alone, so that a queue that stands still keeps nobody else's bodies.
+/// What concerns one lane is kept for it alone, so that a queue that stands still keeps no bodies of others.
 struct MonitorBacklog {
     struct Entry {
         let event: MonitorHub.Event

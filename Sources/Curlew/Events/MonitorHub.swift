@@ -53,7 +53,7 @@ package final class MonitorHub: Sendable {
 
     // MARK: Events for everybody
 
-    /// Those of the events that every request has that nobody does anything with, as far as is known.
+    /// Those of the events that every request has that no monitor does anything with, as far as is known.
     // Relaxed: a bit is a hint that stands alone. A thread that does not see it yet tells an event that no monitor does
     // anything with.
     var unheard: UsualEvents { UsualEvents(rawValue: deaf.load(ordering: .relaxed)) }
@@ -176,7 +176,7 @@ package final class MonitorHub: Sendable {
     private func lost(_ dear: Dear, _ monitor: Int, on index: Int) {
         backlog.withLock { backlog in
             backlog[index][dear].lost(monitor)
-            if !lanes.indices.contains(where: { backlog[$0].wants(dear) }) { nobodyHears(dear.usual) }
+            if !lanes.indices.contains(where: { backlog[$0].wants(dear) }) { noneHears(dear.usual) }
         }
     }
 
@@ -186,10 +186,10 @@ package final class MonitorHub: Sendable {
         for monitor in lanes[index].monitors {
             if !EventTrial.passes(type(of: monitor), entry.usual, { entry.event(monitor) }) { isDeaf = false }
         }
-        if backlog.withLock({ $0.learned(entry.usual, isDeaf: isDeaf, by: index) }) { nobodyHears(entry.usual) }
+        if backlog.withLock({ $0.learned(entry.usual, isDeaf: isDeaf, by: index) }) { noneHears(entry.usual) }
     }
 
-    private func nobodyHears(_ usual: UsualEvents) { deaf.bitwiseOr(usual.rawValue, ordering: .relaxed) }
+    private func noneHears(_ usual: UsualEvents) { deaf.bitwiseOr(usual.rawValue, ordering: .relaxed) }
 
     /// Bytes of bodies, and events about their pieces, that wait for a lane's queue.
     static let backlogLimit = 16 * 1024 * 1024

@@ -28,7 +28,7 @@ final class DownloadFile: Sendable {
     /// A new, empty file in `directory`.
     static func create(in directory: String) throws(CurlewError) -> DownloadFile {
         let file = try OpenFile.create(TemporaryName.make(in: directory))
-        // So that nobody else goes on with it while it is being written.
+        // So that no other download goes on with it while it is being written.
         _ = file.lockForWriting()
         return DownloadFile(file)
     }

@@ -40,7 +40,7 @@ struct FileLane: Sendable {
     }
 
     /// Runs `work` on the lane and waits without holding a thread. Cancellation does not cut it short:
-    /// half a file operation helps nobody.
+    /// half a file operation is of no use.
     func run<R: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () throws(CurlewError) -> R

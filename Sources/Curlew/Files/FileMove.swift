@@ -23,7 +23,7 @@ enum FileMove {
         case 0: return
         case EXDEV: break
         case EISDIR: throw FileFailure.directoryInTheWay(destination)
-        // Somebody has removed the temporary file or its directory. The bytes are still there.
+        // The temporary file or its directory was removed. The bytes are still there.
         case ENOENT where !exists(file.path) && isDirectory(parent(of: destination)): break
         case let number: throw FileFailure.error(number, "moving the download to", destination)
         }
@@ -85,7 +85,7 @@ enum FileMove {
     }
 }
 
-/// Names that nobody else has.
+/// Names that are not taken.
 enum TemporaryName {
     /// Hidden, and telling an administrator where it comes from.
     static func make(in directory: String) -> String {

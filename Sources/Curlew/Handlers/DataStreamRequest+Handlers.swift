@@ -129,7 +129,7 @@ extension DataStreamRequest {
     /// Whether the request has ended.
     package var hasResult: Bool { record.withLock { $0.run.result != nil } }
 
-    /// Lets a body go by that nobody has begun to read, so that the request ends.
+    /// Lets a body go by that is not read, so that the request ends.
     func discardUnread() {
         let isUnread = reading.withLock { !$0.hasSequence && $0.pump == nil }
         if isUnread { startPump() }

@@ -105,7 +105,7 @@ private struct BodyCompression {
         var request = urlRequest
         request.httpBody = try Deflate.compressed(body, as: format)
         request.setValue(format.rawValue, forHTTPHeaderField: "Content-Encoding")
-        // A length that somebody set by hand is that of the plain body.
+        // A length that was set by hand is that of the plain body.
         request.setValue(nil, forHTTPHeaderField: "Content-Length")
         return request
     }

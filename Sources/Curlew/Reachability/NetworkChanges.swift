@@ -1,12 +1,17 @@
 internal import CurlewLocks
 
-/// Tells stores of what holds in one network alone that the machine's default routes have changed. One thread for all of
+/// Keeps what holds in one network alone.
+protocol NetworkDependent: AnyObject, Sendable {
+    func networkChanged()
+}
+
+/// Tells those that keep what holds in one network alone that the machine's default routes have changed. One thread for all of
 /// them, from the first on.
 final class NetworkChanges: Sendable {
     static let shared = NetworkChanges()
 
     private struct Listener {
-        weak var store: AlternativeServiceStore?
+        weak var store: (any NetworkDependent)?
     }
 
     private struct State {
@@ -21,7 +26,7 @@ final class NetworkChanges: Sendable {
     init(namespace: String? = nil) { self.namespace = namespace }
 
     /// Without a netlink socket (a strict sandbox) nothing is told.
-    func tell(_ store: AlternativeServiceStore) {
+    func tell(_ store: any NetworkDependent) {
         let monitor = state.withLock { state -> NetworkMonitor? in
             state.listeners.removeAll { $0.store == nil }
             state.listeners.append(Listener(store: store))

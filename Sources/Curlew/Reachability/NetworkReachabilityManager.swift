@@ -50,7 +50,7 @@ public final class NetworkReachabilityManager: Sendable {
         for stream in streams { stream.finish() }
     }
 
-    /// The last known status; `.unknown` unless somebody listens.
+    /// The last known status; `.unknown` without a listener.
     public var status: NetworkReachabilityStatus { state.withLock { $0.monitor?.status ?? .unknown } }
 
     /// Whether there is a route at all.

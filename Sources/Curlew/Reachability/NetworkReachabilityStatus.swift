@@ -1,9 +1,9 @@
 /// Whether there is a way to the network, as the kernel's routes and links tell it.
 ///
-/// A route is a way, not a promise that somebody answers: use it to decide when to try again, never
+/// A route is a way, not a promise of an answer: use it to decide when to try again, never
 /// whether to try at all.
 public enum NetworkReachabilityStatus: Sendable, Hashable, CustomStringConvertible {
-    /// Nobody has looked yet.
+    /// Not looked at yet.
     case unknown
     /// There is no route.
     case notReachable

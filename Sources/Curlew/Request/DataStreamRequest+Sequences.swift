@@ -48,7 +48,7 @@ extension DataStreamRequest {
         if let head { return head }
         let result = await joined()
         if let error = result.error { throw error }
-        // A response without a body may be over before somebody's validation has accepted its head.
+        // A response without a body may be over before a validation has accepted its head.
         if let head = result.response?.head { return head }
         throw .explicitlyCancelled
     }

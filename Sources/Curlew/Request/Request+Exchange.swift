@@ -24,7 +24,7 @@ extension Request {
         }
     }
 
-    /// What the body has to wait for: somebody's answer.
+    /// The answer that the body has to wait for.
     func headArrived(_ response: LazyResponse, total: Int64) -> HeadAnswer? {
         let (hook, streams, control, reporter) = record.withLock { record in
             record.transfer.response = response

@@ -30,10 +30,10 @@ extension RequestRecord {
     }
 
     enum DriveAction {
-        /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: somebody has
-        /// to work on the handlers that were attached before.
+        /// The caller is the driver. `becameResumed`: the state has just changed to resumed. `startsHandlers`: the
+        /// handlers that were attached before need a worker.
         case drive(becameResumed: Bool, startsHandlers: Bool)
-        /// Somebody else is.
+        /// Another awaiter is.
         case join
         case ended(RunResult)
     }
@@ -55,7 +55,7 @@ extension RequestRecord {
 
     /// What is left to do for a handler.
     enum Attachment {
-        /// Somebody works on handlers, or will.
+        /// There is a worker for handlers, or will be.
         case none
         case resume(Resumption)
         /// The request waits for its start.

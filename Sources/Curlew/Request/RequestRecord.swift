@@ -10,7 +10,7 @@ struct RequestRecord {
     /// What the cancelled request ends with.
     var cancellation: CurlewError?
     var run: RunState
-    /// Those who wait for the run that somebody else drives; made for the first of them.
+    /// For those that wait for a run they do not drive; made for the first of them.
     private(set) var awaitedResult: OneShot<RunResult>?
     /// What the request was asked for beside what it sends, and who wants to be told as it goes. nil where there is nothing.
     private(set) var extras: RequestExtras?

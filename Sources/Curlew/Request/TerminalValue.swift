@@ -31,7 +31,7 @@ final class SerializedValue<Value: Sendable>: TerminalValue {
 
     func fail(with error: CurlewError) { made.withLock { $0 = .failure(error) } }
 
-    /// The value, made now if somebody else has driven the run.
+    /// The value, made now if another awaiter has driven the run.
     func value(of result: RunResult) async throws(CurlewError) -> Value {
         if let made = made.withLock({ $0 }) { return try made.get() }
         return try await serialize(result)

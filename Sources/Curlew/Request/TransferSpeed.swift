@@ -29,7 +29,7 @@ extension TransferSpeed {
 }
 
 extension Progress {
-    /// Bytes per second, smoothed over the last seconds; nil where nobody measures.
+    /// Bytes per second, smoothed over the last seconds; nil where it is not measured.
     public var throughput: Int? { userInfo[.throughputKey] as? Int }
 
     /// Seconds until everything is there, at the present speed; nil where that cannot be told.

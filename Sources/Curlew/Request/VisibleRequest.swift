@@ -2,8 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import FoundationNetworking
 
-/// A request as adapters, monitors and users see it: a `URLRequest`, or what one would say where nobody has looked at it
-/// yet.
+/// A request as adapters, monitors and users see it: a `URLRequest`, or what one would say before one is needed.
 ///
 /// Foundation's type costs several objects a request; most requests are a method, a URL and a few fields, which no
 /// adapter and no monitor sees.
@@ -11,7 +10,7 @@ enum VisibleRequest: Sendable {
     case made(URLRequest)
     indirect case plain(url: URL, method: HTTPMethod, fields: [HTTPHeader])
 
-    /// Foundation's form, made for whoever asks.
+    /// Foundation's form, made on demand.
     var urlRequest: URLRequest {
         switch self {
         case .made(let request): return request
@@ -57,7 +56,7 @@ enum VisibleRequest: Sendable {
         }
     }
 
-    /// What a `URLRequest` has when nobody said anything.
+    /// What a `URLRequest` has by default.
     static let defaultTimeoutInterval: TimeInterval = 60
 
     var handlesCookies: Bool {

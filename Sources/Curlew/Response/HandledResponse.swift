@@ -41,7 +41,7 @@ extension DownloadResponse: HandledResponse where Failure == CurlewError {
 }
 
 extension RunResult {
-    /// The bytes, as nobody has serialized them, or the error that concerns everybody.
+    /// The bytes without a serializer, or the error that concerns every awaiter.
     var unserializedData: AFResult<Data?> { sharedError.map { .failure($0) } ?? .success(body.contents) }
     /// The same of a file.
     var unserializedFile: AFResult<URL?> { sharedError.map { .failure($0) } ?? .success(body.fileURL) }

@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// A response's head, lifted to Foundation's type only when somebody asks for that, and then once.
+/// A response's head, lifted to Foundation's type on demand, and once.
 ///
 /// An `HTTPURLResponse` costs more than everything else that a small response needs, and it loses
 /// repeated fields: inside Curlew the head is the truth.

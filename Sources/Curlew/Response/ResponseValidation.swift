@@ -3,7 +3,7 @@ internal import CurlewFailures
 internal import Foundation
 internal import FoundationNetworking
 
-/// Decides whether a response is acceptable. Requests call it with what they know, so that nobody pays for a
+/// Decides whether a response is acceptable. Requests call it with what they know, so that none pays for a
 /// Foundation response.
 enum ResponseValidation {
     static let acceptableStatusCodes = 200..<300

@@ -7,7 +7,7 @@ struct Attempt: Sendable {
     /// The session's, then the request's own.
     var adapters: [any RequestAdapter] = []
     var hasRetriers = false
-    /// nil where nobody listens.
+    /// nil without monitors.
     var events: EventSink?
     /// The redirects that were followed.
     var hops: [RedirectHop] = []

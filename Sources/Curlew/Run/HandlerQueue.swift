@@ -21,7 +21,7 @@ struct HandlerQueue {
 
     mutating func add(_ serializer: @escaping Serializer) { serializers.append(serializer) }
 
-    /// True for the first who asks: there is one worker. Whoever starts a request's run is that one.
+    /// True for the first who asks: there is one worker, which is the one that starts a request's run.
     @discardableResult
     mutating func begin() -> Bool {
         defer { isRunning = true }

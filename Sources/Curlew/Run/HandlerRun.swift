@@ -5,8 +5,8 @@ internal import CurlewLocks
 /// The task of a request that has response handlers, or was resumed: one of the four places where
 /// unstructured tasks start. It ends with the run and the handlers; cancelling the request cancels it.
 enum HandlerRun {
-    /// `drives`: nobody else carries the request out. Either way the caller has begun the request's queue of handlers,
-    /// under the lock under which it found that there is something to do: nobody else may come in between.
+    /// `drives`: the request has no other driver. Either way the caller has begun the request's queue of handlers,
+    /// under the lock under which it found that there is something to do: nothing may come in between.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
         var run = request.record.withLock { $0.session }.map {
@@ -22,7 +22,7 @@ enum HandlerRun {
         if isCancelled { task.cancel() }
     }
 
-    /// The handlers of a request that somebody else carries out.
+    /// The handlers of a request that another driver carries out.
     private static func awaitOthers(_ request: Request) async {
         let result = await request.joined()
         await request.untilBodyIsTaken()
@@ -80,7 +80,7 @@ enum HandlerRun {
         }
     }
 
-    /// Serializers that nobody retries for; then the request is finished.
+    /// Serializers for which no retrier is asked; then the request is finished.
     private static func serialize(_ request: Request, _ result: RunResult) -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         while true {

@@ -4,7 +4,7 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
-    /// From here on nobody sees a `URLRequest`: a follow-up lowers another.
+    /// Nothing below sees a `URLRequest`: a follow-up lowers another.
     func lower(_ described: DescribedRequest) throws(CurlewError) -> Hop {
         let wishes = request.record.withLock { $0.extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
         let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
@@ -168,7 +168,7 @@ struct Lowering {
         if let own { return own }
         guard case .made(let request) = visible else { return .none }
         if let data = request.httpBody { return data.isEmpty ? .none : .data(data) }
-        // SAFETY: a stream that nobody has opened is handed over with its request: the body's queue alone reads it.
+        // SAFETY: an unopened stream is handed over with its request: the body's queue alone reads it.
         nonisolated(unsafe) let stream = request.httpBodyStream
         guard let stream else { return .none }
         guard stream.streamStatus == .notOpen else {

@@ -111,7 +111,7 @@ extension Request {
                 self.cancel()
             }
         case .join:
-            // Set up ahead, failed and tried again: it waits for somebody who wants it.
+            // Set up ahead, failed and tried again: it waits until its result is wanted.
             if isInitialized { resume() }
             return await joined()
         case .ended(let result): return result

@@ -91,7 +91,7 @@ private struct CreationHooks {
 }
 
 extension RequestHooks {
-    /// nil where nobody does, as nearly always.
+    /// nil where there is none, as nearly always.
     fileprivate mutating func takeForCreation() -> CreationHooks? {
         if case .none = onRequestCreation, case .none = onCURL, streams.isEmpty { return nil }
         return CreationHooks(onRequest: onRequestCreation, onCURL: exchange(&onCURL, with: nil), streams: streams)

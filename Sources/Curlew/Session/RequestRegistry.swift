@@ -12,7 +12,7 @@ struct RequestRegistry {
     private var waitersOf: [ObjectIdentifier: [Int]] = [:]
     private var lastWaiter = 0
 
-    /// Somebody who waits until certain requests have ended.
+    /// A task that waits until certain requests have ended.
     private struct Waiter {
         var missing: Int
         let continuation: CheckedContinuation<Void, Never>
@@ -49,7 +49,7 @@ struct RequestRegistry {
         return identifier
     }
 
-    /// Those who have nobody to wait for any more: to be resumed without the lock.
+    /// Waiters that have nothing left to wait for: to be resumed without the lock.
     mutating func leave(_ request: Request, last: TaskIdentifier) -> [CheckedContinuation<Void, Never>] {
         byTask.remove(last)
         guard !waitersOf.isEmpty, let numbers = waitersOf.removeValue(forKey: ObjectIdentifier(request)) else {

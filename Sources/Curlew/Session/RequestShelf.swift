@@ -1,6 +1,6 @@
 internal import CurlewLocks
 
-/// Requests with handlers that nobody has started: their session knows of them, so that their handlers are called at
+/// Requests with handlers that were not started: their session knows of them, so that their handlers are called at
 /// the latest when it goes.
 final class RequestShelf: Sendable {
     private let requests = Lock<[ObjectIdentifier: Request]>([:])

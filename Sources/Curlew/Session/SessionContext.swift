@@ -67,7 +67,7 @@ final class SessionContext: Sendable {
 
     // MARK: What responses have said to all requests
 
-    // Methods, because whoever took the stores out would count references to them, in every request.
+    // Methods, because taking the stores out would count references to them, in every request.
 
     /// Https in the place of http, where the host has asked for it.
     func upgrade(_ url: inout URL) throws(CurlewError) {

@@ -2,7 +2,7 @@ internal import CurlewCore
 
 /// What belongs to the exchanges in flight, by their identifiers.
 ///
-/// A dictionary would hash each identifier against floods of keys that somebody chose, which is half of what joining
+/// A dictionary would hash each identifier against floods of chosen keys, which is half of what joining
 /// and leaving a session costs. These are numbers of the session's own, in sequence: one multiplication spreads them.
 /// Open addressing; what is removed leaves no trace, because those behind it move up.
 struct TaskTable<Value: Sendable>: Sendable {

@@ -36,7 +36,7 @@ struct StreamPump: Sendable {
         }
     }
 
-    /// Calls back when so many have reported.
+    /// Calls back when so many have reported. No `OneShot`: it counts, and its waiter is never cancelled.
     private final class Countdown: Sendable {
         private let missing: Lock<Int>
         private let done: @Sendable () -> Void

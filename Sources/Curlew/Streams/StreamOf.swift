@@ -2,7 +2,7 @@
 ///
 /// The end of the iteration, by `break` or by cancellation, tells the producer.
 public struct StreamOf<Element: Sendable>: AsyncSequence, Sendable {
-    /// What happens to values that nobody has taken yet.
+    /// What happens to values that were not taken yet.
     public typealias BufferingPolicy = AsyncStream<Element>.Continuation.BufferingPolicy
     public typealias Failure = Never
 

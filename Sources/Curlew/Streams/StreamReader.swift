@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// One reader of a streamed body. When nobody holds it any more, the transfer is cancelled: leaving a loop
+/// One reader of a streamed body. When it is released, the transfer is cancelled: leaving a loop
 /// is enough.
 final class StreamReader: Sendable {
     private let channel: BodyChannel

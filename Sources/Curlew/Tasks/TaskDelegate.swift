@@ -181,7 +181,7 @@ class TaskDelegate: TransferSink, @unchecked Sendable {
         return disposition
     }
 
-    /// Whether somebody still thinks about the head, although there was no body to wait with.
+    /// Whether the answer about the head is still to come, although there was no body to wait with.
     var isUnanswered: Bool { awaitedAnswer.map { !$0.allowsBody } ?? false }
 
     /// Waits for the answer about the head. On the run.

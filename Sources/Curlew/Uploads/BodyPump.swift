@@ -95,7 +95,7 @@ final class BodyPump: BodyStream {
         return answer
     }
 
-    /// The round to fill for, if there is room and nobody is filling.
+    /// The round to fill for, if there is room and no filling is under way.
     private func wantsFilling(_ state: inout State) -> Int? {
         guard !state.isFilling, state.end == nil, state.filled.count < Self.readAhead else { return nil }
         state.isFilling = true

@@ -12,7 +12,7 @@ struct InputStreamProducer: BodyProducer {
     var isReplayable: Bool { false }
 
     mutating func restart() throws(CurlewError) {
-        // Restarting what nobody has read from is fine: the pump says so in time.
+        // Restarting what has not been read from is fine: the pump says so in time.
         guard !isSpent else { throw Self.spent }
     }
 

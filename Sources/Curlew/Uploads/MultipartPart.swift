@@ -24,7 +24,7 @@ struct MultipartPart: Sendable {
 }
 
 /// An input stream of a form, which the first reader takes.
-// SAFETY: `stream` leaves under the lock, once; whoever got it is the only one who has it.
+// SAFETY: `stream` leaves under the lock, once; its taker is the only one that has it.
 final class SharedInputStream: @unchecked Sendable {
     private let fence = Lock(false)
     private var stream: InputStream?

@@ -27,7 +27,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         var pump: CheckedContinuation<Bool, Never>?
         /// Counts the exchanges that the task was made for: one that has not begun ends with its exchange.
         var binding = 0
-        /// Carries the chunks. The sequence may be waiting for its next one when nobody wants that any more.
+        /// Carries the chunks. The sequence may be waiting for its next one when it is not wanted any more.
         var task: Task<Void, Never>?
     }
 

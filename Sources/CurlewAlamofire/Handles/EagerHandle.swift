@@ -19,7 +19,8 @@ enum EagerHandle {
         }
     }
 
-    /// What a handler is called with, for the one task that waits for it.
+    /// What a handler is called with, for the one task that waits for it. No `OneShot`: that stops waiting when its task is
+    /// cancelled, and a cancelled handle still has to tell the response.
     private final class Answer<Response: Sendable>: Sendable {
         private enum State {
             case none

@@ -74,7 +74,7 @@ public struct Cookie: Sendable, Hashable, Codable {
     }
 }
 
-/// Which domains belong to nobody, so that no cookie may be set for all below them (publicsuffix.org).
+/// Which domains have no single owner, so that no cookie may be set for all below them (publicsuffix.org).
 package protocol PublicSuffixes: Sendable {
     /// Whether names directly below `domain` belong to different owners (`com`, `co.uk`, `github.io`).
     func isPublicSuffix(_ domain: String) -> Bool

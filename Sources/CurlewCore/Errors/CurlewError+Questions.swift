@@ -19,7 +19,7 @@ extension CurlewError {
         }
     }
 
-    /// Whether somebody cancelled the request.
+    /// Whether the request was cancelled.
     public var isCancellation: Bool { code == .cancelled }
 
     /// The connection could not be made secure.

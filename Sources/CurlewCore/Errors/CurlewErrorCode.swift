@@ -34,7 +34,7 @@ extension CurlewError.Code {
     public static let adaptationFailed = Self(rawValue: "adaptationFailed")
     /// No address was found for the name.
     public static let resolveFailed = Self(rawValue: "resolveFailed")
-    /// Nobody listens at the address, or there is no way to it.
+    /// No server listens at the address, or there is no way to it.
     public static let connectFailed = Self(rawValue: "connectFailed")
     /// The proxy refused, or cannot be reached.
     public static let proxyFailed = Self(rawValue: "proxyFailed")

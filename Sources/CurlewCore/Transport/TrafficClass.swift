@@ -2,7 +2,7 @@
 package enum TrafficClass: Sendable, Hashable {
     /// Like everything else.
     case normal
-    /// Nobody waits for it.
+    /// No user waits for it.
     case background
     /// Moving pictures.
     case video

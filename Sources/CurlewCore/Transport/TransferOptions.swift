@@ -126,7 +126,7 @@ public struct TransferAuthentication: Sendable, Hashable {
     public enum Scheme: Sendable, Hashable {
         /// The strongest that the server offers of Digest, Basic, NTLM, Negotiate.
         case any
-        /// Basic: the password, readable for the server and for whoever listens.
+        /// Basic: the password, readable for the server and for eavesdroppers.
         case basic
         /// Digest: a proof of the password.
         case digest

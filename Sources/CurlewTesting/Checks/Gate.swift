@@ -8,7 +8,7 @@
 ///     #expect(try await answer == "at last")
 ///
 /// It stands in for a clock: nothing sleeps, and the test decides the order. Opening an open gate does
-/// nothing. Who waits at a gate that nobody opens waits until its task is cancelled.
+/// nothing. A task that waits at a gate that is never opened waits until it is cancelled.
 public final class Gate: Sendable {
     private struct State: Sendable {
         var isOpen: Bool

@@ -42,7 +42,7 @@ final class MockExchange: TransferControl {
     /// Returns when bytes may go that way; throws what the exchange was ended with.
     func clearance(_ direction: Direction) async throws(CurlewError) {
         if !state.value.isClear(direction) {
-            // The task's cancellation arrives as an ending: whoever performs has made it one.
+            // The task's cancellation arrives as an ending: the caller of `perform` has made it one.
             _ = await state.wait { $0.isClear(direction) }
         }
         if let ending = state.value.ending { throw ending }

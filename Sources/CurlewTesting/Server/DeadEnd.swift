@@ -6,7 +6,7 @@ internal import Glibc
 ///     let nobody = try DeadEnd(.refusing)
 ///     await #expect(throws: CurlewError.Code.connectFailed) { try await session.request(nobody.url).data() }
 ///
-/// The port is held as long as the object lives, so nobody else can listen on it meanwhile. No thread is
+/// The port is held as long as the object lives, so no other process can listen on it meanwhile. No thread is
 /// behind it.
 public final class DeadEnd: Sendable {
     /// In which way nothing comes about.

@@ -10,7 +10,7 @@ enum PatternBlock {
         cache.withLock { cache in
             if let known = cache[seed] { return known }
             let made = make(seed: seed)
-            // Tests use a handful of seeds; whoever uses many pays with time, not with memory.
+            // Tests use a handful of seeds; using many costs time, not memory.
             if cache.count >= 8 { cache.removeAll() }
             cache[seed] = made
             return made

@@ -47,7 +47,7 @@ final class Mailbox: Sendable {
             guard state.isOpen else { return }
             state.messages.append(message)
             var byte: UInt8 = 1
-            // Under the lock, so that `close` cannot give the number to somebody else meanwhile.
+            // Under the lock, so that `close` cannot give the number to another socket meanwhile.
             _ = write(writeEnd, &byte, 1)
         }
     }

@@ -36,7 +36,7 @@ extension TestServer {
         /// What becomes of `Expect: 100-continue`; works for scripts and for routes that name one.
         public var expectation: Expectation?
         /// Whether the request's body is read before the answer; works for scripts. When not, the
-        /// connection ends after the answer, as nobody knows where the next request would begin.
+        /// connection ends after the answer, as it is unknown where the next request would begin.
         public var readsBody = true
 
         /// Makes a response.

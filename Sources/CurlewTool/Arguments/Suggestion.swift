@@ -1,4 +1,4 @@
-/// Finds the word that somebody probably meant.
+/// Finds the word that was probably meant.
 enum Suggestion {
     /// The nearest candidate, if it is near enough to be worth mentioning.
     static func closest(to word: String, in candidates: [String]) -> String? {

@@ -8,7 +8,7 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
     case serverError = 5
     case tooManyRedirects = 6
     case interrupted = 130
-    /// Whoever read the output went away.
+    /// The reader of the output went away.
     case brokenPipe = 141
 
     var meaning: String {

@@ -39,7 +39,7 @@ struct MultipartPart: Equatable, Sendable {
 }
 
 extension RequestPlan {
-    /// The head as HTTP/1.1 has it. `bodyLength` is nil where nobody knows it beforehand.
+    /// The head as HTTP/1.1 has it. `bodyLength` is nil where it is not known beforehand.
     func head(bodyLength: Int64?, acceptEncoding: String?) -> RequestHead {
         var fields: [HeaderField] = []
         func add(_ name: String, _ value: String?) {

@@ -18,7 +18,7 @@ enum DownloadName {
         return name
     }
 
-    /// The path as somebody in `folder` would write it.
+    /// The path as seen from `folder`.
     static func relative(_ path: String, to folder: String) -> String {
         let prefix = folder.hasSuffix("/") ? folder : folder + "/"
         return path.hasPrefix(prefix) ? String(path.dropFirst(prefix.count)) : path

@@ -32,7 +32,7 @@ enum ToolFailure: Error {
         case .usage(let error): context.report(error)
         case .request(let error): context.report(error)
         case .output(let failure):
-            // Whoever closed the pipe knows.
+            // The reader that closed the pipe knows.
             if !failure.isBrokenPipe { context.report(UsageError("cannot write the output: \(failure.text)")) }
         case .interrupted: context.note("interrupted")
         }

@@ -36,7 +36,7 @@ enum InputFile {
         }
     }
 
-    /// Whether somebody sends something: a pipe, a socket or a file, not a terminal, not /dev/null.
+    /// Whether there may be input: a pipe, a socket or a file, not a terminal, not /dev/null.
     static var isStandardInputFed: Bool {
         var info = stat()
         guard fstat(STDIN_FILENO, &info) == 0 else { return false }

@@ -34,7 +34,7 @@ struct OutputFile: Sendable {
             if count > 0 {
                 offset += count
             } else if errno == EAGAIN {
-                // Somebody made the terminal non-blocking: wait until it takes more.
+                // The terminal was made non-blocking: wait until it takes more.
                 var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
                 _ = Foundation.poll(&poll, 1, -1)
             } else if errno != EINTR {

@@ -4,7 +4,7 @@ internal import CurlewCore
 /// Header lines in libcurl's form, in one allocation: nodes first, text behind them.
 ///
 /// A request's own list can end in its session's shared one, so that default headers cost a request
-/// nothing. libcurl only reads lists; whoever sets one keeps it alive.
+/// nothing. libcurl only reads lists; its owner keeps it alive while it is set.
 // SAFETY: the memory is written in init only; `rest` is kept alive by the reference.
 final class HeaderList: @unchecked Sendable {
     private let storage: UnsafeMutableRawPointer?

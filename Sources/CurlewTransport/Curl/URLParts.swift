@@ -9,7 +9,7 @@ internal import Glibc
 final class URLParts {
     let handle: OpaquePointer
     private var text = ""
-    /// nil where the parts are nobody's.
+    /// nil where there are no parts.
     private var outline: URLOutline?
 
     init?() {

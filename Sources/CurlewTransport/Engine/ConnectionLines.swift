@@ -98,7 +98,7 @@ final class ConnectionLine {
     init(origin: String) { self.origin = origin }
 
     var hasRoom: Bool { inside < ConnectionLines.most }
-    /// Nobody waits outside.
+    /// Nothing waits outside.
     var isEmpty: Bool { start == outside.count }
 
     func append(_ transfer: ActiveTransfer) { outside.append(transfer) }

@@ -62,7 +62,7 @@ public final class CurlTransport: Transport {
         sink: any TransferSink
     ) async throws(CurlewError) -> TransferOutcome {
         let transfer = try makeTransfer(copy request, sink)
-        // The exchange needs the loop, not the transport: whoever holds that decides how long both live.
+        // The exchange needs the loop, not the transport: its owner decides how long both live.
         var own: CurlTransport? = consume self
         if !isKnownUniquelyReferenced(&own) { own = nil }
         await withTaskCancellationHandler {

@@ -8,7 +8,8 @@ extension TransferBook {
     /// libcurl watches a connection for a transfer. On one that is used again it may have read, and paused, before.
     func reads(_ easy: CurlEasy, from fd: Int32) {
         easy.socket = fd
-        if let transfer = easy.transfer, transfer.pauses.applied & 1 != 0 { receivingPaused(transfer) }  // CURLPAUSE_RECV
+        // The lowest bit is CURLPAUSE_RECV.
+        if let transfer = easy.transfer, transfer.pauses.applied & 1 != 0 { receivingPaused(transfer) }
     }
 
     func receivingPaused(_ transfer: ActiveTransfer) {

@@ -211,7 +211,7 @@ extension ActiveTransfer {
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
         case 7:
-            // Where there is a proxy, nobody else is connected to.
+            // Where there is a proxy, the connection leads to it.
             return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
         default: return (row.code, phase)

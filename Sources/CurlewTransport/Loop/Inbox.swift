@@ -13,7 +13,7 @@ enum LoopItem {
 final class Inbox: Sendable {
     private struct State {
         var items: [LoopItem] = []
-        /// The loop is in (or about to enter) its wait: whoever adds an item must wake it.
+        /// The loop is in (or about to enter) its wait: adding an item must wake it.
         var sleeps = false
         /// The loop has ended: nothing is taken any more.
         var isClosed = false

@@ -17,7 +17,7 @@ protocol LoopClient: AnyObject {
 
 /// One thread that is a Swift executor and an event loop at once.
 ///
-/// The thread owns this object; it ends after `stop`. Nobody joins it.
+/// The thread owns this object; it ends after `stop`. It is not joined.
 final class LoopExecutor: SerialExecutor, Sendable {
     private let inbox = Inbox()
     private let thread = Lock<pthread_t?>(nil)
@@ -84,7 +84,7 @@ final class LoopExecutor: SerialExecutor, Sendable {
             },
             box.toOpaque()
         )
-        // SAFETY: without a thread nobody else takes the reference.
+        // SAFETY: without a thread the reference is not taken elsewhere.
         if code != 0 { box.release() }
         return code == 0
     }

@@ -2,7 +2,7 @@
 ///
 /// libcurl drops a socket at the end of every transfer and wants it back at the start of the next. For
 /// sockets that this engine opened, a drop is only remembered: the registration stays until an event
-/// comes that nobody wants, or the socket is closed. Two system calls per request fall away.
+/// comes that is not wanted, or the socket is closed. Two system calls per request fall away.
 struct Poller {
     private struct Registration {
         /// What the system was told.
@@ -19,7 +19,7 @@ struct Poller {
         var multi: Int32 = -1
     }
 
-    /// An event that somebody waits for.
+    /// An event that is wanted.
     struct Ready {
         var fd: Int32
         var multi: Int

@@ -44,7 +44,7 @@ struct ConnectionPlan: Equatable, Sendable {
             hasEvaluator: configuration.trustEvaluation != nil
         )
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
-        // Later options win. The proxy's are left as they are: nobody but libcurl looks at its chain.
+        // Later options win. The proxy's are left as they are: only libcurl looks at its chain.
         if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
         if configuration.trustEvaluation != nil { try capabilities.require(.trustEvaluation) }
         try checkTexts(configuration)

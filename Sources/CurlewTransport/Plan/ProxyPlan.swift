@@ -6,7 +6,7 @@ internal import Foundation
 enum ProxyPlan {
     static func options(_ proxy: Proxy) -> [OptionValue] {
         switch proxy {
-        // As for a proxy that is named: Basic at once would give a password to whoever asks for Digest.
+        // As for a proxy that is named: Basic at once would give a password to a peer that asks for Digest.
         case .environment: return [.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any))]
         // The empty string also keeps libcurl from reading the environment, which takes one of its own for each.
         case .none: return [.string(CURLOPT_PROXY, ""), .string(CURLOPT_NOPROXY, "")]
@@ -80,7 +80,7 @@ enum ProxyPlan {
         CurlewError(
             .addressRefused,
             phase: .creation,
-            reason: "through a proxy nobody here sees the address that is connected to"
+            reason: "through a proxy the address that is connected to cannot be seen here"
         )
     }
 

@@ -17,7 +17,7 @@ enum TrustStrategy: Equatable, Sendable {
     case directory(String)
     /// One X509_STORE for all connections.
     case sharedStore(Source)
-    /// Nobody looks at the chain.
+    /// The chain is not looked at.
     case unused
 
     /// What a shared store is filled from.

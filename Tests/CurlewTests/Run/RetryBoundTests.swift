@@ -17,8 +17,9 @@ struct RetryBoundTests {
         let request = Session(transport: transport, interceptor: Retrier { _, _, _ in .retry }).request(Self.url)
             .timeouts { $0.total = .milliseconds(300) }
         await #expect(throws: CurlewError.self) { try await request.data() }
-        // One, five at once, and five more after 10, 20, 40, 80 and 160 ms.
-        #expect(transport.requests.count <= 11)
+        // One, five at once, and five more after 10, 20, 40, 80 and 160 ms. On a busy machine an attempt may itself take what
+        // counts as a pause, 50 ms: then it is not counted, and there is room for six of those.
+        #expect(transport.requests.count <= 17)
         #expect(transport.requests.count >= 2)
     }
 
