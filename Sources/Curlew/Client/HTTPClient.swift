@@ -27,7 +27,7 @@ public final class HTTPClient: Sendable {
         var session: Session
         private(set) var defaults: RequestDefaults
         /// Counts every change of the defaults.
-        private(set) var version = 0
+        private(set) var version = ChangeVersion()
 
         init(session: Session, defaults: RequestDefaults) {
             self.session = session
@@ -36,7 +36,7 @@ public final class HTTPClient: Sendable {
 
         /// What was replaced is for the caller to let go of.
         mutating func replaceDefaults(_ new: RequestDefaults) -> RequestDefaults {
-            version += 1
+            version.advance()
             return exchange(&defaults, with: new)
         }
     }

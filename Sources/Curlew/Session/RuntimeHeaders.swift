@@ -17,7 +17,7 @@ public final class RuntimeHeaders: Sendable {
     private struct State {
         var fields: HTTPHeaders
         /// Counts every change.
-        var version = 0
+        var version = ChangeVersion()
         /// The fields laid over a session's own: one object until something changes, since a transport keeps its own
         /// form of it.
         var laidOver: (base: DefaultHeaders, result: DefaultHeaders)?
@@ -56,7 +56,7 @@ public final class RuntimeHeaders: Sendable {
                 state.withLock { state in
                     guard state.version == version else { return false }
                     state.fields = new
-                    state.version += 1
+                    state.version.advance()
                     state.laidOver = nil
                     return true
                 }

@@ -62,7 +62,7 @@ public struct Cookie: Sendable, Hashable, Codable {
     package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// As it stands in a `Cookie` header.
-    package var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
+    public var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     /// Whether name and value may go onto the wire.
     package var isSendable: Bool {
