@@ -98,6 +98,6 @@ struct ServerBasicsTests {
             let port = try makeAndEnd()
             if (try? WireClient(port: port)) == nil { return }
         }
-        Issue.record("somebody still listens")
+        Issue.record("the port still accepts connections")
     }
 }

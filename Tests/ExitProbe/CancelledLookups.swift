@@ -56,7 +56,7 @@ struct CancelledLookups {
         return bound == 0 ? descriptor : nil
     }
 
-    /// Earlier names may still be asked for by resolver threads that nobody waits for any more.
+    /// Earlier names may still be asked for by resolver threads whose results are no longer needed.
     private func waitForQuery(of label: String, at descriptor: Int32) {
         var buffer = [UInt8](repeating: 0, count: 2048)
         while true {

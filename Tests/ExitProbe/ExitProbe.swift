@@ -10,7 +10,7 @@ import Glibc
 @main
 enum ExitProbe {
     static func main() {
-        // Whoever starts this from a thread that blocks signals hands that down.
+        // A parent thread that blocks signals hands that down.
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)

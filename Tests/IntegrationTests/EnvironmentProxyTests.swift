@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Proxies that the environment names: in a process of its own, as an environment is everybody's.
+/// Proxies that the environment names: in a process of its own, as an environment belongs to the process.
 @Suite("Proxies of the environment", .realServers, .timeLimit(.minutes(4)))
 struct EnvironmentProxyTests {
     private static let executable = ProbeProcess.executable.deletingLastPathComponent().appending(path: "curlew")

@@ -3,10 +3,10 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// What the process holds while nobody reads.
+/// What the process holds while the body is not read.
 @Suite("Paused readers over HTTP/3", .realServers, .http3, .serialized, .timeLimit(.minutes(4)))
 struct HTTP3PauseProcessWideTests {
-    /// Before 8.18 libcurl takes up to 64 MB of what nobody reads.
+    /// Before 8.18 libcurl buffers up to 64 MB of a body that is not read.
     private static let mostKept = Capabilities.ofLibcurl.isAtLeast(8, 18, 0) ? 16 : 64 + 32
 
     @Test func nothingIsLostAndLittleIsKept() async throws {

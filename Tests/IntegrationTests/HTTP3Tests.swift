@@ -185,7 +185,7 @@ struct HTTP3Tests {
     }
 
     @Test func noAnswerByUDPIsAConnectTimeout() async throws {
-        // A socket that nobody reads.
+        // A socket that is not read.
         let silent = try SilentDatagramSocket()
         defer { silent.close() }
         let session = try session {

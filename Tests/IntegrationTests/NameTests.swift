@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// Names over HTTPS (RFC 8484), from a name server on loopback that nobody else asks.
+/// Names over HTTPS (RFC 8484), from a name server on loopback that serves this test alone.
 @Suite("DNS over HTTPS", .realServers, .timeLimit(.minutes(4)))
 struct NameTests {
     private func url(_ name: String) throws -> URL {

@@ -40,7 +40,7 @@ struct SoakProcessWideTests {
             try Self.expectFlat(samples)
             #expect(client.transport.statistics.easyHandlesInUse == 0)
         }
-        // The client is gone; nobody shut it down.
+        // The client is gone without having been shut down.
         try await check.wait(timeout: .seconds(10))
     }
 

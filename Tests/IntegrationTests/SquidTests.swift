@@ -3,7 +3,7 @@ import CurlewTransport
 import Foundation
 import Testing
 
-/// What a proxy asks for before it lets anybody through, at squid.
+/// What a proxy asks for before it lets a request through, at squid.
 @Suite("Proxy authentication at squid", .realServers, .timeLimit(.minutes(4)))
 struct SquidTests {
     private func through(_ name: String, username: String? = nil, password: String? = nil) throws -> CurlTransport {

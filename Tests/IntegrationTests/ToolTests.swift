@@ -26,7 +26,7 @@ struct ToolTests {
     }
 
     @Test(arguments: [
-        ("NGINX_TLS", "is not signed by anybody trusted here", "--verify=FILE"),
+        ("NGINX_TLS", "is not signed by a certificate authority trusted here", "--verify=FILE"),
         ("NGINX_EXPIRED", "is not valid now", "check the date"),
         ("NGINX_WRONG_HOST", "belongs to another host", "use the name"),
         ("CLOSED", "no connection to", "is the server running"),

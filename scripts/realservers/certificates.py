@@ -43,7 +43,7 @@ extendedKeyUsage = clientAuth
 """
 
 CURVE = ("ec", "-pkeyopt", "ec_paramgen_curve:P-256")
-# Half of what anybody accepts today.
+# Half of the key length that clients accept today.
 WEAK = ("rsa:1024",)
 
 SYSTEM_BUNDLES = ("/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt", "/etc/ssl/cert.pem")

@@ -78,7 +78,7 @@ struct LoadQueueTests {
         #expect(queue.finish("a", generation: present).receivers == [2])
     }
 
-    @Test("random use: never above the limit, nobody forgotten, nobody served twice")
+    @Test("random use: never above the limit, no load forgotten, no load started twice")
     func randomUse() {
         var random = SeededGenerator(seed: 7)
         var queue = Queue(limit: 3, prioritization: .lifo)

@@ -51,7 +51,7 @@ package final class MonitorHub: Sendable {
         }
     }
 
-    // MARK: Events for everybody
+    // MARK: Events for every monitor
 
     /// Those of the events that every request has that no monitor does anything with, as far as is known.
     // Relaxed: a bit is a hint that stands alone. A thread that does not see it yet tells an event that no monitor does

@@ -1,7 +1,7 @@
 internal import CurlewLocks
 package import Foundation
 
-// What the notifications of CurlewAlamofire tell beside what everybody may ask a request.
+// What the notifications of CurlewAlamofire tell in addition to a request's public properties.
 extension Request {
     /// Whether response handlers were added.
     package var hasResponseHandlers: Bool { record.withLock { !$0.handlers.isEmpty } }

@@ -7,7 +7,7 @@ extension ServerTrust {
     public var certificates: [Certificate] { certificateChain.compactMap(Certificate.init(data:)) }
 
     /// Those of them that lead from the server's own certificate to its issuers, each signed by the next. Only
-    /// they may be compared with pinned ones: a server may send anybody's certificate beside its own.
+    /// they may be compared with pinned ones: a server may send any certificate beside its own.
     public var verifiedCertificates: [Certificate] {
         OpenSSLCertificates.path(certificateChain).compactMap(Certificate.init(data:))
     }

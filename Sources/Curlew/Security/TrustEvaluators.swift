@@ -108,7 +108,7 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-/// Accepts every server: anybody can read and change the traffic. Never in production.
+/// Accepts every server: an attacker on the path can read and change the traffic. Never use it in production.
 public final class DisabledTrustEvaluator: ServerTrustEvaluating {
     /// Makes an evaluator that accepts everything: for tests only.
     public init() {}

@@ -4,7 +4,7 @@ internal import Foundation
 enum MIMETypes {
     static let unknown = "application/octet-stream"
 
-    /// What nearly everybody sends is built in; the rest is looked up in the system's list, where there is one.
+    /// The usual types are built in; others are looked up in the system's list, where there is one.
     static func type(forExtension pathExtension: String) -> String {
         let key = pathExtension.lowercased()
         return common[key] ?? system[key] ?? unknown

@@ -34,7 +34,7 @@ extension MultipartFormData {
                 }
             }
         } catch {
-            // Half a form is of no use to anybody.
+            // Half a form is of no use.
             try? fileManager.removeItem(at: fileURL)
             throw error
         }

@@ -38,7 +38,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
     /// Most origins; above that those go that expire first.
     package let limit: Int
 
-    /// A trial that nobody has told the end of.
+    /// A trial whose end has not been reported.
     package static let trialPatience: TimeInterval = 60
     /// A field that says the same again prolongs what it says, but not each time it comes.
     package static let renewal: TimeInterval = 60
@@ -116,7 +116,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
             switch service.trial {
             case .works: return route
             case .broken(let until) where until > now: continue
-            // Somebody is finding out whether the best one works: the next best need not be tried at the same time.
+            // A trial of the best one is under way: the next best need not be tried at the same time.
             case .running(let since) where abs(now.timeIntervalSince(since)) < Self.trialPatience: return nil
             case .none, .broken, .running:
                 entries[origin]?.services[index].trial = .running(since: now)

@@ -69,7 +69,7 @@ public enum CertificateVerification: Sendable, Hashable {
     case full
     /// The chain, not the name.
     case noHostnameVerification
-    /// Nothing: anybody can read and change the traffic.
+    /// Nothing: an attacker on the path can read and change the traffic.
     case none
 }
 

@@ -30,7 +30,7 @@ public final class Gate: Sendable {
     /// How many tasks wait now.
     public var waiterCount: Int { state.value.waiters }
 
-    /// Lets everybody through, now and later.
+    /// Opens the gate for all callers, present and later.
     public func open() {
         let observers = state.change { state in
             state.isOpen = true

@@ -50,7 +50,7 @@ final class Watched<Value: Sendable>: Sendable {
                     return holds
                 }
                 if holds { return continuation.resume(returning: true) }
-                // The handler may have run before there was anybody to be found.
+                // The handler may have run before a waiter was registered.
                 if Task.isCancelled { leave(ticket) }
             }
         } onCancel: {

@@ -3,8 +3,8 @@ internal import Glibc
 
 /// A port on 127.0.0.1 where no conversation comes about.
 ///
-///     let nobody = try DeadEnd(.refusing)
-///     await #expect(throws: CurlewError.Code.connectFailed) { try await session.request(nobody.url).data() }
+///     let deadEnd = try DeadEnd(.refusing)
+///     await #expect(throws: CurlewError.Code.connectFailed) { try await session.request(deadEnd.url).data() }
 ///
 /// The port is held as long as the object lives, so no other process can listen on it meanwhile. No thread is
 /// behind it.

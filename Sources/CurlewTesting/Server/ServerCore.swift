@@ -1,7 +1,7 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// What the server's thread and everybody else share.
+/// What the server's thread shares with its callers.
 final class ServerCore: Sendable {
     let configuration: TestServer.Configuration
     let port: Int

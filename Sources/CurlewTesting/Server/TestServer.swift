@@ -18,7 +18,7 @@ internal import Glibc
 /// It has the routes of httpbin (`TestServer.standardRoutes` lists them), answers from closures, and
 /// follows scripts: responses that are used up one by one, with faults at any point of the exchange.
 ///
-/// - One thread serves all connections. Closures run on it: they must not block, or everybody waits.
+/// - One thread serves all connections. Closures run on it: one that blocks holds up every connection.
 ///   What takes time is said in the response (`delayed(by:)`, `throttled(to:)`, `stalling(until:at:)`).
 /// - The port is chosen by the system. Servers do not share anything, so tests may run in parallel.
 /// - `stop()`, or dropping the last reference, ends the thread and closes every connection at once.

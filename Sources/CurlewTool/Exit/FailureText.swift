@@ -29,8 +29,8 @@ enum FailureText {
             "does the server speak TLS on this port? Otherwise use http://"
         ),
         Row(
-            "certificateUntrusted", "the certificate of %h is not signed by anybody trusted here",
-            "--verify=FILE trusts another certificate authority; --verify=no trusts everybody"
+            "certificateUntrusted", "the certificate of %h is not signed by a certificate authority trusted here",
+            "--verify=FILE trusts another certificate authority; --verify=no accepts every certificate"
         ),
         Row(
             "certificateExpired", "the certificate of %h is not valid now",

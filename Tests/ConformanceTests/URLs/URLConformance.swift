@@ -15,7 +15,7 @@ struct URLConformance {
     }
 
     /// Foundation's URL is RFC 3986's, not the WHATWG's, so components differ on purpose. What must hold is
-    /// that nobody is talked into another host: an input that both take names the same one.
+    /// that no input leads to another host: an input that both take names the same one.
     @Test("an http URL names the host that a browser would see in it")
     func hosts() throws {
         let differences = [

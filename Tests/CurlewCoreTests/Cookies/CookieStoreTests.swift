@@ -131,7 +131,7 @@ struct CookieStoreTests {
         #expect(store.all(at: Self.now + 11).map(\.name) == ["s2", "s3", "s4"])
     }
 
-    @Test("above the whole limit the longest not used goes, whoever's it is")
+    @Test("above the whole limit the longest not used goes, whatever its domain")
     func evictionInAll() throws {
         let store = Jar(limits: .init(perDomain: 10, total: 3))
         for (index, host) in ["a", "b", "c"].enumerated() {

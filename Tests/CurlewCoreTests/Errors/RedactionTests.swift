@@ -24,7 +24,7 @@ struct RedactionTests {
         ("/next?code=SECRET", "/next?code=_"),
         ("//u:p@x.test/next", "//x.test/next"),
         ("/@user", "/@user"),
-        // No URLs of ours, but somebody may try.
+        // Not URLs that Curlew makes, but a caller may pass them.
         ("mailto:SECRET@x.test", "mailto:_@x.test"),
         ("user:SECRET@x.test", "user:_@x.test"),
         ("SECRET@x.test", "_@x.test"),

@@ -139,7 +139,7 @@ struct ContractTests {
         #expect(Duration.bounded(seconds: .nan) == .zero)
     }
 
-    @Test("a file name that looks escaped is written so that nobody unescapes it")
+    @Test("a file name that looks escaped is written so that no receiver unescapes it")
     func escapedFilename() {
         let header = ContentDisposition(filename: "50%25.txt").headerValue
         #expect(header.contains("filename*=UTF-8''50%2525.txt"))

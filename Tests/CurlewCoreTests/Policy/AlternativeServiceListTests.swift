@@ -36,7 +36,7 @@ struct AlternativeServiceListTests {
         #expect(route(&list) == nil)
         list.ended(first, .worked, at: start)
         #expect(route(&list) == AlternativeRoute(origin: origin, port: 443, mode: .alone))
-        // Nobody else's.
+        // No other origin's.
         #expect(list.route(to: SecureOrigin(host: "b.example", port: 443), allowing: .anyHost, at: start) == nil)
         #expect(list.route(to: SecureOrigin(host: "a.example", port: 444), allowing: .anyHost, at: start) == nil)
     }

@@ -185,7 +185,7 @@ struct BodyChannelStateMachineTests {
 
     static func check(_ action: Machine.WakeAction, _ waiter: Int?, _ taken: Machine.TakeAction, _ step: Step) {
         switch action {
-        case .none: #expect(waiter == nil, "nobody was woken: \(step)")
+        case .none: #expect(waiter == nil, "no waiter was woken: \(step)")
         case .wake(let woken, let given):
             #expect(woken == waiter, "\(step)")
             #expect(given == taken, "\(step)")
@@ -211,7 +211,7 @@ struct BodyChannelStateMachineTests {
                         let chunk = Data(repeating: next, count: Int.random(in: 1...200, using: &random))
                         next &+= 1
                         sent += chunk
-                        if case .wake = machine.producerDelivered(chunk) { Issue.record("nobody waits") }
+                        if case .wake = machine.producerDelivered(chunk) { Issue.record("there is no waiter") }
                     }
                 } else {
                     switch machine.consumerAsked() {

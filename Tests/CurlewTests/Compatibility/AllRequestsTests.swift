@@ -11,7 +11,7 @@ struct AllRequestsTests {
         while !condition() { try await Task.sleep(for: .milliseconds(1)) }
     }
 
-    /// Where nobody can wait.
+    /// Where the caller cannot wait.
     private func cancelAll(of session: Session) { session.cancelAllRequests() }
 
     @Test(arguments: [Session.RequestSetup.lazy, .eager], [true, false])

@@ -49,7 +49,7 @@ struct DownloadJournalTests {
         #expect(parts == ["a"])
     }
 
-    @Test("a download in flight is nobody else's, and one that ends well leaves nothing")
+    @Test("a download in flight belongs to its request alone, and one that ends well leaves nothing")
     func inFlight() async throws {
         let service = try FileService { $0.stall = 500_000 }
         let session = session()

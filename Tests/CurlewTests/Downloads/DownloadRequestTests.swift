@@ -171,7 +171,7 @@ struct DownloadRequestTests {
         #expect(scratch.names == [])
     }
 
-    @Test("a response that is a redirect nobody follows is a file too")
+    @Test("a redirect that is not followed is a file too")
     func unfollowedRedirect() async throws {
         let server = try TestServer()
         server.route("/moved") { _ in

@@ -67,7 +67,7 @@ struct MonitorHopTests {
         for _ in 0..<2 { hub.requestLeft() }
         queue.sync {}
         #expect(seen.all == [1, 2, 3])
-        // Nobody follows.
+        // The redirect is not followed.
         hub.emitLast([]) { _ in seen.note(4) }
         queue.sync {}
         #expect(seen.all == [1, 2, 3, 4])
@@ -138,7 +138,7 @@ struct MonitorHopTests {
         }
     }
 
-    /// Whoever waits for the queue behind a request has seen its end, however quickly requests follow each other.
+    /// A block that is queued behind a request sees its end, however quickly requests follow each other.
     @Test func behindTheLastRequestEverythingIsInTheQueue() async throws {
         let monitor = Counter()
         let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])

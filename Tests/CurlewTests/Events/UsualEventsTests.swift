@@ -68,7 +68,7 @@ struct UsualEventsTests {
 
     @Test func nobodyIsJudgedBeforeTheFirst() async throws {
         let session = try await run(1, [Finishes(queue), Deaf(queue: queue)])
-        // No adapter has run: nobody can have shown that it does nothing with that.
+        // No adapter has run, so no monitor can have shown yet that it ignores the event.
         #expect(session.context.monitors?.unheard.contains(.adaptedRequest) == false)
     }
 

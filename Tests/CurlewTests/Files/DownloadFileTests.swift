@@ -220,7 +220,7 @@ struct DownloadFileTests {
         #expect(error?.native == CurlewError.NativeCode(number: Int(ENOSPC), name: "ENOSPC"))
     }
 
-    @Test("writing after the end is an error, not a write into somebody else's file")
+    @Test("writing after the end is an error, not a write into another file")
     func writeAfterEnd() throws {
         let scratch = try ScratchDirectory()
         let file = try made(in: scratch)

@@ -48,7 +48,7 @@ struct ConcurrentUseTests {
                     }
                 }
             }
-            // What somebody holds would wait for ever, and so would what nobody has started.
+            // A request that is suspended would wait for ever, and so would one that was never started.
             for request in requests {
                 handlers.attach(to: request)
                 request.resume()

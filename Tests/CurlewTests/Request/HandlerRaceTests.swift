@@ -15,7 +15,7 @@ struct HandlerRaceTests {
 
     enum Kind: String, CaseIterable { case data, download, stream }
 
-    /// One of the two starts the run. Whoever comes before that run works on handlers must not take its place, and
+    /// One of the two starts the run. A task that comes before that run works on handlers must not take its place, and
     /// what is attached while a run ends belongs either to it or to a worker of its own.
     @Test(arguments: Other.allCases, [(Kind.data, false), (.data, true), (.download, false), (.stream, false)])
     func everyHandlerIsCalledOnce(_ other: Other, _ request: (kind: Kind, isEager: Bool)) async {
@@ -91,7 +91,7 @@ struct HandlerRaceTests {
         case let request as DataRequest: _ = try? await request.data()
         case let request as DownloadRequest: _ = try? await request.file()
         case let request as DataStreamRequest: _ = try? await request.head()
-        default: Issue.record("a kind of request that nobody awaits")
+        default: Issue.record("a kind of request that is not awaited")
         }
     }
 }

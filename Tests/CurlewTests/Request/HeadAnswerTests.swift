@@ -4,7 +4,7 @@ import Dispatch
 import Foundation
 import Testing
 
-/// Somebody is asked about a response's head, and its answer counts also where there is no body to hold back.
+/// The hook that is asked about a response's head decides also where there is no body to hold back.
 @Suite("Answers about heads", .timeLimit(.minutes(4)))
 struct HeadAnswerTests {
     /// Responses without a body, one of which might be a redirect.

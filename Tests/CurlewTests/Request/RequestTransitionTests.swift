@@ -96,7 +96,7 @@ struct RequestTransitionTests {
         _ = record.end(with: Self.result)
         record.finish()
         guard case .work = record.attach({ _ in .init(complete: { _ in }) }, startsImmediately: true) else {
-            Issue.record("somebody has to work on it")
+            Issue.record("a task has to work on it")
             return
         }
         #expect(record.state == .resumed)

@@ -133,7 +133,7 @@ struct ResponseSerializerTests {
         ("text/plain; charset=windows-1251", Data([0xE9]), "й"),
         ("text/plain; charset=sjis", Data([0x93, 0xFA]), "日"),
         ("text/plain; charset=\"utf-16le\"", Data([0xE9, 0x00]), "é"),
-        // No charset, or none that anybody knows.
+        // No charset, or an unknown one.
         ("text/plain", Data([0xE9]), "é"),
         ("text/plain; charset=nonsense", Data([0xE9]), "é"),
         ("", Data([0xE9]), "é"),

@@ -43,7 +43,7 @@ struct StoredCredentialTests {
             #expect(response.data == Data("in".utf8))
             #expect(response.head?.status == 200)
             #expect(server.requests.map { $0.headers["Authorization"] != nil }.suffix(2) == [false, true])
-            // Another realm is nobody's business.
+            // Another realm gets no credential.
             #expect(await session.request(server.url("/c/page")).response().head?.status == 401)
             #expect(server.requests.last?.headers["Authorization"] == nil)
         }

@@ -4,7 +4,7 @@ import CurlewTesting
 import Foundation
 import Testing
 
-/// Nobody has to close a session, whatever its requests are at when the last reference to it goes.
+/// A session need not be closed, whatever its requests are doing when the last reference to it goes.
 @Suite("Dropped sessions", .timeLimit(.minutes(4)))
 struct DroppedSessionTests {
     /// What must be gone in the end.

@@ -22,7 +22,7 @@ struct KeptStateTests {
     @Test func cookiesAreWrittenForThisUserOnly() async throws {
         let scratch = try ScratchDirectory()
         let file = scratch.file("cookies.txt")
-        // What was there before was everybody's.
+        // What was there before was shared.
         try "# Netscape HTTP Cookie File\n".write(to: file, atomically: false, encoding: .utf8)
         _ = chmod(file.plainPath, 0o644)
         let transport = MockTransport { _ in

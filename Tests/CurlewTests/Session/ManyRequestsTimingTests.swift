@@ -7,7 +7,7 @@ import Testing
 /// What one request costs must not depend on how many others the session has.
 @Suite("Many requests", .timeLimit(.minutes(2)), .serialized)
 struct ManyRequestsTimingTests {
-    /// How long the end of each of `count` requests takes that somebody waits for; the fastest of some tries.
+    /// How long the end of each of `count` awaited requests takes; the fastest of some tries.
     private func timeOfEachEnd(_ count: Int) async throws -> Duration {
         let session = Session(transport: MockTransport())
         let requests = (0..<count).map { _ in session.request("https://example.org/") }

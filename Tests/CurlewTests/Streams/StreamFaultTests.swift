@@ -92,7 +92,7 @@ struct StreamFaultTests {
             #expect(error.isConnectivity, "\(error)")
         }
         #expect(received == TestServer.patternBytes(count: Int(offset)))
-        // What nobody has seen may be tried again; what was handed on may not.
+        // What was not handed on may be tried again; what was handed on may not.
         #expect(server.requestCount == (offset == 0 ? 3 : 1))
     }
 

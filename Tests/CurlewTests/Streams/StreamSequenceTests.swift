@@ -8,7 +8,7 @@ import Testing
 /// The sequences over a body, fed by hand: no request, no transport.
 @Suite("Stream sequences", .timeLimit(.minutes(4)))
 struct StreamSequenceTests {
-    /// A channel that was filled before anybody reads it.
+    /// A channel that was filled before its first read.
     static func channel(_ chunks: [String], error: CurlewError? = nil) -> BodyChannel {
         let channel = BodyChannel()
         for chunk in chunks { send(chunk, into: channel) }

@@ -237,7 +237,7 @@ struct BodyStreamTests {
     }
 }
 
-/// Has nothing until somebody cancels the question.
+/// Has nothing until the read is cancelled.
 private struct SilentSequence: AsyncSequence, AsyncIteratorProtocol, Sendable {
     let asked = Gate()
     let cancelled = Gate()

@@ -72,14 +72,14 @@ struct DownloadTests {
 
     @Test("a failure is told once, in full, and with several files which one it was", arguments: [1, 2])
     func tellsAFailureOnce(_ count: Int) async throws {
-        let nobody = try DeadEnd(.refusing)
-        var words = ["-d", ":\(nobody.port)/lost"]
+        let deadEnd = try DeadEnd(.refusing)
+        var words = ["-d", ":\(deadEnd.port)/lost"]
         if count == 2 { words.append(base + "/range/10") }
         var tool = tool()
         tool.arguments = words
         let outcome = try await tool.run()
         #expect(outcome.status == 1)
-        #expect(outcome.errors.components(separatedBy: "no connection to localhost:\(nobody.port)").count == 2)
+        #expect(outcome.errors.components(separatedBy: "no connection to localhost:\(deadEnd.port)").count == 2)
         #expect(outcome.errors.contains("curlew: error: \(count == 2 ? "lost: " : "")no connection to"))
     }
 

@@ -94,8 +94,8 @@ struct PipeTests {
     }
 
     @Test func saysWhatFailedWhereAndWhatToTry() async throws {
-        let nobody = try DeadEnd(.refusing)
-        let port = nobody.port
+        let deadEnd = try DeadEnd(.refusing)
+        let port = deadEnd.port
         let outcome = try await ToolProcess(":\(port)/").run()
         #expect(outcome.status == 1)
         #expect(outcome.text == "")

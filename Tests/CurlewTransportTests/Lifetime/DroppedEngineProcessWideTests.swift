@@ -6,7 +6,7 @@ import Testing
 
 @testable import CurlewTransport
 
-/// Nobody shuts these down: their owners let go of them in the middle of their work.
+/// These are not shut down: their owners let go of them in the middle of their work.
 @Suite("Dropped engines", .serialized, .timeLimit(.minutes(4)))
 struct DroppedEngineProcessWideTests {
     /// An engine without the transport whose `perform` would keep it alive.

@@ -18,7 +18,7 @@ struct HTTP3PlanTests {
         return capabilities
     }
 
-    private struct Nobody: TrustEvaluation {
+    private struct RefusingEvaluation: TrustEvaluation {
         func evaluate(_ trust: ServerTrust) throws {}
     }
 
@@ -58,7 +58,7 @@ struct HTTP3PlanTests {
     @Test(
         arguments: [
             { $0.proxy = .url(URL(string: "http://p:1") ?? URL(filePath: "/")) }, { $0.unixSocketPath = "/s" },
-            { $0.trustEvaluation = Nobody() },
+            { $0.trustEvaluation = RefusingEvaluation() },
             { $0.tls.usesALPN = false }, { $0.tls.maximumVersion = .v1_2 }, { $0.tls.cipherList = "ALL" },
             { $0.tls.tls13CipherSuites = "X" }, { $0.tls.certificateVerification = .noHostnameVerification },
             {
@@ -193,7 +193,7 @@ struct HTTP3PlanTests {
         try plan("https://host/", Alternatives(), configure: { _ in }, change)
     }
 
-    /// Before 8.18 libcurl would take all of what nobody reads.
+    /// Before 8.18 libcurl would buffer all of a body that is not read.
     @Test(arguments: [TransferPurpose.file, .stream])
     func whatMayHaveToWaitNeedsBackPressure(_ purpose: TransferPurpose) throws {
         #expect(try plan { $0.options.purpose = purpose }.route == nil)

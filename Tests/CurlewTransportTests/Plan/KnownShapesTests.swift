@@ -57,7 +57,7 @@ struct KnownShapesTests {
     }
 
     /// A session's fields change with its token, and sessions may share a transport.
-    @Test func `a shape has the fields of its request, whoever had it first`() throws {
+    @Test func `a shape has the fields of its request, whichever request had it first`() throws {
         let planner = RequestPlanner(TransportConfiguration(), .ofLibcurl)
         for number in 0..<20 {
             var request = try request(0)

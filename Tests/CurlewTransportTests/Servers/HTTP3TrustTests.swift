@@ -101,7 +101,7 @@ struct HTTP3TrustTests {
 
     private func withQUIC(_ body: (QUICServer) async throws -> Void) async throws {
         let server = try QUICServer(Self.names)
-        // It tells nobody when it listens.
+        // It does not say when it listens.
         let end = ContinuousClock.now + .seconds(10).asTestBound
         while ContinuousClock.now < end, await failure(try server.url("good")) != nil {
             try await Task.sleep(for: .milliseconds(50))

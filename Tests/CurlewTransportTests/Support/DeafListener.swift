@@ -59,7 +59,7 @@ final class DeafListener {
         connectFillers(&address, family)
     }
 
-    /// Connections that nobody accepts.
+    /// Connections that are never accepted.
     private func connectFillers<Address>(_ address: inout Address, _ family: Int32) {
         let length = socklen_t(MemoryLayout<Address>.size)
         for _ in 0..<4 {

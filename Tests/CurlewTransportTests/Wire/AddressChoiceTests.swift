@@ -8,7 +8,7 @@ import Testing
 /// From where and to where connections are made.
 @Suite("Choice of addresses", .timeLimit(.minutes(4)))
 struct AddressChoiceTests {
-    /// A name with an IPv6 address at which nobody answers, and an IPv4 one where the server is.
+    /// A name with an IPv6 address at which nothing listens, and an IPv4 one where the server is.
     private func withDeafIPv6(
         delay: Duration,
         _ body: (CurlTransport, URL) async throws -> Void

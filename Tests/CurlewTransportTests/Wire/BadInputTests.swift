@@ -76,8 +76,8 @@ struct BadInputTests {
 
     @Test func aClosedPortIsAConnectFailureAndSafeToRetry() async throws {
         try await withTransport { transport, _ in
-            let nobody = try DeadEnd(.refusing)
-            let error = await transport.failure(request(nobody.url, method: .post))
+            let deadEnd = try DeadEnd(.refusing)
+            let error = await transport.failure(request(deadEnd.url, method: .post))
             #expect(error.code == .connectFailed)
             #expect(error.phase == .connect)
             #expect(error.native?.number == 7)

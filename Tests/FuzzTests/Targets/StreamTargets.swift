@@ -16,7 +16,7 @@ extension FuzzTarget {
             for event in ways[0].events {
                 try require(!event.event.isEmpty && event.id != "", "a type, and an id or none")
                 try require(event.data.utf8.count <= 3 * maximumSize, "an event has a bounded length")
-                try require(event.retry.map { $0 >= .zero } ?? true, "nobody waits backwards")
+                try require(event.retry.map { $0 >= .zero } ?? true, "a waiting time is not negative")
             }
         },
         FuzzTarget("lines") { input throws(BrokenProperty) in

@@ -86,7 +86,7 @@ extension ImageDownloader {
             result = .failure((error as? CurlewError) ?? Self.cancelled)
         }
         var versions = Versions(result)
-        // Into the cache before the transfer ends: whoever comes in between finds the one or the other.
+        // Into the cache before the transfer ends: a load that begins in between finds the one or the other.
         for (_, receiver) in state.withLock({ $0.loads.receivers(of: key, generation: generation) }) {
             keep(versions.version(for: receiver), for: receiver)
         }
@@ -164,7 +164,7 @@ struct LoadKey: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
-/// Somebody who wants a picture.
+/// One load that waits for a picture.
 struct Receiver: Sendable {
     let request: URLRequest
     let cacheKey: String?

@@ -14,7 +14,7 @@ public import FoundationNetworking
 /// the picture with its own filter, and can leave by its receipt. The transfer ends when the last has left. Pictures are
 /// decoded and filtered on a queue of the downloader's, not on Swift's few threads.
 public final class ImageDownloader: Sendable {
-    /// The downloader of everybody who has no own.
+    /// The downloader that is used where none is given.
     public static let `default` = ImageDownloader()
 
     /// What pictures are loaded with.
