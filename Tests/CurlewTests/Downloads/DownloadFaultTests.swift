@@ -19,7 +19,8 @@ struct DownloadFaultTests {
             $0.cuts = zip(offsets, [0] + offsets).map { $0 - $1 }
         }
         let scratch = try ScratchDirectory()
-        let policy = RetryPolicy(retryLimit: 200, exponentialBackoffScale: 0.000_1, maximumDelay: 0.001)
+        // Just above the pause that counts as none: a hundred retries without one would be slowed to one a second.
+        let policy = RetryPolicy(retryLimit: 200, exponentialBackoffScale: 0.06, jitter: .none, maximumDelay: 0.06)
         let request = session.download(service.url, interceptor: policy, to: destination(scratch.file("a")))
         let url = try await request.file()
         #expect(try Digest.sha256(of: url) == Digest.sha256(of: service.contents))
