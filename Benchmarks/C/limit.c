@@ -244,7 +244,7 @@ static void add(struct transfer *t, const char *url) {
 static void start(struct transfer *t) {
     t->head_length = 0;
     t->sent = t->written = 0;
-    // A new file each time, as for somebody who downloads it.
+    // A new file each time, as for a user who downloads it.
     if (download_file >= 0 && ftruncate(download_file, 0)) perror("limit: file");
     t->started = now();
     add(t, urls[started_total++ % distinct_urls]);

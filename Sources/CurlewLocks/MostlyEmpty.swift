@@ -1,6 +1,6 @@
 public import Synchronization
 
-/// A lock around a state that nearly always is empty, and that everybody asks about on every thread at once: whether it is
+/// A lock around a state that nearly always is empty, and that every request asks about on any thread: whether it is
 /// empty is known without the lock.
 public final class MostlyEmpty<State>: Sendable {
     private let state: Lock<State>

@@ -21,7 +21,7 @@ struct MostlyEmptyTests {
                     var isSeen = true
                     for _ in 0..<2_000 {
                         words.withLock { $0.append(number) }
-                        // Nobody else takes this one out.
+                        // No other task takes this one out.
                         isSeen = isSeen && !words.isEmpty
                         words.withLock { words in _ = words.firstIndex(of: number).map { words.remove(at: $0) } }
                     }

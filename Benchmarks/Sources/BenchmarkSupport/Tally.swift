@@ -12,7 +12,7 @@ public final class Tally: Sendable {
         var firstError: String?
     }
 
-    /// One worker's counters, which nobody else writes.
+    /// One worker's counters, which no other worker writes.
     public final class Lane: Sendable {
         let succeeded = Atomic<Int>(0)
         let nanoseconds = Atomic<Int>(0)

@@ -21,7 +21,7 @@ struct Lines {
         var figures = Figures()
         figures["lines"] = [Double(lines.count)]
         for round in 0..<rounds {
-            // Who begins changes, so that nobody always has the cooler caches.
+            // The two take turns at going first, so that neither always has the cooler caches.
             if round % 2 == 0 { try alone(lines, &figures) }
             try await streamed(lines.count, &figures)
             if round % 2 == 1 { try alone(lines, &figures) }

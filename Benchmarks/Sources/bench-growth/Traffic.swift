@@ -19,7 +19,7 @@ struct Traffic {
     }
 
     func run() async throws -> Figures {
-        // Warm: what every first request costs belongs to nobody.
+        // Warm-up: the cost of a first request is not counted.
         try await subject.get(0)
         let before = ProcessFigures.status("VmRSS")
         let kept = try await Held(held, of: subject)

@@ -100,7 +100,7 @@ enum SessionLink {
 }
 
 /// An object, because few requests wait on a shelf, and a link with a weak reference in it is expensive to copy.
-// SAFETY: written once, before anybody else has it.
+// SAFETY: written once, before it is shared.
 final class WeakSession: @unchecked Sendable {
     private(set) weak var session: Session?
 

@@ -59,12 +59,12 @@ struct ConnectionPlanTests {
         (.system, .sharedStore(.file("/bundle.pem"))),
     ])
     func anEvaluatorInPlaceOfLibcurlHasAStoreOfItsOwn(_ roots: TrustRoots, _ trust: TrustStrategy) throws {
-        struct Everyone: TrustEvaluation {
+        struct AcceptingEvaluation: TrustEvaluation {
             func evaluate(_ trust: ServerTrust) throws {}
         }
         let plan = try plan {
             $0.tls.trustRoots = roots
-            $0.trustEvaluation = Everyone()
+            $0.trustEvaluation = AcceptingEvaluation()
             $0.trustEvaluationReplacesVerification = true
         }
         #expect(plan.trust == trust)
