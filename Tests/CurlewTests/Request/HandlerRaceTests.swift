@@ -1,6 +1,7 @@
 import CurlewLocks
 import CurlewTesting
 import Dispatch
+import Foundation
 import Testing
 
 @testable import Curlew
@@ -72,7 +73,16 @@ struct HandlerRaceTests {
             return (request, { done in request.response(queue: .global()) { _ in done() } })
         case .download:
             let request = session.download(url)
-            return (request, { done in request.response(queue: .global()) { _ in done() } })
+            return (
+                request,
+                { done in
+                    request.response(queue: .global()) { response in
+                        // Without a destination the file is its receiver's.
+                        if let file = response.fileURL { try? FileManager.default.removeItem(at: file) }
+                        done()
+                    }
+                }
+            )
         case .stream:
             let request = session.streamRequest(url)
             return (
