@@ -55,7 +55,7 @@ struct HandlerRaceTests {
             }
             let isOver = await group.isOver(within: 10)
             #expect(isOver, "round \(round) hangs")
-            let expected = (round % 2 == 0 ? [0] : []) + (other == .attaches ? [1, 2] : [1])
+            let expected: [Int] = (round % 2 == 0 ? [0] : []) + (other == .attaches ? [1, 2] : [1])
             #expect(calls.all.sorted() == expected)
             guard isOver else { break }
         }
