@@ -1,8 +1,8 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// The server's one thread: it polls the listener, the mailbox and every connection, and lets those run
-/// whose turn has come. Everything in here belongs to that thread.
+/// The server's one thread: it polls the listener, the mailbox and every connection, and runs
+/// those that are ready or whose wake time has passed. Everything in here belongs to that thread.
 final class ServerLoop {
     private let core: ServerCore
     private let listener: Int32
