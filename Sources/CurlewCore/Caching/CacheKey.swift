@@ -1,0 +1,19 @@
+/// What a stored response is looked up by: the URL of the request, and whose response it is.
+///
+/// Responses of one key that differ in the fields that `Vary` names are its variants (`CacheEntry.variant`).
+public struct CacheKey: Sendable, Hashable {
+    /// The absolute URL without its fragment, normalised as far as every server has to treat the forms alike.
+    public let url: String
+    /// Keeps apart what must not be shared under one URL. Empty where everything may be; in a private cache a digest of the
+    /// request's credentials where it has some.
+    public let partition: String
+
+    /// Makes a key of its parts. The cache makes the keys of requests; a store makes one only of what it has stored.
+    public init(url: String, partition: String = "") {
+        self.url = url
+        self.partition = partition
+    }
+
+    /// Both parts as one text, for stores that have one string or digest a key. Neither part has a line feed.
+    public var text: String { partition + "\n" + url }
+}

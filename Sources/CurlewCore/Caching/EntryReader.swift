@@ -1,0 +1,72 @@
+internal import Foundation
+
+/// Reads the parts of an encoded entry. The bytes may be anything: every length is checked before it is used.
+struct EntryReader {
+    /// The bytes are no entry.
+    struct Damage: Error {}
+
+    private let bytes: [UInt8]
+    private var position = 0
+
+    init(_ bytes: [UInt8]) { self.bytes = bytes }
+
+    var isAtEnd: Bool { position == bytes.count }
+
+    mutating func byte() throws(Damage) -> UInt8 {
+        guard position < bytes.count else { throw Damage() }
+        defer { position += 1 }
+        return bytes[position]
+    }
+
+    private mutating func bits() throws(Damage) -> UInt64 {
+        var (value, shift): (UInt64, UInt64) = (0, 0)
+        while true {
+            let byte = try byte()
+            // The tenth byte has room for one bit.
+            guard shift < 63 || (shift == 63 && byte <= 1) else { throw Damage() }
+            value |= UInt64(byte & 0x7F) << shift
+            guard byte & 0x80 != 0 else { return value }
+            shift += 7
+        }
+    }
+
+    mutating func number() throws(Damage) -> Int {
+        guard let number = Int(exactly: try bits()) else { throw Damage() }
+        return number
+    }
+
+    /// How many parts follow, of at least so many bytes each.
+    private mutating func count(ofSize size: Int) throws(Damage) -> Int {
+        let count = try number()
+        guard count <= (bytes.count - position) / size else { throw Damage() }
+        return count
+    }
+
+    mutating func text() throws(Damage) -> String {
+        let length = try count(ofSize: 1)
+        defer { position += length }
+        guard let text = String(validating: bytes[position..<position + length], as: UTF8.self) else { throw Damage() }
+        return text
+    }
+
+    mutating func texts() throws(Damage) -> [String] {
+        var texts: [String] = []
+        for _ in 0..<(try count(ofSize: 1)) { texts.append(try text()) }
+        return texts
+    }
+
+    mutating func date() throws(Damage) -> Date {
+        let bits = try bits()
+        let milliseconds = Int64(bitPattern: bits >> 1) ^ -Int64(bits & 1)
+        return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+    }
+
+    mutating func head() throws(Damage) -> ResponseHead {
+        let status = try number()
+        let reason = try text()
+        guard let version = HTTPVersion(rawValue: try text()) else { throw Damage() }
+        var fields: [HTTPHeader] = []
+        for _ in 0..<(try count(ofSize: 2)) { fields.append(HTTPHeader(name: try text(), value: try text())) }
+        return ResponseHead(status: status, reason: reason, version: version, headers: HTTPHeaders(received: fields))
+    }
+}

@@ -1,0 +1,42 @@
+internal import Foundation
+
+/// Writes the parts of an encoded entry.
+struct EntryWriter {
+    private(set) var bytes: [UInt8] = []
+
+    mutating func append(byte: UInt8) { bytes.append(byte) }
+
+    mutating func append(_ number: Int) {
+        var rest = UInt64(bitPattern: Int64(number))
+        while rest > 0x7F {
+            bytes.append(UInt8(rest & 0x7F) | 0x80)
+            rest >>= 7
+        }
+        bytes.append(UInt8(rest))
+    }
+
+    mutating func append(signed number: Int64) { append(Int((number << 1) ^ (number >> 63))) }
+
+    mutating func append(_ text: String) {
+        append(text.utf8.count)
+        bytes.append(contentsOf: text.utf8)
+    }
+
+    mutating func append(_ date: Date) {
+        // Dates that no clock shows are brought to the ends of what can be told apart.
+        let milliseconds = date.timeIntervalSince1970 * 1000
+        let limit = 1e15
+        append(signed: milliseconds.isNaN ? 0 : Int64(min(max(milliseconds.rounded(), -limit), limit)))
+    }
+
+    mutating func append(_ head: ResponseHead) {
+        append(head.status)
+        append(head.reason)
+        append(head.version.rawValue)
+        append(head.headers.count)
+        for field in head.headers {
+            append(field.name)
+            append(field.value)
+        }
+    }
+}
