@@ -31,7 +31,7 @@ CLIENTS = OURS | {
     "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
 }
 # What a run of a client adds to the command line.
-SUFFIXES = {"chained": ["chained=1"]}
+SUFFIXES = {"chained": ["chained=1"], "decorated": ["decorated=1"]}
 
 
 def run(command, **more):
@@ -115,8 +115,8 @@ def number(value):
 # Go's allocations never pass through malloc: its own count. Python's small objects come from arenas of its own unless it
 # is told otherwise. A process that cannot be counted has no entry.
 COUNTED_BY = {
-    "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "urlsession": "malloc",
-    "reqwest": "malloc", "go": "runtime.MemStats", "aiohttp": "malloc, PYTHONMALLOC=malloc",
+    "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "decorated": "malloc",
+    "urlsession": "malloc", "reqwest": "malloc", "go": "runtime.MemStats", "aiohttp": "malloc, PYTHONMALLOC=malloc",
     "pycurl": "malloc, PYTHONMALLOC=malloc",
 }
 
@@ -143,8 +143,8 @@ def per_request(count_of, short=500, long=2500):
     return (count_of(long) - count_of(short)) / (long - short)
 
 
-def small_gets(url, count):
-    return ["get", url, "in-flight=16", f"count={count}"]
+def small_gets(url, count, in_flight=16):
+    return ["get", url, f"in-flight={in_flight}", f"count={count}"]
 
 
 # --- what is fetched

@@ -40,6 +40,8 @@ public struct Options: Sendable {
     public var hasRootsInMemory = false
     /// Whether every request has ten adapters, a retrier and three monitors, which do nothing.
     public var isChained = false
+    /// Whether the session's transport is wrapped in one that only hands on.
+    public var isDecorated = false
 
     public init?(_ arguments: [String]) {
         guard arguments.count >= 3, let mode = Mode(rawValue: arguments[1]) else { return nil }
@@ -62,6 +64,7 @@ public struct Options: Sendable {
             case "ca": rootsFile = URL(fileURLWithPath: parts[1])
             case "pem": (rootsFile, hasRootsInMemory) = (URL(fileURLWithPath: parts[1]), true)
             case "chained": isChained = parts[1] == "1"
+            case "decorated": isDecorated = parts[1] == "1"
             default: return nil
             }
         }
@@ -70,7 +73,7 @@ public struct Options: Sendable {
 
     public static let usage = """
         MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 http3=1 close=1 ca=PATH pem=PATH
-         chained=1 connections=N engines=N]
+         chained=1 decorated=1 connections=N engines=N]
         MODE: get json download upload multipart hold
         """
 }

@@ -24,9 +24,12 @@ struct SessionClient: Client {
                 $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
             }
         }
+        var transport: (any Transport)?
+        if options.engines > 1 { transport = SharedAmongEngines(configuration, count: options.engines) }
+        if options.isDecorated { transport = ForwardingTransport(wrapped: transport ?? configuration.makeTransport()) }
         session = Session(
             configuration: configuration,
-            transport: options.engines > 1 ? SharedAmongEngines(configuration, count: options.engines) : nil,
+            transport: transport,
             eventMonitors: options.isChained ? Chain.monitors() : []
         )
     }
