@@ -1,0 +1,82 @@
+/// The head of a frame (RFC 6455, 5.2).
+package struct WebSocketFrameHeader: Equatable, Sendable {
+    package var isFinal: Bool
+    /// RSV1: permessage-deflate marks the first frame of a compressed message with it.
+    package var isCompressed: Bool
+    package var opcode: WebSocketOpcode
+    package var length: Int
+    package var mask: WebSocketMaskKey?
+
+    package init(
+        _ opcode: WebSocketOpcode, length: Int, isFinal: Bool = true, isCompressed: Bool = false,
+        mask: WebSocketMaskKey? = nil
+    ) {
+        self.opcode = opcode
+        self.length = length
+        self.isFinal = isFinal
+        self.isCompressed = isCompressed
+        self.mask = mask
+    }
+
+    /// Most bytes of a head.
+    static let maximumSize = 14
+    /// Most bytes that a control frame carries.
+    package static let maximumControlLength = 125
+
+    // MARK: Reading
+
+    /// The head at the front of `bytes`, and its size; nil where it is not whole yet.
+    ///
+    /// What breaks a rule is refused with the first byte that shows it: a peer that errs need not be waited for.
+    static func parse(
+        _ bytes: UnsafeRawBufferPointer, rules: WebSocketFrameRules
+    ) throws(WebSocketViolation) -> (header: Self, size: Int)? {
+        guard bytes.count >= 1 else { return nil }
+        let first = bytes[0]
+        let opcode = try rules.checkedOpcode(ofFirstByte: first)
+        guard bytes.count >= 2 else { return nil }
+        let second = bytes[1]
+        let shortLength = Int(second & 0x7F)
+        let isMasked = second & 0x80 != 0
+        try rules.check(opcode, shortLength: shortLength, isMasked: isMasked)
+        let lengthSize = shortLength == 126 ? 2 : shortLength == 127 ? 8 : 0
+        guard bytes.count >= 2 + lengthSize else { return nil }
+        var length = UInt64(shortLength)
+        if lengthSize > 0 {
+            length = 0
+            for index in 2..<2 + lengthSize { length = length << 8 | UInt64(bytes[index]) }
+        }
+        let checked = try rules.check(length: length, in: lengthSize)
+        let size = 2 + lengthSize + (isMasked ? 4 : 0)
+        guard bytes.count >= size else { return nil }
+        let key = size - 4
+        let header = Self(
+            opcode, length: checked, isFinal: first & 0x80 != 0, isCompressed: first & 0x40 != 0,
+            mask: isMasked ? WebSocketMaskKey((bytes[key], bytes[key + 1], bytes[key + 2], bytes[key + 3])) : nil)
+        return (header, size)
+    }
+
+    // MARK: Writing
+
+    /// Appends the head, with the shortest form of the length.
+    package func write(to bytes: inout [UInt8]) {
+        bytes.append((isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue)
+        let maskBit: UInt8 = mask == nil ? 0 : 0x80
+        switch length {
+        case ...125:
+            bytes.append(maskBit | UInt8(truncatingIfNeeded: length))
+        case ...0xFFFF:
+            bytes.append(maskBit | 126)
+            Self.append(UInt64(length), size: 2, to: &bytes)
+        default:
+            bytes.append(maskBit | 127)
+            Self.append(UInt64(length), size: 8, to: &bytes)
+        }
+        guard let mask else { return }
+        for index in 0..<4 { bytes.append(mask.byte(index)) }
+    }
+
+    private static func append(_ value: UInt64, size: Int, to bytes: inout [UInt8]) {
+        for index in (0..<size).reversed() { bytes.append(UInt8(truncatingIfNeeded: value >> UInt64(index * 8))) }
+    }
+}

@@ -1,0 +1,130 @@
+internal import Foundation
+
+/// Puts the fragments of a message together, and refuses it with the first byte that cannot belong to one.
+struct WebSocketMessageAssembler {
+    private enum State {
+        case idle
+        case text(UTF8Validator, isCompressed: Bool)
+        case binary(isCompressed: Bool)
+    }
+
+    private let maximumSize: Int
+    private let decompressor: (any WebSocketDecompressor)?
+    private var state = State.idle
+    /// What has come of the message, decompressed.
+    private var content: [UInt8] = []
+    /// So much of it has been looked at.
+    private var validated = 0
+    /// A masked piece, before it is decompressed.
+    private var unmasked: [UInt8] = []
+
+    /// Above this a buffer is given back after its message.
+    private static let keptCapacity = 64 * 1024
+
+    init(maximumSize: Int, decompressor: (any WebSocketDecompressor)?) {
+        self.maximumSize = maximumSize
+        self.decompressor = decompressor
+    }
+
+    mutating func frameBegan(_ header: WebSocketFrameHeader) throws(WebSocketViolation) {
+        switch (state, header.opcode) {
+        case (.idle, .text): state = .text(UTF8Validator(), isCompressed: header.isCompressed)
+        case (.idle, .binary): state = .binary(isCompressed: header.isCompressed)
+        case (.idle, .continuation): throw .brokenProtocol("a continuation frame continues nothing")
+        case (.text, .continuation), (.binary, .continuation): break
+        case (.text, .text), (.text, .binary), (.binary, .text), (.binary, .binary):
+            throw .brokenProtocol("a message begins inside of another")
+        case (_, .close), (_, .ping), (_, .pong): return
+        }
+        guard !isCompressed else { return }
+        guard content.count + header.length <= maximumSize else { throw .tooBig("a message", limit: maximumSize) }
+    }
+
+    mutating func append(
+        _ bytes: UnsafeRawBufferPointer, of frame: WebSocketFrameHeader, position: Int
+    ) throws(WebSocketViolation) {
+        if isCompressed, let decompressor {
+            try decompress(bytes, of: frame, position: position, with: decompressor)
+        } else {
+            if position == 0 { reserve(frame.length) }
+            let start = content.count
+            content.append(contentsOf: bytes)
+            if let mask = frame.mask {
+                content.withUnsafeMutableBytes {
+                    WebSocketMask.apply(mask, to: .init(rebasing: $0[start...]), position: position)
+                }
+            }
+        }
+        try validate()
+    }
+
+    mutating func frameEnded(_ frame: WebSocketFrameHeader) throws(WebSocketViolation) -> WebSocketMessage? {
+        guard frame.isFinal else { return nil }
+        if isCompressed, let decompressor {
+            try decompressor.finishMessage(into: &content, limit: maximumSize)
+            try validate()
+        }
+        let finished = state
+        state = .idle
+        defer { empty() }
+        switch finished {
+        case .idle: return nil
+        case .text(let validator, _):
+            guard validator.isComplete else { throw Self.notText }
+            return .text(String(decoding: content, as: UTF8.self))
+        case .binary: return .data(Data(content))
+        }
+    }
+
+    private var isCompressed: Bool {
+        switch state {
+        case .idle: false
+        case .text(_, let isCompressed), .binary(let isCompressed): isCompressed
+        }
+    }
+
+    private mutating func decompress(
+        _ bytes: UnsafeRawBufferPointer, of frame: WebSocketFrameHeader, position: Int,
+        with decompressor: any WebSocketDecompressor
+    ) throws(WebSocketViolation) {
+        guard let mask = frame.mask else {
+            return try decompressor.decompress(bytes, into: &content, limit: maximumSize)
+        }
+        unmasked.removeAll(keepingCapacity: bytes.count <= Self.keptCapacity)
+        unmasked.append(contentsOf: bytes)
+        unmasked.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: $0, position: position) }
+        var piece: [UInt8] = []
+        swap(&piece, &unmasked)
+        defer { swap(&piece, &unmasked) }
+        let limit = maximumSize
+        try piece.withUnsafeBufferPointer { bytes throws(WebSocketViolation) in
+            try decompressor.decompress(UnsafeRawBufferPointer(bytes), into: &content, limit: limit)
+        }
+    }
+
+    private mutating func validate() throws(WebSocketViolation) {
+        switch state {
+        case .text(var validator, let isCompressed):
+            let new = validated
+            guard content.withUnsafeBytes({ validator.accepts(.init(rebasing: $0[new...])) }) else {
+                throw Self.notText
+            }
+            validated = content.count
+            state = .text(validator, isCompressed: isCompressed)
+        case .idle, .binary: break
+        }
+    }
+
+    /// A length is a promise of the peer's: memory is taken for what has come, and a little ahead of it.
+    private mutating func reserve(_ length: Int) {
+        guard content.isEmpty else { return }
+        content.reserveCapacity(min(length, Self.keptCapacity))
+    }
+
+    private mutating func empty() {
+        content.removeAll(keepingCapacity: content.capacity <= Self.keptCapacity)
+        validated = 0
+    }
+
+    private static let notText = WebSocketViolation(.invalidFramePayloadData, "a text message is not UTF-8")
+}

@@ -1,0 +1,73 @@
+internal import Foundation
+
+/// Turns what the peer sends into messages and control frames.
+package struct WebSocketReceiver {
+    private var parser: WebSocketFrameParser
+    private var message: WebSocketMessageAssembler
+    private var control = ControlFrame()
+    private var isClosed = false
+    private var frame: WebSocketFrameHeader?
+
+    private struct ControlFrame {
+        var payload: [UInt8] = []
+    }
+
+    /// `decompressor` is there where permessage-deflate was agreed on.
+    package init(
+        sender: WebSocketRole, limits: WebSocketLimits, decompressor: (any WebSocketDecompressor)? = nil
+    ) {
+        parser = WebSocketFrameParser(
+            rules: WebSocketFrameRules(
+                sender: sender, maximumFrameSize: limits.frame, allowsCompression: decompressor != nil))
+        message = WebSocketMessageAssembler(maximumSize: limits.message, decompressor: decompressor)
+    }
+
+    /// The next event in `input`, which then begins behind it; nil where more bytes are needed.
+    package mutating func next(
+        _ input: inout UnsafeRawBufferPointer
+    ) throws(WebSocketViolation) -> WebSocketEvent? {
+        while !isClosed, let event = try parser.next(&input) {
+            switch event {
+            case .began(let header):
+                frame = header
+                if header.opcode.isControl {
+                    control.payload.removeAll(keepingCapacity: true)
+                } else {
+                    try message.frameBegan(header)
+                }
+            case .payload(let bytes, let position):
+                guard let frame else { break }
+                if frame.opcode.isControl {
+                    append(bytes, of: frame, position: position)
+                } else {
+                    try message.append(bytes, of: frame, position: position)
+                }
+            case .ended:
+                guard let frame else { break }
+                if frame.opcode.isControl { return try controlEvent(frame.opcode) }
+                if let whole = try message.frameEnded(frame) { return .message(whole) }
+            }
+        }
+        return nil
+    }
+
+    private mutating func append(_ bytes: UnsafeRawBufferPointer, of frame: WebSocketFrameHeader, position: Int) {
+        control.payload.append(contentsOf: bytes)
+        guard let mask = frame.mask else { return }
+        control.payload.withUnsafeMutableBytes {
+            WebSocketMask.apply(mask, to: .init(rebasing: $0[position...]), position: position)
+        }
+    }
+
+    private mutating func controlEvent(_ opcode: WebSocketOpcode) throws(WebSocketViolation) -> WebSocketEvent? {
+        switch opcode {
+        case .ping: return .ping(control.payload)
+        case .pong: return .pong(control.payload)
+        case .close:
+            isClosed = true
+            let payload = try WebSocketClosePayload(reading: control.payload)
+            return .close(payload.code, reason: payload.reason)
+        case .continuation, .text, .binary: return nil
+        }
+    }
+}

@@ -1,0 +1,46 @@
+/// Turns messages into the bytes that go out.
+package struct WebSocketSender {
+    private let role: WebSocketRole
+    private let compressor: (any WebSocketCompressor)?
+    private var compressed: [UInt8] = []
+
+    /// Above this a buffer is given back after its message.
+    private static let keptCapacity = 64 * 1024
+
+    /// `compressor` is there where permessage-deflate was agreed on.
+    package init(role: WebSocketRole, compressor: (any WebSocketCompressor)? = nil) {
+        self.role = role
+        self.compressor = compressor
+    }
+
+    /// Appends a frame with a whole message or a control frame. A client's frame is masked with `key`.
+    package mutating func append(
+        _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, key: WebSocketMaskKey, to output: inout [UInt8]
+    ) {
+        guard !opcode.isControl, let compressor else {
+            return Self.frame(opcode, payload, isCompressed: false, mask: mask(key), to: &output)
+        }
+        compressed.removeAll(keepingCapacity: compressed.capacity <= Self.keptCapacity)
+        let isCompressed = compressor.compress(payload, into: &compressed)
+        guard isCompressed else {
+            return Self.frame(opcode, payload, isCompressed: false, mask: mask(key), to: &output)
+        }
+        compressed.withUnsafeBytes { Self.frame(opcode, $0, isCompressed: true, mask: mask(key), to: &output) }
+    }
+
+    private func mask(_ key: WebSocketMaskKey) -> WebSocketMaskKey? { role.masksWhatItSends ? key : nil }
+
+    /// Appends one frame.
+    package static func frame(
+        _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, isFinal: Bool = true, isCompressed: Bool = false,
+        mask: WebSocketMaskKey?, to output: inout [UInt8]
+    ) {
+        let header = WebSocketFrameHeader(
+            opcode, length: payload.count, isFinal: isFinal, isCompressed: isCompressed, mask: mask)
+        header.write(to: &output)
+        let start = output.count
+        output.append(contentsOf: payload)
+        guard let mask else { return }
+        output.withUnsafeMutableBytes { WebSocketMask.apply(mask, to: .init(rebasing: $0[start...])) }
+    }
+}

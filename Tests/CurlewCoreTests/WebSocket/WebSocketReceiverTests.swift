@@ -1,0 +1,129 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@Suite("WebSocket receiver", .timeLimit(.minutes(4)))
+struct WebSocketReceiverTests {
+    @Test("messages and control frames come out the same at every split", arguments: [false, true])
+    func everySplit(masked: Bool) {
+        let stream =
+            Frames.text("hé", masked: masked) + Frames.frame(.ping, [1, 2], masked: masked)
+            + Frames.frame(.text, Array("ä€".utf8.prefix(3)), final: false, masked: masked)
+            + Frames.frame(.pong, [3], masked: masked) + Frames.frame(.continuation, [], final: false, masked: masked)
+            + Frames.frame(.continuation, Array("ä€".utf8.dropFirst(3)), masked: masked)
+            + Frames.frame(.binary, [UInt8](repeating: 7, count: 126), masked: masked)
+            + Frames.frame(.text, masked: masked) + Frames.frame(.close, [0x03, 0xE9] + "bye".utf8, masked: masked)
+        let expected: [WebSocketEvent] = [
+            .message(.text("hé")), .ping([1, 2]), .pong([3]), .message(.text("ä€")),
+            .message(.data(Data(repeating: 7, count: 126))), .message(.text("")), .close(.goingAway, reason: "bye"),
+        ]
+        for first in 0...stream.count {
+            for second in stride(from: first, through: stream.count, by: 1 + (first % 3)) {
+                var receiver = WebSocketReceiver(sender: masked ? .client : .server, limits: .init())
+                let pieces = [stream[..<first], stream[first..<second], stream[second...]]
+                let result = Frames.events(in: pieces, to: &receiver)
+                #expect(result.events == expected && result.violation == nil, "cut at \(first) and \(second)")
+            }
+        }
+    }
+
+    @Test("nothing counts after a close frame")
+    func afterClose() {
+        var receiver = WebSocketReceiver(sender: .server, limits: .init())
+        let result = Frames.events(in: [Frames.frame(.close), Frames.text("x"), [0xFF]], to: &receiver)
+        #expect(result.events == [.close(nil, reason: "")])
+        #expect(result.violation == nil)
+    }
+
+    @Test("the rest of the bytes stays with the caller, so that a reader can stop between messages")
+    func pull() throws {
+        var receiver = WebSocketReceiver(sender: .server, limits: .init())
+        let bytes = Frames.text("a") + Frames.text("b")
+        try bytes.withUnsafeBytes { buffer in
+            var input = buffer
+            let first = try receiver.next(&input)
+            #expect(first == .message(.text("a")))
+            #expect(input.count == 3)
+            let rest = try [receiver.next(&input), receiver.next(&input)]
+            #expect(rest == [.message(.text("b")), nil])
+        }
+    }
+
+    @Test("a sender's frames are masked by a client and not by a server", arguments: [WebSocketRole.client, .server])
+    func roles(role: WebSocketRole) {
+        var sender = WebSocketSender(role: role)
+        var bytes: [UInt8] = []
+        let payload = Array("Hello".utf8)
+        payload.withUnsafeBytes { sender.append(.text, $0, key: Frames.key, to: &bytes) }
+        #expect(bytes == Frames.text("Hello", masked: role == .client))
+        var receiver = WebSocketReceiver(sender: role, limits: .init())
+        #expect(Frames.events(in: [bytes], to: &receiver).events == [.message(.text("Hello"))])
+    }
+
+    // MARK: Compression
+
+    /// Stands for a library: a byte n stands for n times the letter x; the end of a message adds a full stop.
+    private final class RunLength: WebSocketCompressor, WebSocketDecompressor {
+        func compress(_ message: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Bool {
+            guard message.allSatisfy({ $0 == UInt8(ascii: "x") }), message.count < 256 else { return false }
+            output.append(UInt8(message.count))
+            return true
+        }
+
+        func decompress(
+            _ bytes: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int
+        ) throws(WebSocketViolation) {
+            for byte in bytes {
+                guard output.count + Int(byte) <= limit else { throw WebSocketViolation(.messageTooBig, "bomb") }
+                output += [UInt8](repeating: UInt8(ascii: "x"), count: Int(byte))
+            }
+        }
+
+        func finishMessage(into output: inout [UInt8], limit: Int) throws(WebSocketViolation) {
+            output.append(UInt8(ascii: "."))
+        }
+    }
+
+    @Test(
+        "a compressed message is decompressed fragment by fragment, a plain one is left alone",
+        arguments: [false, true])
+    func compressed(masked: Bool) {
+        let stream =
+            Frames.frame(.text, [1, 2], final: false, compressed: true, masked: masked)
+            + Frames.frame(.ping, masked: masked) + Frames.frame(.continuation, [3], masked: masked)
+            + Frames.text("plain", masked: masked)
+        for cut in 0...stream.count {
+            var receiver = WebSocketReceiver(
+                sender: masked ? .client : .server, limits: .init(), decompressor: RunLength())
+            let result = Frames.events(in: [stream[..<cut], stream[cut...]], to: &receiver)
+            #expect(result.events == [.ping([]), .message(.text("xxxxxx.")), .message(.text("plain"))])
+        }
+    }
+
+    @Test("a message above the limit after decompression is refused")
+    func bomb() {
+        var receiver = WebSocketReceiver(
+            sender: .server, limits: .init(frame: 100, message: 300), decompressor: RunLength())
+        let result = Frames.events(in: [Frames.frame(.binary, [200, 200], compressed: true)], to: &receiver)
+        #expect(result.violation?.closeCode == .messageTooBig)
+    }
+
+    @Test(
+        "a mark of compression where there is none to have is refused", arguments: [0xC0, 0xC8, 0xC9, 0xCA] as [UInt8])
+    func wrongMark(first: UInt8) {
+        var receiver = WebSocketReceiver(sender: .server, limits: .init(), decompressor: RunLength())
+        #expect(Frames.events(in: [[first]], to: &receiver).violation?.closeCode == .protocolError)
+    }
+
+    @Test("a sender marks what its compressor has compressed, and control frames never")
+    func compressing() {
+        var sender = WebSocketSender(role: .server, compressor: RunLength())
+        var bytes: [UInt8] = []
+        for (opcode, text) in [(.text, "xxx"), (.text, "no"), (.ping, "xxx")] as [(WebSocketOpcode, String)] {
+            Array(text.utf8).withUnsafeBytes { sender.append(opcode, $0, key: Frames.key, to: &bytes) }
+        }
+        #expect(
+            bytes == Frames.frame(.text, [3], compressed: true) + Frames.text("no")
+                + Frames.frame(.ping, Array("xxx".utf8)))
+    }
+}

@@ -1,0 +1,175 @@
+internal import CurlewCore
+internal import Testing
+
+@Suite("WebSocket state machine", .timeLimit(.minutes(4)))
+struct WebSocketStateMachineTests {
+    private static let start = ContinuousClock.now
+
+    private static func after(_ seconds: Int) -> ContinuousClock.Instant { start + .seconds(seconds) }
+
+    private static func machine(pingInterval: Duration? = nil) -> WebSocketStateMachine {
+        WebSocketStateMachine(
+            clocks: .init(pingInterval: pingInterval, pongTimeout: .seconds(20), closeTimeout: .seconds(5)), at: start)
+    }
+
+    private static func ping(
+        _ machine: inout WebSocketStateMachine, at now: ContinuousClock.Instant
+    ) -> (id: UInt64, payload: [UInt8]) {
+        let ping = machine.pingAsked(at: now)
+        #expect(ping != nil)
+        return ping ?? (0, [])
+    }
+
+    private static func code(_ code: UInt16) -> [UInt8] { [UInt8(code >> 8), UInt8(code & 0xFF)] }
+
+    @Test("messages are delivered and pings answered while it is open")
+    func open() {
+        var machine = Self.machine()
+        #expect(machine.received(.message(.text("a")), at: Self.start) == .deliver(.text("a")))
+        #expect(machine.received(.ping([1, 2]), at: Self.start) == .send(.pong, [1, 2]))
+        #expect(machine.received(.pong([9]), at: Self.start) == .none)
+        #expect(machine.isOpen && machine.nextDeadline == nil)
+    }
+
+    @Test(
+        "the peer's close is answered with its code, and is the ending",
+        arguments: [(nil, 1005), (1000, 1000), (1001, 1001), (1011, 1011), (4000, 4000)] as [(UInt16?, UInt16)])
+    func peerCloses(code: UInt16?, seen: UInt16) {
+        var machine = Self.machine()
+        let action = machine.received(
+            .close(code.map(WebSocketCloseCode.init), reason: code == nil ? "" : "bye"), at: Self.start)
+        #expect(action == .finish(last: code.map(Self.code) ?? []))
+        #expect(machine.ending?.closeCode.rawValue == seen)
+        #expect(machine.ending?.closeReason == (code == nil ? nil : "bye"))
+        #expect(!machine.isOpen)
+    }
+
+    @Test("this side closes: the peer's answer ends it, and what came before is dropped")
+    func closing() {
+        var machine = Self.machine()
+        #expect(
+            machine.closeAsked(.goingAway, reason: "done", at: Self.start)
+                == .send(.close, Self.code(1001) + Array("done".utf8)))
+        #expect(machine.nextDeadline == Self.after(5))
+        #expect(machine.closeAsked(.normalClosure, reason: nil, at: Self.start) == .none)
+        #expect(machine.received(.message(.text("late")), at: Self.start) == .none)
+        #expect(machine.received(.ping([]), at: Self.start) == .none)
+        #expect(machine.pingAsked(at: Self.start) == nil)
+        #expect(machine.received(.close(.goingAway, reason: ""), at: Self.start) == .finish(last: nil))
+        guard case .closed(.goingAway, _, byPeer: false)? = machine.ending else {
+            Issue.record("\(String(describing: machine.ending))")
+            return
+        }
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test("a peer that does not answer the close is waited for until the deadline")
+    func unanswered() {
+        var machine = Self.machine()
+        _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start)
+        #expect(machine.timePassed(at: Self.after(4)) == .none)
+        #expect(machine.timePassed(at: Self.after(5)) == .abort)
+        #expect(machine.ending?.closeCode == .abnormalClosure)
+        #expect(machine.timePassed(at: Self.after(6)) == .none)
+    }
+
+    @Test("a connection that ends is cut when open, and unanswered when closing", arguments: [false, true])
+    func wireEnds(isClosing: Bool) {
+        var machine = Self.machine()
+        if isClosing { _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start) }
+        #expect(machine.wireEnded(nil) == .abort)
+        switch machine.ending {
+        case .unanswered: #expect(isClosing)
+        case .cut: #expect(!isClosing)
+        case .closed, .broken, .violated, .silent, nil: Issue.record("\(String(describing: machine.ending))")
+        }
+        #expect(machine.wireEnded(nil) == .none)
+    }
+
+    @Test("a connection that breaks ends it with the error")
+    func wireBreaks() {
+        var machine = Self.machine()
+        #expect(machine.wireEnded(CurlewError(.receiveFailed, phase: .receive, reason: "reset")) == .abort)
+        guard case .broken(let error)? = machine.ending else {
+            Issue.record("\(String(describing: machine.ending))")
+            return
+        }
+        #expect(error.code == .receiveFailed)
+    }
+
+    @Test("a violation is told to the peer, unless this side has closed", arguments: [false, true])
+    func violation(isClosing: Bool) {
+        var machine = Self.machine()
+        if isClosing { _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start) }
+        let violation = WebSocketViolation(.invalidFramePayloadData, "no text")
+        let last = isClosing ? nil : Self.code(1007) + Array("no text".utf8)
+        #expect(machine.violated(violation) == .finish(last: last))
+        #expect(machine.ending?.closeCode == .invalidFramePayloadData)
+        #expect(machine.violated(violation) == .none)
+        #expect(machine.received(.close(nil, reason: ""), at: Self.start) == .none)
+    }
+
+    @Test("a pong answers its ping and those before it")
+    func pings() {
+        var machine = Self.machine()
+        let first = Self.ping(&machine, at: Self.start)
+        let second = Self.ping(&machine, at: Self.after(1))
+        let third = Self.ping(&machine, at: Self.after(2))
+        #expect(first.payload.count == 8 && first.payload != second.payload)
+        #expect(
+            machine.received(.pong(second.payload), at: Self.after(3))
+                == .complete([
+                    .init(ping: first.id, duration: .seconds(3)), .init(ping: second.id, duration: .seconds(2)),
+                ]))
+        #expect(machine.received(.pong(first.payload), at: Self.after(3)) == .none)
+        #expect(machine.nextDeadline == Self.after(22))
+        #expect(
+            machine.received(.pong(third.payload), at: Self.after(4))
+                == .complete([.init(ping: third.id, duration: .seconds(2))]))
+        #expect(machine.nextDeadline == nil)
+    }
+
+    @Test("a ping without its pong ends the connection")
+    func silence() {
+        var machine = Self.machine()
+        _ = Self.ping(&machine, at: Self.start)
+        #expect(machine.timePassed(at: Self.after(19)) == .none)
+        #expect(machine.timePassed(at: Self.after(20)) == .abort)
+        guard case .silent(after: .seconds(20))? = machine.ending else {
+            Issue.record("\(String(describing: machine.ending))")
+            return
+        }
+    }
+
+    @Test("the heartbeat's pings go one at a time, an interval after the last pong")
+    func heartbeat() {
+        var machine = Self.machine(pingInterval: .seconds(30))
+        #expect(machine.nextDeadline == Self.after(30))
+        #expect(machine.timePassed(at: Self.after(29)) == .none)
+        guard case .send(.ping, let payload) = machine.timePassed(at: Self.after(30)) else {
+            Issue.record("no ping")
+            return
+        }
+        #expect(machine.nextDeadline == Self.after(50))
+        #expect(machine.timePassed(at: Self.after(31)) == .none)
+        guard case .complete = machine.received(.pong(payload), at: Self.after(32)) else {
+            Issue.record("no round trip")
+            return
+        }
+        #expect(machine.nextDeadline == Self.after(62))
+    }
+
+    @Test("the clock of a pong stands still while this side does not read")
+    func paused() {
+        var machine = Self.machine()
+        _ = Self.ping(&machine, at: Self.start)
+        machine.readingPaused()
+        _ = Self.ping(&machine, at: Self.after(1))
+        #expect(machine.nextDeadline == nil)
+        #expect(machine.timePassed(at: Self.after(100)) == .none)
+        machine.readingResumed(at: Self.after(100))
+        #expect(machine.nextDeadline == Self.after(120))
+        machine.readingResumed(at: Self.after(110))
+        #expect(machine.timePassed(at: Self.after(120)) == .abort)
+    }
+}
