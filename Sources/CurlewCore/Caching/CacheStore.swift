@@ -44,6 +44,12 @@ public protocol CacheStore: Sendable {
     /// Removes every variant in every partition that is stored for a URL (`CacheKey.url`).
     func removeAll(url: String) async
 
+    /// Removes everything that is stored for an origin: entries whose `key.url` begins with `origin`, which ends with a
+    /// slash (`https://example.org/`). Servers ask for it by `Clear-Site-Data`.
+    ///
+    /// The default removes everything, which a store may always do.
+    func removeAll(origin: String) async
+
     /// Removes everything.
     func removeAll() async
 
@@ -67,6 +73,8 @@ public protocol CacheStore: Sendable {
 }
 
 extension CacheStore {
+    public func removeAll(origin: String) async { await removeAll() }
+
     public func claimFetch(of key: CacheKey) async -> Bool { true }
 
     public func fetchEnded(of key: CacheKey, stored: Bool) async {}

@@ -24,29 +24,3 @@ package enum RetryAfter {
         return min(.milliseconds(Int64(min(interval, Double(DeltaSeconds.maximum)) * 1000)), maximum)
     }
 }
-
-/// The directives of `Cache-Control`, names in lower case. Of repeated ones the first counts.
-package struct CacheControl: Sendable, Hashable {
-    /// "" for a directive without a value.
-    package private(set) var directives: [String: String] = [:]
-
-    package init(_ value: String) {
-        var scanner = ByteScanner(value)
-        while !scanner.isAtEnd {
-            scanner.skip { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
-            let name = ASCII.lowercased(String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self))
-            scanner.skip(while: ASCII.isBlank)
-            var argument: [UInt8] = []
-            if scanner.skip("=") {
-                scanner.skip(while: ASCII.isBlank)
-                if scanner.peek == UInt8(ascii: "\"") { argument = scanner.quotedString().value }
-                argument += ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
-            }
-            _ = scanner.take { $0 != UInt8(ascii: ",") }
-            if !name.isEmpty, directives[name] == nil { directives[name] = String(decoding: argument, as: UTF8.self) }
-        }
-    }
-
-    /// `max-age` in seconds; nil where it is missing or no number.
-    package var maxAge: Int64? { directives["max-age"].flatMap(DeltaSeconds.parse) }
-}

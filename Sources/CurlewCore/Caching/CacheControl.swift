@@ -1,0 +1,54 @@
+/// The directives of `Cache-Control`, names in lower case. Of repeated ones the first counts (RFC 9111, 4.2.1).
+package struct CacheControl: Sendable, Hashable {
+    /// "" for a directive without a value.
+    package private(set) var directives: [String: String] = [:]
+
+    package init(_ value: String) { parse(value) }
+
+    /// Line by line, so that a quote that one of them does not close hides nothing of the next.
+    package init(_ headers: HTTPHeaders) {
+        for field in headers where ASCII.equalsIgnoringCase(field.name, "Cache-Control") { parse(field.value) }
+    }
+
+    private mutating func parse(_ value: String) {
+        var scanner = ByteScanner(value)
+        while !scanner.isAtEnd {
+            scanner.skip { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
+            let name = ASCII.lowercased(String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self))
+            scanner.skip(while: ASCII.isBlank)
+            var argument: [UInt8] = []
+            if scanner.skip("=") {
+                scanner.skip(while: ASCII.isBlank)
+                if scanner.peek == UInt8(ascii: "\"") { argument = scanner.quotedString().value }
+                argument += ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
+            }
+            _ = scanner.take { $0 != UInt8(ascii: ",") }
+            if !name.isEmpty, directives[name] == nil { directives[name] = String(decoding: argument, as: UTF8.self) }
+        }
+    }
+
+    package var isEmpty: Bool { directives.isEmpty }
+
+    package func has(_ name: String) -> Bool { directives[name] != nil }
+
+    /// Whether a directive that may name fields is there without any, and so concerns the whole response.
+    package func hasUnqualified(_ name: String) -> Bool { directives[name] == "" }
+
+    /// The fields that a directive names: `no-cache="set-cookie, x"`.
+    package func fields(of name: String) -> [String] {
+        directives[name]?.split(separator: ",").map { ASCII.lowercased(ASCII.trimmingBlanks(String($0))) }
+            .filter { !$0.isEmpty } ?? []
+    }
+
+    /// A directive's number of seconds; nil where it is missing or no number.
+    package func seconds(_ name: String) -> Int64? { directives[name].flatMap(DeltaSeconds.parse) }
+
+    /// `max-age` in seconds; nil where it is missing or no number.
+    package var maxAge: Int64? { seconds("max-age") }
+}
+
+extension ASCII {
+    static func trimmingBlanks(_ text: String) -> String {
+        String(decoding: trimmingBlanks(Array(text.utf8)[...]), as: UTF8.self)
+    }
+}

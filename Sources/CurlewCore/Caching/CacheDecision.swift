@@ -1,0 +1,137 @@
+package import Foundation
+
+/// What is to be done for a request (RFC 9111, 4).
+package enum CacheDecision: Sendable {
+    /// The stored response is served.
+    case serve(StoredEntry, AnswerForm, CacheStatus)
+    /// It is served, and the server is asked behind the caller's back.
+    case serveAndRevalidate(StoredEntry, AnswerForm)
+    /// The server is asked, with these fields in addition. The stored response is there for a 304, and for the case that
+    /// the server fails.
+    case validate(StoredEntry, adding: [HTTPHeader])
+    /// The request goes to the server, with these fields in addition.
+    case send(CacheStatus, adding: [HTTPHeader])
+    /// Nothing that is stored may be served, and the server must not be asked.
+    case refuse
+
+    /// The decision for requests that no stored response can answer, before the store is asked.
+    package init?(beforeLookup request: CacheRequest) {
+        if request.method != .get, request.method != .head {
+            self = .send(.bypassed(.method), adding: [])
+        } else if request.control.has("no-store") {
+            self = .send(.bypassed(.noStore), adding: [])
+        } else if request.hasPrecondition {
+            self = .send(.bypassed(.condition), adding: [])
+        } else if request.policy == .reload {
+            let fields = [("Cache-Control", "no-cache"), ("Pragma", "no-cache")]
+            self = .send(
+                .bypassed(.reload),
+                adding: request.control.isEmpty ? fields.map { HTTPHeader(name: $0.0, value: $0.1) } : []
+            )
+        } else {
+            return nil
+        }
+    }
+
+    /// The decision for a request, and for what was found for it.
+    package init(for request: CacheRequest, found stored: StoredEntry?, mode: CacheMode, now: Date) {
+        guard let stored else {
+            self = Self.withoutAnswer(request, .miss)
+            return
+        }
+        guard let form = AnswerForm(of: request, from: stored.entry.response, bodySize: stored.body.size) else {
+            self = Self.withoutAnswer(request, .bypassed(.condition))
+            return
+        }
+        let freshness = Freshness(stored.entry.response, mode: mode)
+        switch request.policy {
+        case .preferStored, .onlyStored:
+            self = .serve(stored, form, freshness.isFresh(at: now) ? .hit : .stale(.policy))
+        case .useProtocol, .revalidate, .reload:
+            self = Self.byProtocol(request, stored, form, freshness, now)
+        }
+    }
+
+    private static func byProtocol(
+        _ request: CacheRequest,
+        _ stored: StoredEntry,
+        _ form: AnswerForm,
+        _ freshness: Freshness,
+        _ now: Date
+    ) -> CacheDecision {
+        let isFresh = freshness.isFresh(at: now)
+        let asksAnyway = request.policy == .revalidate && !(isFresh && freshness.isImmutable)
+        if !asksAnyway, !request.control.has("no-cache"), !freshness.isFromTheFuture(at: now) {
+            let allows = request.allows(freshness, at: now)
+            if isFresh, allows { return .serve(stored, form, .hit) }
+            if !freshness.mustRevalidate {
+                let staleness = freshness.staleness(at: now)
+                if allows, staleness < freshness.staleWhileRevalidate, form != .head {
+                    return .serveAndRevalidate(stored, form)
+                }
+                if request.allowsStaleness(of: staleness) { return .serve(stored, form, .stale(.maxStale)) }
+            }
+        }
+        if request.control.has("only-if-cached") { return .refuse }
+        // A validation is of the whole. Other forms are the server's to give.
+        guard form == .whole, !request.hasCondition else {
+            let status = form == .head ? CacheStatus.miss : .bypassed(.condition)
+            return .send(status, adding: request.askingFields)
+        }
+        return .validate(
+            stored, adding: Validators(stored.entry.response.head.headers).conditions + request.askingFields)
+    }
+
+    private static func withoutAnswer(_ request: CacheRequest, _ status: CacheStatus) -> CacheDecision {
+        if request.policy == .onlyStored || request.control.has("only-if-cached") { return .refuse }
+        let isSpecial = request.hasRange || request.hasCondition
+        return .send(isSpecial ? .bypassed(.condition) : status, adding: request.askingFields)
+    }
+
+    /// Whether a stored response may be served because the server has failed (RFC 5861, 4). Who has asked for a validation
+    /// gets none.
+    package static func allowsOnFailure(
+        _ stored: StoredResponse,
+        for request: CacheRequest,
+        mode: CacheMode,
+        now: Date
+    ) -> Bool {
+        guard request.policy == .useProtocol, !request.control.has("no-cache"), request.control.maxAge != 0 else {
+            return false
+        }
+        let freshness = Freshness(stored, mode: mode)
+        guard !freshness.mustRevalidate, !freshness.isFromTheFuture(at: now) else { return false }
+        let window = max(freshness.staleIfError, TimeInterval(request.control.seconds("stale-if-error") ?? 0))
+        return freshness.staleness(at: now) < window
+    }
+}
+
+extension CacheRequest {
+    /// What a request says to caches on the way to the server, where its policy is to ask the server itself.
+    fileprivate var askingFields: [HTTPHeader] {
+        guard policy == .revalidate, control.isEmpty else { return [] }
+        return [HTTPHeader(name: "Cache-Control", value: "max-age=0")]
+    }
+
+    /// Whether the request's own limits leave the response fresh enough (RFC 9111, 5.2.1). What is no number counts as the
+    /// strictest.
+    fileprivate func allows(_ freshness: Freshness, at now: Date) -> Bool {
+        let age = freshness.age(at: now)
+        if control.has("max-age") {
+            let limit = TimeInterval(control.maxAge ?? 0)
+            guard limit > 0, age <= limit else { return false }
+        }
+        guard control.has("min-fresh") else { return true }
+        guard let rest = control.seconds("min-fresh") else { return false }
+        return freshness.lifetime - age >= TimeInterval(rest)
+    }
+
+    /// `max-stale`, without a number: however stale.
+    fileprivate func allowsStaleness(of staleness: TimeInterval) -> Bool {
+        guard let value = control.directives["max-stale"], !control.has("max-age"), !control.has("min-fresh") else {
+            return false
+        }
+        if value.isEmpty { return true }
+        return DeltaSeconds.parse(value).map { staleness < TimeInterval($0) } ?? false
+    }
+}

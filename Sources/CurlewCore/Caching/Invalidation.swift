@@ -1,0 +1,47 @@
+package import Foundation
+
+/// What a response makes out of date beside itself (RFC 9111, 4.4, and `Clear-Site-Data`).
+package enum Invalidation: Sendable, Hashable {
+    case none
+    /// Everything that is stored for these URLs, as `CacheKey.url` has them.
+    case urls([String])
+    /// Everything that is stored for the origin: the server asks for it.
+    case origin(String)
+
+    package init(method: HTTPMethod, url: URL, head: ResponseHead) {
+        if Self.clearsCache(head.headers), url.scheme?.lowercased() == "https" {
+            self = .origin(Self.origin(of: url))
+            return
+        }
+        guard !method.isSafe, (200..<400).contains(head.status) else {
+            self = .none
+            return
+        }
+        var urls = [CacheKey.text(of: url)]
+        for name in ["Location", "Content-Location"] {
+            guard let value = head.headers.value(for: name), let other = RedirectLocation.resolve(value, against: url),
+                // A response must not make another origin's out of date.
+                RedirectLocation.isSameOrigin(url, other)
+            else { continue }
+            let text = CacheKey.text(of: other)
+            if !urls.contains(text) { urls.append(text) }
+        }
+        self = .urls(urls)
+    }
+
+    private static func clearsCache(_ headers: HTTPHeaders) -> Bool {
+        guard let value = headers.combinedValue(for: "Clear-Site-Data") else { return false }
+        return value.split(separator: ",").contains {
+            let type = ASCII.trimmingBlanks(String($0))
+            return type == "\"cache\"" || type == "\"*\""
+        }
+    }
+
+    /// What the keys of an origin begin with.
+    static func origin(of url: URL) -> String {
+        let text = CacheKey.text(of: url)
+        guard let authority = text.range(of: "://")?.upperBound else { return text }
+        let end = text[authority...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
+        return text[..<end] + "/"
+    }
+}

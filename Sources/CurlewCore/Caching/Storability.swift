@@ -1,0 +1,78 @@
+/// Whether a response may be stored (RFC 9111, 3).
+package enum Storability {
+    /// Statuses whose responses may be fresh by a guess (RFC 9110, 15.1), without 206, whose parts are not put together.
+    static func isHeuristicallyCacheable(_ status: Int) -> Bool {
+        switch status {
+        case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
+        default: false
+        }
+    }
+
+    package static func isStorable(_ head: ResponseHead, for request: CacheRequest, mode: CacheMode) -> Bool {
+        guard request.method == .get, head.status >= 200, head.status != 206, head.status != 304,
+            !request.control.has("no-store"), !request.hasPrecondition
+        else { return false }
+        let control = CacheControl(head.headers)
+        if control.has("must-understand") {
+            guard HTTPStatus(head.status).isUnderstood else { return false }
+        } else if control.has("no-store") {
+            return false
+        }
+        if mode == .shared {
+            if control.hasUnqualified("private") { return false }
+            if request.headers.contains(name: "Authorization"),
+                !control.has("must-revalidate"), !control.has("public"), !control.has("s-maxage")
+            {
+                return false
+            }
+        }
+        guard Variants.fields(of: head.headers) != nil else { return false }
+        return isWorthwhile(head, control, mode)
+    }
+
+    /// Whether it says anything about being stored, or can be validated.
+    private static func isWorthwhile(_ head: ResponseHead, _ control: CacheControl, _ mode: CacheMode) -> Bool {
+        let fields = head.headers
+        if control.has("max-age") || control.has("public") || fields.contains(name: "Expires") { return true }
+        if mode == .shared ? control.has("s-maxage") : control.has("private") { return true }
+        guard isHeuristicallyCacheable(head.status) else { return false }
+        return !control.isEmpty || HTTPStatus(head.status).isPermanent || Validators(fields).areUsable
+    }
+
+    /// Fields that concern one connection or one exchange, and are not stored (RFC 9111, 3.1).
+    private static let transient: Set<String> = [
+        "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+        "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
+        // What was said to one exchange must not be said to the next: cookies have been kept already.
+        "set-cookie",
+    ]
+
+    /// The head as it is stored: without what belongs to one exchange, and without fields that may only be used once they
+    /// are validated (`no-cache="…"`), or by one user (`private="…"`).
+    package static func stored(_ head: ResponseHead, mode: CacheMode) -> ResponseHead {
+        let control = CacheControl(head.headers)
+        var dropped = transient.union(control.fields(of: "no-cache"))
+        if mode == .shared { dropped.formUnion(control.fields(of: "private")) }
+        for value in head.headers.values(for: "Connection") {
+            for name in value.split(separator: ",") {
+                dropped.insert(ASCII.lowercased(ASCII.trimmingBlanks(String(name))))
+            }
+        }
+        var stored = head
+        stored.headers = HTTPHeaders(received: head.headers.filter { !dropped.contains(ASCII.lowercased($0.name)) })
+        return stored
+    }
+}
+
+extension HTTPStatus {
+    /// Whether the cache knows what it asks of a cache, for `must-understand`.
+    var isUnderstood: Bool { !reasonPhrase.isEmpty && rawValue != 206 && rawValue != 304 }
+
+    /// Whether it says that nothing will change.
+    var isPermanent: Bool {
+        switch rawValue {
+        case 300, 301, 308, 410: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,80 @@
+/// How responses under one key are told apart by the request fields that `Vary` names (RFC 9111, 4.1).
+package enum Variants {
+    /// A short text for a long one that must not be kept, such as the value of a credential.
+    package typealias Digest = (String) -> String
+
+    /// The names that a response varies by, in lower case and sorted; nil where it varies by more than fields (`*`).
+    package static func fields(of headers: HTTPHeaders) -> [String]? {
+        guard let value = headers.combinedValue(for: "Vary") else { return [] }
+        var names: Set<String> = []
+        for member in value.split(separator: ",") {
+            let name = ASCII.lowercased(ASCII.trimmingBlanks(String(member)))
+            if name == "*" { return nil }
+            if !name.isEmpty { names.insert(name) }
+        }
+        return names.sorted()
+    }
+
+    /// The variant to which a request belongs, among those that differ in these fields. Values are digested as they go in:
+    /// they may be credentials.
+    package static func name(of request: HTTPHeaders, varyingBy fields: [String], digest: Digest) -> String {
+        guard !fields.isEmpty else { return "" }
+        return digest(
+            fields.map { name in "\(name):\(normalised(request.values(for: name), of: name) ?? "\n")\n" }.joined())
+    }
+
+    /// Fields whose members have the same meaning in any order and case: preferences are in their weights.
+    private static let unordered: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
+
+    /// The values of a field as one text that is the same for the same list; nil where the field is missing.
+    static func normalised(_ values: [String], of name: String) -> String? {
+        guard !values.isEmpty else { return nil }
+        var members = values.flatMap(members).filter { !$0.isEmpty }
+        if unordered.contains(name) { members = members.map { ASCII.lowercased($0).filter { $0 != " " } }.sorted() }
+        return members.joined(separator: ",")
+    }
+
+    /// Split at the commas outside quotes, without blanks at the ends.
+    private static func members(of value: String) -> [String] {
+        var scanner = ByteScanner(value)
+        var (members, member): ([String], [UInt8]) = ([], [])
+        var isQuoted = false
+        func end() { members.append(String(decoding: ASCII.trimmingBlanks(member[...]), as: UTF8.self)) }
+        while let byte = scanner.next() {
+            if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+            if isQuoted, byte == UInt8(ascii: "\\"), let next = scanner.next() {
+                member += [byte, next]
+            } else if !isQuoted, byte == UInt8(ascii: ",") {
+                end()
+                member = []
+            } else {
+                member.append(byte)
+            }
+        }
+        end()
+        return members
+    }
+
+    /// The entry that answers a request: of those that match the one that came last.
+    package static func select(_ entries: [StoredEntry], for request: CacheRequest, digest: Digest) -> StoredEntry? {
+        var names: [[String]: String] = [:]
+        var best: StoredEntry?
+        for stored in entries where stored.entry.key == request.key {
+            let entry = stored.entry
+            let fields = entry.varyingFields
+            let name = names[fields] ?? Self.name(of: request.headers, varyingBy: fields, digest: digest)
+            names[fields] = name
+            guard entry.variant == name, entry.suits(request) else { continue }
+            if let last = best?.entry.response.responseTime, last > entry.response.responseTime { continue }
+            best = stored
+        }
+        return best
+    }
+}
+
+extension CacheEntry {
+    /// Whether the body is in the form that the request wants: with its content coding or without.
+    func suits(_ request: CacheRequest) -> Bool {
+        response.isContentDecoded == request.decodesContent || !response.head.headers.contains(name: "Content-Encoding")
+    }
+}

@@ -1,0 +1,66 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite struct VariantsTests {
+    static let same: [(name: String, one: [String], other: [String], isSame: Bool)] = [
+        ("foo", ["1, 2"], ["1", "2"], true), ("foo", ["1,2"], [" 1 , 2 "], true), ("foo", ["1"], ["2"], false),
+        ("foo", ["1, 2"], ["2, 1"], false), ("foo", ["A"], ["a"], false), ("foo", ["\"a, b\""], ["\"a,b\""], false),
+        ("foo", ["\"a\\\", b\""], ["\"a\\\",b\""], false), ("foo", [], [""], false), ("foo", [""], ["", ""], true),
+        ("accept-language", ["en, de"], ["DE,en"], true), ("accept-language", ["en;q=0.5"], ["en; q=0.5"], true),
+        ("accept-language", ["en;q=0.5, de"], ["en, de;q=0.5"], false), ("accept", ["a/b", "c/d"], ["c/d, a/b"], true),
+    ]
+
+    @Test(arguments: same.indices) func values(at index: Int) {
+        let item = Self.same[index]
+        func name(_ values: [String]) -> String {
+            Variants.name(of: receivedFields(values.map { (item.name, $0) }), varyingBy: [item.name]) { $0 }
+        }
+        #expect((name(item.one) == name(item.other)) == item.isSame)
+    }
+
+    @Test func fieldsAreNamedOnceAndInOrder() {
+        #expect(Variants.fields(of: receivedFields([("Vary", "b, A"), ("vary", " a,, C")])) == ["a", "b", "c"])
+        #expect(Variants.fields(of: [:]) == [])
+        #expect(Variants.fields(of: receivedFields([("Vary", "a"), ("Vary", " *")])) == nil)
+    }
+
+    @Test func theVariantThatMatchesAndCameLastIsTaken() {
+        let fields: [(String, String)] = [("Cache-Control", "max-age=9"), ("Vary", "Foo")]
+        let one = storedEntry(stored(fields), for: cacheRequest([("Foo", "1")]), id: "one")
+        var late = storedEntry(stored(fields), for: cacheRequest([("Foo", "1")]), id: "late")
+        late.entry.response.responseTime = cacheTestTime.addingTimeInterval(1)
+        let two = storedEntry(stored(fields), for: cacheRequest([("Foo", "2")]), id: "two")
+        func selected(_ fields: [(String, String)]) -> String? {
+            Variants.select([late, two, one], for: cacheRequest(fields)) { $0 }?.entry.id
+        }
+        #expect(selected([("Foo", "1")]) == "late")
+        #expect(selected([("Foo", "2")]) == "two")
+        #expect(selected([]) == nil)
+    }
+
+    @Test func aDigestThatFindsAnotherKeyIsNoMatch() {
+        let other = CacheRequest(url: URL(string: "https://example.org/b")!)
+        let entry = storedEntry(stored([("Cache-Control", "max-age=9")]), for: other)
+        #expect(Variants.select([entry], for: cacheRequest()) { $0 } == nil)
+    }
+
+    @Test func aCodedBodyIsNotGivenToThoseWhoWantItDecoded() {
+        let coded = storedEntry(stored([("Content-Encoding", "gzip")], decoded: false))
+        let plain = storedEntry(stored([], decoded: false))
+        #expect(Variants.select([coded], for: cacheRequest()) { $0 } == nil)
+        #expect(Variants.select([coded], for: cacheRequest(decodes: false)) { $0 } != nil)
+        #expect(Variants.select([plain], for: cacheRequest()) { $0 } != nil)
+    }
+
+    static let keys: [(String, String)] = [
+        ("http://example.org/a?b#c", "http://example.org/a?b"), ("HTTP://EXAMPLE.org", "http://example.org/"),
+        ("https://example.org:443/A", "https://example.org/A"), ("http://example.org:443/", "http://example.org:443/"),
+        ("http://example.org:80?q", "http://example.org/?q"), ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+        ("http://example.org/%7Ea", "http://example.org/%7Ea"), ("http://example.org/?", "http://example.org/?"),
+    ]
+
+    @Test(arguments: keys) func key(of url: String, is text: String) throws {
+        #expect(CacheKey(url: try #require(URL(string: url))).url == text)
+    }
+}
