@@ -1,6 +1,14 @@
 internal import CCurl
 internal import CurlewCore
 
+/// Notes what libcurl waits for. Nothing of libcurl may be called from within it.
+protocol SocketWishes: AnyObject {
+    /// Time of the loop's present turn.
+    var now: LoopInstant { get }
+    /// libcurl wants `what` (CURL_POLL_*) of a descriptor.
+    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?)
+}
+
 /// One multi handle: a set of transfers that share connections, DNS and TLS caches.
 ///
 /// Its callbacks only note what libcurl wants; nothing of libcurl is called from within them.
@@ -11,14 +19,14 @@ final class CurlMulti {
     var deadline = LoopInstant.never
     /// Handles added and not removed.
     private(set) var count = 0
-    // SAFETY: the book owns its multis and outlives them.
-    unowned(unsafe) let book: TransferBook
+    // SAFETY: the engine frees its multi handles before what notes their wishes.
+    unowned(unsafe) private let wishes: any SocketWishes
 
-    init?(index: Int, book: TransferBook, limits: ConnectionLimits) {
+    init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits) {
         guard let handle = curl_multi_init() else { return nil }
         self.handle = handle
         self.index = index
-        self.book = book
+        self.wishes = wishes
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: freed in deinit, after which nothing calls
         curlew_multi_set_socket(
             handle,
@@ -26,7 +34,7 @@ final class CurlMulti {
                 guard let data else { return 0 }
                 // SAFETY: data is the multi, which outlives its handle.
                 Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
-                    multi.book.socketWish(fd, what, multi.index, of: easy)
+                    multi.wishes.socketWish(fd, what, multi.index, of: easy)
                 }
                 return 0
             },
@@ -40,7 +48,7 @@ final class CurlMulti {
                 Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
                     multi.deadline =
                         milliseconds < 0
-                        ? .never : multi.book.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+                        ? .never : multi.wishes.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
                 }
                 return 0
             },

@@ -63,8 +63,8 @@ final class BodyDecoder {
 
     /// Decodes a chunk and delivers what it gives, until the sink takes no more.
     func take(
-        _ chunk: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> ActiveTransfer.BodyAnswer
-    ) throws(BrokenCoding) -> ActiveTransfer.BodyAnswer {
+        _ chunk: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> BodyAnswer
+    ) throws(BrokenCoding) -> BodyAnswer {
         guard let last = stages.last else { return deliver(chunk) }
         let known = min(repeated, chunk.count)
         var input = UnsafeRawBufferPointer(rebasing: chunk[known...])

@@ -2,8 +2,6 @@ internal import CurlewCore
 internal import Foundation
 
 extension ActiveTransfer {
-    enum BodyAnswer { case taken, paused, refused }
-
     /// What must be undone of the present response's body.
     enum BodyCoding {
         case unknown
@@ -14,56 +12,56 @@ extension ActiveTransfer {
     // MARK: Head
 
     /// One header line that is not the last head's; false ends the transfer.
-    func received(line: UnsafeRawBufferPointer, _ easy: CurlEasy, _ book: TransferBook) -> Bool {
+    func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
-        let event = collector.take(line, unlike: &easy.lastHead, &book.texts)
-        guard isAcceptable(book) else { return false }
+        let event = collector.take(line, unlike: &easy.lastHead, &transfers.texts)
+        guard isAcceptable(transfers) else { return false }
         switch event {
         case .none:
             return true
         case .informational(let head):
-            clocks.receivingStarted(at: book.now)
+            clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
             // After a 1xx the wait for the real response goes on.
             if upload?.hasEnded ?? true {
-                clocks.requestSent(at: book.now)
+                clocks.requestSent(at: transfers.now)
             } else {
-                clocks.sendingStarted(at: book.now)
+                clocks.sendingStarted(at: transfers.now)
             }
-            book.clockChanged(self)
+            transfers.clockChanged(self)
             return true
         case .malformed(let reason):
             failure = makeError(.protocolViolation, reason)
             return false
         case .head(let head):
-            return received(head, book)
+            return received(head, transfers)
         }
     }
 
     /// The same head as the handle's last one.
-    func received(again easy: CurlEasy, _ book: TransferBook) -> Bool {
+    func received(again easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         collector.take(head, size: easy.lastHead.size)
-        return isAcceptable(book) && received(head, book)
+        return isAcceptable(transfers) && received(head, transfers)
     }
 
-    private func isAcceptable(_ book: TransferBook) -> Bool {
-        if collector.size <= book.settings.maximumHeaderSize { return true }
+    private func isAcceptable(_ transfers: Transfers) -> Bool {
+        if collector.size <= transfers.settings.maximumHeaderSize { return true }
         failure = makeError(
-            .limitExceeded, "the response's header is above \(book.settings.maximumHeaderSize) bytes")
+            .limitExceeded, "the response's header is above \(transfers.settings.maximumHeaderSize) bytes")
         return false
     }
 
-    private func received(_ head: ResponseHead, _ book: TransferBook) -> Bool {
-        clocks.receivingStarted(at: book.now)
-        book.clockChanged(self)
+    private func received(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
+        clocks.receivingStarted(at: transfers.now)
+        transfers.clockChanged(self)
         if let answered = deferredHead, answered.status == 401 { answeredChallenges.append(answered) }
         if mayBeAnsweredByAnotherRequest(head.status) {
             deferredHead = head
             return true
         }
-        return deliver(head, book)
+        return deliver(head, transfers)
     }
 
     /// libcurl answers these by itself where it can; whether it does shows only later.
@@ -80,14 +78,14 @@ extension ActiveTransfer {
     }
 
     /// Gives the sink the head it has been waiting for; false ends the transfer.
-    private func deliver(_ head: ResponseHead, _ book: TransferBook) -> Bool {
+    private func deliver(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
         deferredHead = nil
         self.head = head
         coding = .unknown
         reportSmallBody()
         expectBody(of: head)
-        learnAlternatives(from: head, book)
-        responseMayBeComplete(book)
+        learnAlternatives(from: head, transfers)
+        responseMayBeComplete(transfers)
         if head.status >= 300, upload?.hasEnded == false {
             // libcurl stops by itself unless the connection ends anyway; then `fill` ends or holds the body. A
             // source that has nothing now would keep both waiting.
@@ -98,7 +96,7 @@ extension ActiveTransfer {
         case .proceed: return true
         case .pause:
             pauses.sinkPaused = true
-            clocks.held(at: book.now)
+            clocks.held(at: transfers.now)
             return true
         case .abort(let error):
             failure = error
@@ -107,25 +105,25 @@ extension ActiveTransfer {
     }
 
     /// A head that was held back turned out to be the final one.
-    func deliverDeferredHead(_ book: TransferBook) -> Bool {
+    func deliverDeferredHead(_ transfers: Transfers) -> Bool {
         guard let deferredHead else { return true }
-        return deliver(deferredHead, book)
+        return deliver(deferredHead, transfers)
     }
 
     // MARK: Body
 
-    func received(body chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
+    func received(body chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         guard !hasFailed else { return .refused }
         if isRefusedExpectation || isMisdirected {
-            clocks.byteMoved(at: book.now)
+            clocks.byteMoved(at: transfers.now)
             return .taken
         }
-        guard deliverDeferredHead(book) else { return .refused }
-        if pauses.holdsReceiving { return pause(book) }
-        if case .unknown = coding, !findCoding(book) { return .refused }
-        guard case .coded(let decoder) = coding else { return pass(chunk, book) }
+        guard deliverDeferredHead(transfers) else { return .refused }
+        if pauses.holdsReceiving { return pause(transfers) }
+        if case .unknown = coding, !findCoding(transfers) { return .refused }
+        guard case .coded(let decoder) = coding else { return pass(chunk, transfers) }
         do throws(BrokenCoding) {
-            return try decoder.take(chunk) { pass($0, book) }
+            return try decoder.take(chunk) { pass($0, transfers) }
         } catch {
             failure = makeError(.contentDecodingFailed, error.reason, number: 61)
             return .refused
@@ -133,13 +131,13 @@ extension ActiveTransfer {
     }
 
     /// Which codings the body has: asked when its first bytes come, because most bodies have none.
-    private func findCoding(_ book: TransferBook) -> Bool {
+    private func findCoding(_ transfers: Transfers) -> Bool {
         coding = .none
-        if book.settings.garblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
+        if transfers.settings.garblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
             failure = makeError(.contentDecodingFailed, "a transfer coding that was not asked for", number: 61)
             return false
         }
-        guard request.options.decodesContent, book.settings.decodesContent, let head else { return true }
+        guard request.options.decodesContent, transfers.settings.decodesContent, let head else { return true }
         do throws(BrokenCoding) {
             if let decoder = try BodyDecoder.make(for: head) { coding = .coded(decoder) }
             return true
@@ -162,36 +160,36 @@ extension ActiveTransfer {
     }
 
     /// Bytes of the body as they are meant.
-    private func pass(_ chunk: UnsafeRawBufferPointer, _ book: TransferBook) -> BodyAnswer {
+    private func pass(_ chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         if let limit = request.options.maximumBodySize, deliveredBody + Int64(chunk.count) > Int64(limit) {
             failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")
             return .refused
         }
-        clocks.byteMoved(at: book.now)
+        clocks.byteMoved(at: transfers.now)
         switch sink.didReceive(body: chunk) {
         case .proceed:
             deliveredBody += Int64(chunk.count)
-            responseMayBeComplete(book)
+            responseMayBeComplete(transfers)
             return .taken
         case .pause:
             pauses.sinkPaused = true
-            return pause(book)
+            return pause(transfers)
         case .abort(let error):
             failure = error
             return .refused
         }
     }
 
-    private func responseMayBeComplete(_ book: TransferBook) {
+    private func responseMayBeComplete(_ transfers: Transfers) {
         guard expectedBody != nil, hasWholeBody, upload?.hasEnded == false else { return }
         clocks.responseCompleted()
-        book.clockChanged(self)
+        transfers.clockChanged(self)
     }
 
-    private func pause(_ book: TransferBook) -> BodyAnswer {
+    private func pause(_ transfers: Transfers) -> BodyAnswer {
         pauses.applied |= 1  // CURLPAUSE_RECV
-        book.receivingPaused(self)
-        clocks.held(at: book.now)
+        transfers.sockets.receivingPaused(self)
+        clocks.held(at: transfers.now)
         return .paused
     }
 }

@@ -4,8 +4,8 @@ internal import CurlewCore
 /// What a transfer does about a way by HTTP/3 that it takes, and about those that its response announces.
 extension ActiveTransfer {
     /// What the response says of other ways. One that was sent to the wrong server says nothing (RFC 7838, 6).
-    func learnAlternatives(from head: ResponseHead, _ book: TransferBook) {
-        guard let alternatives = book.settings.alternatives, plan.isTLS, head.status != 421,
+    func learnAlternatives(from head: ResponseHead, _ transfers: Transfers) {
+        guard let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
             head.headers.contains(name: "Alt-Svc")
         else { return }
         alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
@@ -23,9 +23,9 @@ extension ActiveTransfer {
     }
 
     /// Makes the transfer as it was before it was sent, for the usual way. False where the body is gone.
-    func leaveRoute(_ end: AlternativeEnd, _ book: TransferBook) -> Bool {
+    func leaveRoute(_ end: AlternativeEnd, _ transfers: Transfers) -> Bool {
         guard goBackToStart() else { return false }
-        tellRoute(end, book)
+        tellRoute(end, transfers)
         plan.leaveRoute()
         ownHeaders = plan.ownList
         // What stopped it on the way that it leaves.
@@ -34,13 +34,13 @@ extension ActiveTransfer {
     }
 
     /// The transfer has ended: says what became of its way.
-    func tellRoute(_ book: TransferBook) {
-        if plan.route != nil { tellRoute(routeEnd, book) }
+    func tellRoute(_ transfers: Transfers) {
+        if plan.route != nil { tellRoute(routeEnd, transfers) }
     }
 
-    private func tellRoute(_ end: AlternativeEnd, _ book: TransferBook) {
+    private func tellRoute(_ end: AlternativeEnd, _ transfers: Transfers) {
         guard let route = plan.route else { return }
-        book.settings.alternatives?.ended(route.route, end)
+        transfers.settings.alternatives?.ended(route.route, end)
     }
 
     private var routeEnd: AlternativeEnd {

@@ -3,17 +3,17 @@ internal import CurlewCore
 
 extension ActiveTransfer {
     /// A resolver or a socket was asked for: the wait for a connection is over.
-    func connectionStarted(_ book: TransferBook) {
+    func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
-        book.hasLeftLine(self)
-        clocks.connectionStarted(at: book.now)
-        book.clockChanged(self)
+        transfers.hasLeftLine(self)
+        clocks.connectionStarted(at: transfers.now)
+        transfers.clockChanged(self)
     }
 
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
-    func mayBeSent(_ book: TransferBook) -> Bool {
-        book.hasLeftLine(self)
-        book.hasConnected(self)
+    func mayBeSent(_ transfers: Transfers) -> Bool {
+        transfers.hasLeftLine(self)
+        transfers.sockets.hasConnected(self)
         guard !hasFailed else { return false }
         if pauses.isSuspended, sends == 0 {
             // Here libcurl can only be told to give the connection up.
@@ -35,7 +35,7 @@ extension ActiveTransfer {
             failure?.isSafeToRetry = false
             return false
         }
-        if plan.isTLS, !book.trusts(self) { return false }
+        if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
         sends += 1
         if !plan.mayBeResent, let easy {
             sending = SendingWitness(easy, isTLS: plan.isTLS, isFirst: sends == 1)
@@ -44,11 +44,11 @@ extension ActiveTransfer {
         }
         collector.requestGoesOut()
         if upload == nil {
-            clocks.requestSent(at: book.now)
+            clocks.requestSent(at: transfers.now)
         } else {
-            clocks.sendingStarted(at: book.now)
+            clocks.sendingStarted(at: transfers.now)
         }
-        book.clockChanged(self)
+        transfers.clockChanged(self)
         return true
     }
 
@@ -122,39 +122,39 @@ extension ActiveTransfer {
     }
 
     /// The next bytes of the body.
-    func fill(_ buffer: UnsafeMutableRawBufferPointer, _ book: TransferBook) -> UploadSource.Chunk {
+    func fill(_ buffer: UnsafeMutableRawBufferPointer, _ transfers: Transfers) -> UploadSource.Chunk {
         guard !hasFailed, let upload, buffer.count > 0 else {
             return .failed(makeError(.bodyUnavailable, "no body"))
         }
         // Where libcurl takes no early end, nothing more comes until the response has ended, and the body with it.
-        if isUploadMoot { return book.settings.libcurlFailsShortBodies ? .pending : .end }
-        if pauses.isSuspended || book.sendingWaitsForReader(self) { return holdSending(book) }
+        if isUploadMoot { return transfers.settings.libcurlFailsShortBodies ? .pending : .end }
+        if pauses.isSuspended || transfers.sockets.sendingWaitsForReader(self) { return holdSending(transfers) }
         let chunk = upload.read(into: buffer)
         switch chunk {
         case .bytes(let count):
-            clocks.byteMoved(at: book.now)
+            clocks.byteMoved(at: transfers.now)
             sink.didSend(bodyBytes: upload.position, of: upload.length)
-            if upload.hasEnded, count > 0 { bodyEnded(book) }
-        case .end: bodyEnded(book)
+            if upload.hasEnded, count > 0 { bodyEnded(transfers) }
+        case .end: bodyEnded(transfers)
         case .pending:
             pauses.sourcePending = true
-            return holdSending(book)
+            return holdSending(transfers)
         case .failed(let error):
             failure = completed(error)
         }
         return chunk
     }
 
-    private func holdSending(_ book: TransferBook) -> UploadSource.Chunk {
+    private func holdSending(_ transfers: Transfers) -> UploadSource.Chunk {
         pauses.applied |= CURLPAUSE_SEND
-        clocks.held(at: book.now)
+        clocks.held(at: transfers.now)
         return .pending
     }
 
-    private func bodyEnded(_ book: TransferBook) {
+    private func bodyEnded(_ transfers: Transfers) {
         guard case .send = clocks.stretch else { return }
-        clocks.requestSent(at: book.now)
-        book.clockChanged(self)
+        clocks.requestSent(at: transfers.now)
+        transfers.clockChanged(self)
     }
 
     /// A body that travelled with the head has no read callback: its bytes are told when they must be out.

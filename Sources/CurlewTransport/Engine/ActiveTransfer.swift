@@ -27,75 +27,77 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     let request: TransferRequest
-    // SAFETY: unchecked, here and below, for the reason given in TransferBook.
+    // SAFETY: unchecked, here and below, because the checks of these three are 1 % of a session's instructions. No
+    // access lasts while libcurl or foreign code runs.
     @exclusivity(unchecked) var plan: RequestPlan
-    @exclusivity(unchecked) private(set) var sink: any TransferSink
+    private(set) var sink: any TransferSink
     /// The request's own lines with the session's behind them; nil where it has none of its own.
-    @exclusivity(unchecked) var ownHeaders: HeaderList?
+    var ownHeaders: HeaderList?
     var headers: HeaderList? { ownHeaders ?? plan.defaultList }
     let upload: UploadSource?
-    private let loop: LoopExecutor
+    private let loop: EngineLoop
 
-    // SAFETY: as `plan`.
     private var continuation: UnsafeContinuation<Void, Never>?
     /// Why there is no result.
-    @exclusivity(unchecked) var finalError: CurlewError?
+    var finalError: CurlewError?
     /// Made by `perform` and filled by the loop: what the loop allocates and others free would have them wait for each
     /// other in malloc.
-    @exclusivity(unchecked) var metrics: TransferMetrics
-    @exclusivity(unchecked) var isMeasured = false
-    @exclusivity(unchecked) var stage = Stage.created
-    /// Where in the book's list of live transfers.
-    @exclusivity(unchecked) var liveIndex = -1
-    @exclusivity(unchecked) var deadlineIndex = -1
+    var metrics: TransferMetrics
+    var isMeasured = false
+    var stage = Stage.created
+    /// Where in `Transfers`' list of live ones.
+    var liveIndex = -1
+    var deadlineIndex = -1
     /// Within libcurl, where it may have to wait for a connection; only ConnectionLines writes it.
-    @exclusivity(unchecked) var waitsForConnection = false
-    @exclusivity(unchecked) var line: ConnectionLine?
+    var waitsForConnection = false
+    var line: ConnectionLine?
     /// What ends the transfer, once something has: it wins over whatever libcurl then says.
-    @exclusivity(unchecked) var failure: CurlewError? {
+    var failure: CurlewError? {
         didSet { hasFailed = failure != nil }
     }
     /// The same question without a copy of the error.
-    @exclusivity(unchecked) private(set) var hasFailed = false
+    private(set) var hasFailed = false
+    // SAFETY: as `plan`.
     @exclusivity(unchecked) var clocks: TransferClocks
-    @exclusivity(unchecked) var pauses = TransferPauses()
+    var pauses = TransferPauses()
+    // SAFETY: as `plan`.
     @exclusivity(unchecked) var collector = HeadCollector()
-    @exclusivity(unchecked) var head: ResponseHead?
+    var head: ResponseHead?
     /// The same without a copy of it, as below.
     var hasHead: Bool { if case .some = head { true } else { false } }
-    @exclusivity(unchecked) var coding = BodyCoding.unknown
+    var coding = BodyCoding.unknown
     /// A complete head that may yet be answered by another request (authentication, Expect).
-    @exclusivity(unchecked) var deferredHead: ResponseHead?
+    var deferredHead: ResponseHead?
     /// Challenges that libcurl has answered.
-    @exclusivity(unchecked) var answeredChallenges: [ResponseHead] = []
+    var answeredChallenges: [ResponseHead] = []
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
     var isUploadMoot = false
     /// It was suspended when libcurl was about to send it.
     var isHeldBack = false
     /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
-    @exclusivity(unchecked) var mutedSocket: Int32 = -1
+    var mutedSocket: Int32 = -1
     private var hasOpenedBody = false
     /// libcurl was about to send again what must not be: the response that was delivered is the result.
     var keepsDeliveredResponse = false
     /// Bytes of the response's body where the head tells, and they arrive as they are.
-    @exclusivity(unchecked) private(set) var expectedBody: Int64?
-    @exclusivity(unchecked) var deliveredBody: Int64 = 0
+    private(set) var expectedBody: Int64?
+    var deliveredBody: Int64 = 0
     /// How often libcurl was about to send.
-    @exclusivity(unchecked) var sends = 0
+    var sends = 0
     var hasSent: Bool { sends > 0 }
     /// What became of the last sending, for requests that must not be carried out twice.
-    @exclusivity(unchecked) var sending = SendingWitness()
+    var sending = SendingWitness()
     /// How often the engine has sent it again because no server had processed it.
     var restarts = 0
-    /// Where in the book's list of transfers that connect, and since when.
-    @exclusivity(unchecked) var connectingIndex = -1
+    /// Where in `ConnectingTransfers`, and since when.
+    var connectingIndex = -1
     var connectingSince = LoopInstant.unset
     /// errno of the socket that could not be made.
     var socketError: Int32 = 0
     var refusedAddress: String?
     var wasAskedForCertificate = false
     /// What the server showed in the handshake of the transfer's own new connection.
-    @exclusivity(unchecked) var shownChain: ShownChain?
+    var shownChain: ShownChain?
     /// A TLS handshake has begun on the transfer's own new connection.
     var isSecuring = false
     var tlsVersion: String?
@@ -107,7 +109,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         plan: RequestPlan,
         sink: any TransferSink,
         upload: UploadSource?,
-        loop: LoopExecutor
+        loop: EngineLoop
     ) {
         self.request = consume request
         self.sink = sink
@@ -123,10 +125,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     }
 
     /// The handle that it runs on, while it does.
-    // SAFETY: as `plan`.
-    @exclusivity(unchecked) private(set) var easy: CurlEasy?
+    private(set) var easy: TransferHandle?
 
-    func runs(on easy: CurlEasy) {
+    func runs(on easy: TransferHandle) {
         self.easy = easy
         stage = .running
     }
@@ -226,7 +227,7 @@ extension ActiveTransfer: TransferControl {
 
     /// From within the sink's `willStart` it counts at once: a request held there must not go out.
     private func hold(_ isSuspended: Bool) {
-        if loop.isCurrent, case .created = stage {
+        if loop.identity.isCurrent, case .created = stage {
             pauses.isSuspended = isSuspended
         } else {
             send(isSuspended ? .suspend : .resume)
@@ -235,7 +236,7 @@ extension ActiveTransfer: TransferControl {
 
     /// From within the sink's `willStart` it counts at once, too.
     func cancel(with error: CurlewError) {
-        if loop.isCurrent, case .created = stage { cancelsBeforeStart(error) } else { send(.cancel(error)) }
+        if loop.identity.isCurrent, case .created = stage { cancelsBeforeStart(error) } else { send(.cancel(error)) }
     }
 
     /// The transfer ends before it is launched.

@@ -1,10 +1,9 @@
 internal import CurlewCore
 
-/// Who waits for a connection: a few transfers of each origin within libcurl, the others here, in the order in which they
-/// came.
+/// The transfers that wait for a connection: a few of each origin within libcurl, the others here, first come first served.
 ///
 /// libcurl 7 walks along everything that waits for a connection whenever a transfer is taken out: with ten thousand waiting
-/// that is ten times what a request costs otherwise. And who waits here needs no handle yet.
+/// that is ten times what a request costs otherwise. And a transfer that waits here needs no handle yet.
 struct ConnectionLines {
     /// How many of an origin may wait within libcurl. Enough that no connection stays idle until the end of a turn.
     static let most = 128

@@ -16,7 +16,7 @@ public final class CurlTransport: Transport {
     /// Ends the loop with itself. Requests do not ask it for the loop: each would count it.
     private let engine: TransferEngine?
     /// The engine's, or why there is none.
-    private let loop: Result<LoopExecutor, CurlewError>
+    private let loop: Result<EngineLoop, CurlewError>
     private let published = Lock(TransportStatistics())
 
     /// Makes an engine; its thread ends with the last reference to it.
@@ -29,7 +29,7 @@ public final class CurlTransport: Transport {
         planner = RequestPlanner(configuration, capabilities)
         let made = Self.makeEngine(configuration, capabilities, published)
         engine = try? made.get()
-        loop = made.map(\.loop)
+        loop = made.map { $0.loop }
     }
 
     private static func makeEngine(
@@ -86,7 +86,7 @@ public final class CurlTransport: Transport {
     {
         let upload: UploadSource?
         let plan: RequestPlan
-        let loop: LoopExecutor
+        let loop: EngineLoop
         do throws(CurlewError) {
             loop = try self.loop.get()
             upload = try UploadSource.make(for: request)

@@ -37,7 +37,6 @@ struct RepeatedHead {
     }
 
     /// A line has one newline, at its end: equal bytes are equal lines.
-    @inline(__always)
     mutating func compare(_ line: UnsafeRawBufferPointer) -> Comparison {
         guard compares, let start = line.baseAddress, line.count <= bytes.count - matched, line.count > 0,
             line[line.count - 1] == UInt8(ascii: "\n")

@@ -17,14 +17,14 @@ struct SendingWitness {
     init() {}
 
     /// The request is about to be sent.
-    init(_ easy: CurlEasy, isTLS: Bool, isFirst: Bool) {
+    init(_ easy: TransferHandle, isTLS: Bool, isFirst: Bool) {
         bytesBefore = curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE)
         // Later rounds of a handshake go over the same connection.
         isOnNewConnection = isFirst && curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0
-        if isTLS, easy.book.settings.usesOpenSSL {
+        if isTLS, easy.transfers.settings.usesOpenSSL {
             speaksHTTP2 = curlew_tls_connection(easy.handle).map { curlew_tls_speaks_http2($0) != 0 } ?? false
         } else {
-            speaksHTTP2 = easy.book.settings.hasPriorKnowledge
+            speaksHTTP2 = easy.transfers.settings.hasPriorKnowledge
         }
     }
 
@@ -63,7 +63,7 @@ struct SendingWitness {
     }
 
     /// Whether nothing of the request was taken: the connection was dead already.
-    func isUnsent(_ easy: CurlEasy) -> Bool {
+    func isUnsent(_ easy: TransferHandle) -> Bool {
         curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE) == bytesBefore
     }
 
@@ -75,9 +75,9 @@ struct SendingWitness {
     /// libcurl is about to send again, without a challenge to answer: whether that can be a refused stream alone.
     ///
     /// Of a connection that was re-used it also does so when that dies. Up to 8.0 it then has noted an error.
-    func isRefusedStream(_ easy: CurlEasy) -> Bool {
+    func isRefusedStream(_ easy: TransferHandle) -> Bool {
         guard speaksHTTP2 else { return false }
         return isOnNewConnection
-            || easy.book.settings.triesAgainSilentlyOnRefusal && easy.errorMessage.isEmpty
+            || easy.transfers.settings.triesAgainSilentlyOnRefusal && easy.errorMessage.isEmpty
     }
 }

@@ -1,30 +1,27 @@
-internal import CurlewCore
 internal import CurlewLocks
 
-/// The actor whose executor is the loop thread. Its deinit ends the thread.
-actor TransferEngine {
-    nonisolated let loop: LoopExecutor
-    private let book: TransferBook
-
-    nonisolated var unownedExecutor: UnownedSerialExecutor { loop.asUnownedSerialExecutor() }
+/// Owns one engine: the loop's thread and, through it, everything of libcurl. Its deinit ends the thread.
+final class TransferEngine: Sendable {
+    let loop: EngineLoop
 
     /// nil where the system has no descriptor or no thread left.
     init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
         guard CurlGlobal.isReady, let mechanism = settings.loopMechanism.make() else { return nil }
-        let loop = LoopExecutor(wakeUp: mechanism.wakeUp)
-        let book = TransferBook(settings, queue: mechanism.queue, published: published)
-        guard loop.start(book) else { return nil }
+        let loop = EngineLoop(wakeUp: mechanism.wakeUp)
+        let turns = Turns(settings, queue: mechanism.queue, published: published, loop: loop.identity)
+        guard loop.start(turns) else { return nil }
         self.loop = loop
-        self.book = book
     }
 
-    deinit { loop.send(.stop) }
+    deinit { loop.stop() }
 
-    /// Fails what runs, closes every connection and ends the thread.
-    func close() {
-        // A loop that has ended runs its jobs where they are enqueued: the book is none of theirs.
-        guard loop.isCurrent else { return }
-        book.closeAll()
-        loop.send(.stop)
+    /// Fails what runs, closes every connection and ends the thread. Returns once that was done.
+    func close() async {
+        await withUnsafeContinuation { waiter in
+            if loop.send(.close(waiter)) { loop.stop() } else { waiter.resume() }
+        }
     }
 }
+
+/// The thread that an engine's work is done on.
+typealias EngineLoop = LoopThread<Turns>

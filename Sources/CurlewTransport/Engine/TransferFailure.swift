@@ -99,7 +99,7 @@ extension ActiveTransfer {
     private static let fileFailures = [58, 77, 82]
 
     /// What libcurl's result means here.
-    func failure(for result: CURLcode, _ easy: CurlEasy) -> CurlewError {
+    func failure(for result: CURLcode, _ easy: TransferHandle) -> CurlewError {
         let number = Int(result.rawValue)
         if var failure {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
@@ -109,10 +109,10 @@ extension ActiveTransfer {
         // libcurl repeats the proxy's URL, password included.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
         var meaning = number
-        if easy.book.settings.usesGnuTLS {
+        if easy.transfers.settings.usesGnuTLS {
             let bits = curlew_get_long(easy.handle, CURLINFO_SSL_VERIFYRESULT)
             // Over QUIC the address that was tried last decides about the number, also where the chain was refused.
-            if number == 7, GnuTLSFailure.isRefused(bits), easy.book.settings.verifiesTLSProxies {
+            if number == 7, GnuTLSFailure.isRefused(bits), easy.transfers.settings.verifiesTLSProxies {
                 meaning = 60
                 text = "server verification failed: \(GnuTLSFailure.verdict(bits)?.words ?? "certificate not trusted")"
             }
@@ -151,14 +151,14 @@ extension ActiveTransfer {
     }
 
     /// What the proxy answered to CONNECT.
-    private func proxyStatus(_ easy: CurlEasy) -> Int? {
+    private func proxyStatus(_ easy: TransferHandle) -> Int? {
         let status = curlew_get_long(easy.handle, CURLINFO_HTTP_CONNECTCODE)
         return status > 0 ? status : nil
     }
 
     /// Whether the transfer's connection leads to a proxy.
     var isProxied: Bool {
-        guard let settings = easy?.book.settings, !settings.usesUnixSocket else { return false }
+        guard let settings = easy?.transfers.settings, !settings.usesUnixSocket else { return false }
         switch request.options.proxy ?? settings.proxy {
         case .none: return false
         case .url: return !plan.leavesOutProxy
@@ -173,7 +173,7 @@ extension ActiveTransfer {
 
     /// Whether one of the transfer's TLS connections may be to a proxy.
     var mayMeetTLSProxy: Bool {
-        guard let settings = easy?.book.settings, !settings.usesUnixSocket else { return false }
+        guard let settings = easy?.transfers.settings, !settings.usesUnixSocket else { return false }
         switch request.options.proxy ?? settings.proxy {
         case .none: return false
         case .url(let url, _, _, _): return !plan.leavesOutProxy && url.scheme?.lowercased() == "https"
@@ -181,7 +181,9 @@ extension ActiveTransfer {
         }
     }
 
-    private func classify(_ number: Int, _ text: String, _ easy: CurlEasy) -> (CurlewError.Code, CurlewError.Phase) {
+    private func classify(_ number: Int, _ text: String, _ easy: TransferHandle) -> (
+        CurlewError.Code, CurlewError.Phase
+    ) {
         let row = CurlCode.row(number)
         // libcurl's own bound on all the heads of an exchange shows as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
@@ -189,7 +191,7 @@ extension ActiveTransfer {
         if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {
         case 60, 51:
-            return (TLSFailure.code(of: easy.handle, text, isGnuTLS: easy.book.settings.usesGnuTLS), .tls)
+            return (TLSFailure.code(of: easy.handle, text, isGnuTLS: easy.transfers.settings.usesGnuTLS), .tls)
         case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
             if let code = TLSFailure.alert(text) {
                 // TLS 1.2 has no alert of its own for a certificate that was not shown.

@@ -5,14 +5,14 @@ internal import Glibc
 
 extension ActiveTransfer {
     /// Notes what libcurl measured, as dates.
-    func measure(_ easy: CurlEasy) {
+    func measure(_ easy: TransferHandle) {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
         isMeasured = true
         metrics.update { note(raw, easy, &$0) }
     }
 
-    private func note(_ raw: curlew_metrics, _ easy: CurlEasy, _ metrics: inout TransferMetrics.Values) {
+    private func note(_ raw: curlew_metrics, _ easy: TransferHandle, _ metrics: inout TransferMetrics.Values) {
         // libcurl measures nothing while a transfer waits for its connection.
         metrics.ended = date(raw.total) ?? Date()
         metrics.nameLookupEnded = date(raw.name_lookup)
@@ -22,8 +22,8 @@ extension ActiveTransfer {
         metrics.firstByte = date(raw.first_byte)
         metrics.isConnectionReused = hasSent && raw.new_connections == 0
         metrics.httpVersion = head?.version
-        metrics.remoteAddress = easy.book.addresses.text(raw.remote_ip, raw.remote_port)
-        metrics.localAddress = easy.book.addresses.text(raw.local_ip, raw.local_port)
+        metrics.remoteAddress = easy.transfers.addresses.text(raw.remote_ip, raw.remote_port)
+        metrics.localAddress = easy.transfers.addresses.text(raw.local_ip, raw.local_port)
         if tlsVersion != nil {
             (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher)
         } else if head?.version == .http3 {

@@ -1,6 +1,6 @@
 internal import CCurl
 
-/// Who holds a transfer, and what libcurl was told about it.
+/// Why a transfer is paused, and what libcurl was told about it.
 struct TransferPauses {
     /// `TransferControl.suspend`.
     var isSuspended = false

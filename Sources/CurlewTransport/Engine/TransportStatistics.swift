@@ -17,4 +17,13 @@ public struct TransportStatistics: Sendable, Equatable {
 
     /// Makes statistics of zeros.
     public init() {}
+
+    init(
+        liveTransfers: Int, easyHandlesInUse: Int, easyHandlesIdle: Int, openSockets: Int, connectionsMade: Int,
+        transfersEnded: Int, loopTurns: Int
+    ) {
+        (self.liveTransfers, self.transfersEnded, self.loopTurns) = (liveTransfers, transfersEnded, loopTurns)
+        (self.easyHandlesInUse, self.easyHandlesIdle) = (easyHandlesInUse, easyHandlesIdle)
+        (self.openSockets, self.connectionsMade) = (openSockets, connectionsMade)
+    }
 }

@@ -1,29 +1,26 @@
 internal import CurlewLocks
 
-/// What the loop thread is asked to do, in the order in which it was asked. One queue for jobs of the
-/// actor and for commands, so that a start and its cancellation cannot overtake each other.
-enum LoopItem {
-    case job(UnownedJob)
-    case start(ActiveTransfer)
-    case command(ActiveTransfer, TransferCommand)
+/// What the loop thread is asked to do.
+enum LoopItem<Work: Sendable>: Sendable {
+    case work(Work)
     case stop
 }
 
-/// The one door into the loop thread.
-final class Inbox: Sendable {
+/// The one way into the loop thread: a queue, so that a start and its cancellation cannot overtake each other.
+final class Inbox<Work: Sendable>: Sendable {
+    typealias Item = LoopItem<Work>
+
     private struct State {
-        var items: [LoopItem] = []
+        var items: [Item] = []
         /// The loop is in (or about to enter) its wait: adding an item must wake it.
         var sleeps = false
         /// The loop has ended: nothing is taken any more.
         var isClosed = false
     }
 
-    enum Addition { case queued, wakeNeeded, refused }
-
     private let state = Lock(State())
 
-    func add(_ item: LoopItem) -> Addition {
+    func add(_ item: Item) -> InboxAddition {
         state.withLock { state in
             if state.isClosed { return .refused }
             state.items.append(item)
@@ -34,7 +31,7 @@ final class Inbox: Sendable {
     }
 
     /// Moves everything queued into `batch`, which is empty and gives its storage in exchange.
-    func take(into batch: inout [LoopItem]) {
+    func take(into batch: inout [Item]) {
         // SAFETY: both arrays are only exchanged; `batch` belongs to the loop thread.
         withUnsafeMutablePointer(to: &batch) { pointer in
             nonisolated(unsafe) let pointer = pointer
@@ -53,7 +50,7 @@ final class Inbox: Sendable {
         }
     }
 
-    /// Closes the door if nothing is queued.
+    /// Closes the queue if it is empty.
     func closeIfEmpty() -> Bool {
         state.withLock { state in
             state.isClosed = state.items.isEmpty
@@ -61,3 +58,6 @@ final class Inbox: Sendable {
         }
     }
 }
+
+/// What became of an item.
+enum InboxAddition { case queued, wakeNeeded, refused }

@@ -12,7 +12,7 @@ struct DroppedEngineProcessWideTests {
     /// An engine without the transport whose `perform` would keep it alive.
     private final class Owner: Sendable {
         private let engine: Lock<TransferEngine?>
-        private let loop: LoopExecutor
+        private let loop: EngineLoop
 
         init() throws {
             var configuration = TransportConfiguration()

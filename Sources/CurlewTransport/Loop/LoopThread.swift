@@ -3,10 +3,13 @@ internal import CurlewLocks
 internal import Glibc
 
 /// What runs on the loop thread. Every call comes from that thread.
-protocol LoopClient: AnyObject {
+protocol LoopClient: AnyObject, Sendable {
+    /// What other threads ask of it.
+    associatedtype Work: Sendable
+
     /// Waits for sockets, at most until the next deadline.
     func waitForSockets(mayWait: Bool)
-    func take(_ item: LoopItem)
+    func take(_ work: Work)
     /// Serves the sockets that the wait has found.
     func serveSockets()
     /// Everything of this turn was taken: run timers, hand results over.
@@ -15,12 +18,12 @@ protocol LoopClient: AnyObject {
     func end()
 }
 
-/// One thread that is a Swift executor and an event loop at once.
+/// One thread that is an event loop.
 ///
 /// The thread owns this object; it ends after `stop`. It is not joined.
-final class LoopExecutor: SerialExecutor, Sendable {
-    private let inbox = Inbox()
-    private let thread = Lock<pthread_t?>(nil)
+final class LoopThread<Client: LoopClient>: Sendable {
+    let identity = LoopIdentity()
+    private let inbox = Inbox<Client.Work>()
     /// nil when the thread has ended.
     private let wakeUp: Lock<(any WakeUp)?>
 
@@ -28,19 +31,14 @@ final class LoopExecutor: SerialExecutor, Sendable {
 
     // MARK: From any thread
 
-    func enqueue(_ job: consuming ExecutorJob) {
-        let job = UnownedJob(job)
-        switch inbox.add(.job(job)) {
-        case .queued: break
-        case .wakeNeeded: wake()
-        // The loop has ended, and a job must never get lost.
-        case .refused: job.runSynchronously(on: asUnownedSerialExecutor())
-        }
-    }
-
-    /// Queues an item; false once the loop has ended.
+    /// Queues work; false once the loop has ended.
     @discardableResult
-    func send(_ item: LoopItem) -> Bool {
+    func send(_ work: Client.Work) -> Bool { add(.work(work)) }
+
+    /// Ends the thread, after everything that was queued before.
+    func stop() { _ = add(.stop) }
+
+    private func add(_ item: LoopItem<Client.Work>) -> Bool {
         switch inbox.add(item) {
         case .queued: return true
         case .wakeNeeded:
@@ -53,18 +51,12 @@ final class LoopExecutor: SerialExecutor, Sendable {
     /// Its descriptor stays open until this has come back: it is the object's.
     private func wake() { wakeUp.withLock { $0 }?.signal() }
 
-    /// Whether the caller runs on the loop's thread.
-    var isCurrent: Bool { thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false } }
-
-    func asUnownedSerialExecutor() -> UnownedSerialExecutor { UnownedSerialExecutor(ordinary: self) }
-
     // MARK: The thread
 
-    /// Starts the thread; it makes its client there, so that the client is never touched elsewhere.
-    /// False where the system has no thread left.
-    func start(_ client: any LoopClient & Sendable) -> Bool {
+    /// Starts the thread, which alone touches the client from then on. False where the system has no thread left.
+    func start(_ client: Client) -> Bool {
         // SAFETY: the thread takes this reference over; where none starts it is released below.
-        let box = Unmanaged.passRetained(Start(executor: self, client: client))
+        let box = Unmanaged.passRetained(ThreadBody { self.run(client) })
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
         pthread_attr_setdetachstate(&attributes, Int32(PTHREAD_CREATE_DETACHED))
@@ -76,10 +68,10 @@ final class LoopExecutor: SerialExecutor, Sendable {
             { argument in
                 guard let argument else { return nil }
                 // SAFETY: balances the passRetained of `start`, once, on the new thread.
-                let start = Unmanaged<Start>.fromOpaque(argument).takeRetainedValue()
+                let body = Unmanaged<ThreadBody>.fromOpaque(argument).takeRetainedValue()
                 curlew_block_signals()
                 curlew_name_thread("curlew-loop")
-                start.executor.run(start.client)
+                body.run()
                 return nil
             },
             box.toOpaque()
@@ -89,19 +81,9 @@ final class LoopExecutor: SerialExecutor, Sendable {
         return code == 0
     }
 
-    private final class Start: Sendable {
-        let executor: LoopExecutor
-        let client: any LoopClient & Sendable
-
-        init(executor: LoopExecutor, client: any LoopClient & Sendable) {
-            self.executor = executor
-            self.client = client
-        }
-    }
-
-    private func run(_ client: any LoopClient) {
-        thread.withLock { $0 = pthread_self() }
-        var batch: [LoopItem] = []
+    private func run(_ client: Client) {
+        identity.threadBegins()
+        var batch: [LoopItem<Client.Work>] = []
         var stops = false
         while !stops {
             client.waitForSockets(mayWait: inbox.prepareToSleep())
@@ -116,21 +98,27 @@ final class LoopExecutor: SerialExecutor, Sendable {
             _ = takeAll(&batch, client)
             client.endTurn()
         }
-        thread.withLock { $0 = nil }
+        identity.threadEnds()
         _ = wakeUp.withLock { exchange(&$0, with: nil) }
     }
 
-    private func takeAll(_ batch: inout [LoopItem], _ client: any LoopClient) -> Bool {
+    private func takeAll(_ batch: inout [LoopItem<Client.Work>], _ client: Client) -> Bool {
         inbox.take(into: &batch)
         var stops = false
         for item in batch {
             switch item {
-            case .job(let job): job.runSynchronously(on: asUnownedSerialExecutor())
+            case .work(let work): client.take(work)
             case .stop: stops = true
-            case .start, .command: client.take(item)
             }
         }
         batch.removeAll(keepingCapacity: true)
         return stops
     }
+}
+
+/// What a new thread does: not generic, so that a C function can take it.
+private final class ThreadBody: Sendable {
+    let run: @Sendable () -> Void
+
+    init(_ run: @escaping @Sendable () -> Void) { self.run = run }
 }

@@ -5,21 +5,20 @@ internal import Glibc
 /// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
 /// for getinfo. All run on the loop thread, inside `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
-    // SAFETY of every `with` and `fromOpaque`: the data pointer is a CurlEasy or a TransferBook,
-    // both of which outlive the handle that calls back.
+    // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or
+    // Handshakes, all of which outlive the libcurl handle that calls back.
 
-    /// Calls `body` with the transfer that runs on the handle, and its book; `otherwise` where none does. Neither
+    /// Calls `body` with the transfer that runs on the handle, and its engine's transfers; `otherwise` where none does. Neither
     /// is retained: these calls come many times a request.
-    @inline(__always)
     private static func with<R>(
-        _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, TransferBook) -> R
+        _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, Transfers) -> R
     ) -> R {
         guard let data else { return otherwise }
-        // SAFETY: see above; the book's list of live transfers keeps the transfer until libcurl has returned.
-        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
+        // SAFETY: see above; `Transfers`' list of live ones keeps the transfer until libcurl has returned.
+        return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
             guard let transfer = easy.unretainedTransfer else { return otherwise }
             return transfer._withUnsafeGuaranteedRef { transfer in
-                easy.unretainedBook._withUnsafeGuaranteedRef { book in body(transfer, book) }
+                easy.unretainedTransfers._withUnsafeGuaranteedRef { transfers in body(transfer, transfers) }
             }
         }
     }
@@ -28,13 +27,13 @@ enum Callbacks {
         let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
         guard let data else { return 0 }
         // SAFETY: see above.
-        return Unmanaged<CurlEasy>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
+        return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
             let comparison = easy.lastHead.compare(line)
             if comparison == .equalSoFar { return line.count }
-            return with(data, or: 0) { transfer, book in
+            return with(data, or: 0) { transfer, transfers in
                 let isWanted =
                     comparison == .equal
-                    ? transfer.received(again: easy, book) : transfer.received(line: line, easy, book)
+                    ? transfer.received(again: easy, transfers) : transfer.received(line: line, easy, transfers)
                 return isWanted ? line.count : 0
             }
         }
@@ -42,8 +41,8 @@ enum Callbacks {
 
     private static let body: curl_write_callback = { bytes, size, count, data in
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
-        return with(data, or: 0) { transfer, book in
-            switch transfer.received(body: chunk, book) {
+        return with(data, or: 0) { transfer, transfers in
+            switch transfer.received(body: chunk, transfers) {
             case .taken: chunk.count
             case .paused: Int(CURL_WRITEFUNC_PAUSE)
             case .refused: 0
@@ -53,8 +52,8 @@ enum Callbacks {
 
     private static let read: curl_read_callback = { bytes, size, count, data in
         let buffer = UnsafeMutableRawBufferPointer(start: bytes, count: size * count)
-        return with(data, or: Int(CURL_READFUNC_ABORT)) { transfer, book in
-            switch transfer.fill(buffer, book) {
+        return with(data, or: Int(CURL_READFUNC_ABORT)) { transfer, transfers in
+            switch transfer.fill(buffer, transfers) {
             case .bytes(let count): count
             case .end: 0
             case .pending: Int(CURL_READFUNC_PAUSE)
@@ -71,29 +70,29 @@ enum Callbacks {
     }
 
     private static let prerequest: curlew_prereq_callback = { data, _, _, _, _ in
-        with(data, or: CURL_PREREQFUNC_ABORT) { transfer, book in
-            transfer.mayBeSent(book) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+        with(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
+            transfer.mayBeSent(transfers) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 
     private static let resolverStart: curlew_resolver_start_callback = { _, _, data in
-        with(data, or: ()) { transfer, book in transfer.connectionStarted(book) }
+        with(data, or: ()) { transfer, transfers in transfer.connectionStarted(transfers) }
         return 0
     }
 
     private static let openSocket: curl_opensocket_callback = { data, _, address in
         guard let address else { return CURL_SOCKET_BAD }
-        return with(data, or: CURL_SOCKET_BAD) { transfer, book in
-            transfer.connectionStarted(book)
-            return book.openSocket(for: transfer, address)
+        return with(data, or: CURL_SOCKET_BAD) { transfer, transfers in
+            transfer.connectionStarted(transfers)
+            return transfers.sockets.open(for: transfer, address)
         }
     }
 
     // Called without a transfer too, when a cached connection is closed.
     private static let closeSocket: curl_closesocket_callback = { data, fd in
         guard let data else { return close(fd) }
-        // SAFETY: CLOSESOCKETDATA is the book, see above.
-        return Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.closeSocket(fd) }
+        // SAFETY: CLOSESOCKETDATA is the Sockets, see above.
+        return Unmanaged<Sockets>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(fd) }
     }
 
     // Called only while a handle traces.
@@ -107,23 +106,23 @@ enum Callbacks {
 
     private static let context: curl_ssl_ctx_callback = { _, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
-        return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, book in secure(context, transfer, book) }
+        return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, transfers in secure(context, transfer, transfers) }
     }
 
     private static func secure(
-        _ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer, _ book: TransferBook
+        _ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer, _ transfers: Transfers
     ) -> CURLcode {
-        book.settings.material.prepare(context)
-        book.handshakeBegan(for: transfer)
+        transfers.settings.material.prepare(context)
+        transfers.handshakes.began(for: transfer)
         curlew_tls_context_watch(
             context,
-            Unmanaged.passUnretained(book).toOpaque(),  // SAFETY: the book outlives every connection.
+            Unmanaged.passUnretained(transfers.handshakes).toOpaque(),  // SAFETY: outlives every connection.
             transfer.request.identifier.rawValue,
             curlew_tls_witness(
-                asked: book.settings.hasClientIdentity ? nil : certificateAsked,
+                asked: transfers.settings.hasClientIdentity ? nil : certificateAsked,
                 shown: chainShown,
-                judge: book.judges(context, transfer) ? chainJudged : nil,
-                judges_alone: book.settings.evaluatorDecidesAlone ? 1 : 0
+                judge: transfers.handshakes.judges(context, transfer) ? chainJudged : nil,
+                judges_alone: transfers.settings.evaluatorDecidesAlone ? 1 : 0
             )
         )
         return CURLE_OK
@@ -133,18 +132,18 @@ enum Callbacks {
         { data, identifier, chain, result in
             guard let data else { return 0 }
             // SAFETY: as below.
-            return Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
+            return Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
                 $0.accepts(chain, of: TaskIdentifier(rawValue: identifier), verifyResult: result) ? 1 : 0
             }
         }
 
-    // SAFETY of these: the data is the book, see above; connections live on its thread only.
+    // SAFETY of these: the data is the Handshakes, see above; connections live on the loop thread only.
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
         data, identifier in
         guard let data else { return }
         // SAFETY: see above.
-        Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.handshaking(TaskIdentifier(rawValue: identifier))?.wasAskedForCertificate = true
+        Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
+            $0.transfer(TaskIdentifier(rawValue: identifier))?.wasAskedForCertificate = true
         }
     }
 
@@ -155,14 +154,14 @@ enum Callbacks {
             guard let data, let chain else { return }
             let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
             // SAFETY: see above.
-            Unmanaged<TransferBook>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.handshaking(TaskIdentifier(rawValue: identifier))?.shownChain = shown
+            Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
+                $0.transfer(TaskIdentifier(rawValue: identifier))?.shownChain = shown
             }
         }
 
     /// Sets every callback of a handle that is new or was reset.
     static func install(
-        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, book: UnsafeMutableRawPointer
+        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer
     ) {
         curlew_set_write(handle, CURLOPT_HEADERFUNCTION, header)
         curlew_set_pointer(handle, CURLOPT_HEADERDATA, easy)
@@ -179,7 +178,7 @@ enum Callbacks {
         curlew_set_opensocket(handle, openSocket)
         curlew_set_pointer(handle, CURLOPT_OPENSOCKETDATA, easy)
         curlew_set_closesocket(handle, closeSocket)
-        curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, book)
+        curlew_set_pointer(handle, CURLOPT_CLOSESOCKETDATA, sockets)
         curlew_set_debug(handle, trace)
         curlew_set_pointer(handle, CURLOPT_DEBUGDATA, easy)
     }

@@ -2,7 +2,39 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-extension TransferBook {
+/// The TLS handshakes of one engine's new connections, and the judgement of what servers show in them.
+///
+/// Belongs to the loop's thread: every entry asserts that in debug builds.
+final class Handshakes {
+    let settings: EngineSettings
+    private let loop: LoopIdentity
+    /// Those whose own new connection has begun its TLS handshake, by the name that the handshake knows.
+    private var transfers: [TaskIdentifier: ActiveTransfer] = [:]
+
+    init(_ settings: EngineSettings, loop: LoopIdentity) {
+        self.settings = settings
+        self.loop = loop
+    }
+
+    func began(for transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        transfer.isSecuring = true
+        transfers[transfer.request.identifier] = transfer
+    }
+
+    /// The transfer is no longer on the handle whose handshake began.
+    func forget(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard transfer.isSecuring, transfers[transfer.request.identifier] === transfer else { return }
+        transfers[transfer.request.identifier] = nil
+    }
+
+    /// The transfer that a handshake belongs to, while it is on that handle.
+    func transfer(_ identifier: TaskIdentifier) -> ActiveTransfer? {
+        loop.assertOnLoop()
+        return transfers[identifier]
+    }
+
     /// Whether the evaluator is asked within the handshake that begins with this context: only then it is asked before a
     /// client certificate is shown.
     ///
@@ -17,7 +49,7 @@ extension TransferBook {
 
     /// What the evaluator says within a handshake.
     func accepts(_ chain: UnsafeRawPointer?, of identifier: TaskIdentifier, verifyResult: Int) -> Bool {
-        guard let evaluation = settings.trustEvaluation, let chain, let transfer = handshaking(identifier) else {
+        guard let evaluation = settings.trustEvaluation, let chain, let transfer = transfer(identifier) else {
             return false
         }
         let shown = Self.certificates { curlew_tls_chain_each(chain, $0, $1) }
@@ -28,19 +60,20 @@ extension TransferBook {
 
     /// Asked before a request goes over a TLS connection, new or used before. The verdict is kept with
     /// the connection, so a server is judged once.
-    func trusts(_ transfer: ActiveTransfer) -> Bool {
+    func trusts(_ transfer: ActiveTransfer, _ transfers: Transfers) -> Bool {
+        loop.assertOnLoop()
         guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
             if settings.usesGnuTLS, let handle = transfer.easy?.handle {
-                transfer.tlsVersion = texts.string(curlew_gnutls_version(handle))
-                transfer.tlsCipher = texts.string(curlew_gnutls_cipher(handle))
+                transfer.tlsVersion = transfers.texts.string(curlew_gnutls_version(handle))
+                transfer.tlsCipher = transfers.texts.string(curlew_gnutls_cipher(handle))
             }
             // Without libssl's view no evaluator was admitted.
             if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)
             return false
         }
-        transfer.tlsVersion = texts.string(curlew_tls_version(connection))
-        transfer.tlsCipher = texts.string(curlew_tls_cipher(connection))
+        transfer.tlsVersion = transfers.texts.string(curlew_tls_version(connection))
+        transfer.tlsCipher = transfers.texts.string(curlew_tls_cipher(connection))
         guard let evaluation = settings.trustEvaluation else { return true }
         if curlew_tls_verdict(connection) == 1 { return true }
         let trust = ServerTrust(

@@ -1,0 +1,148 @@
+internal import CCurl
+internal import CurlewCore
+internal import Glibc
+
+/// The sockets of one engine: what libcurl waits for on each of them, which are muted, and which still connect.
+///
+/// Belongs to the loop's thread, as `Transfers` and `Handles` do: every entry asserts that in debug builds.
+final class Sockets {
+    let settings: EngineSettings
+    private let loop: LoopIdentity
+    /// Time of the present turn: one clock reading serves all its callbacks.
+    private(set) var now = LoopInstant.now()
+    private var poller: Poller
+    private var connecting = ConnectingTransfers()
+
+    init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
+        self.settings = settings
+        self.loop = loop
+        poller = Poller(queue: queue)
+    }
+
+    // MARK: Waiting
+
+    /// Waits until a socket is ready or the time is over; -1 waits without limit.
+    func wait(nanoseconds: Int64) {
+        loop.assertOnLoop()
+        poller.wait(nanoseconds: nanoseconds)
+        now = .now()
+    }
+
+    var eventCount: Int { poller.eventCount }
+
+    /// The event at `index` of the last wait, or nil where nothing waits for it any more.
+    func takeEvent(_ index: Int) -> Poller.Ready? {
+        loop.assertOnLoop()
+        return poller.take(index)
+    }
+
+    /// Gives the poller's descriptor back.
+    func close() {
+        loop.assertOnLoop()
+        poller.close()
+    }
+
+    var openCount: Int { poller.ownedCount }
+    var openedCount: Int { poller.openedCount }
+
+    // MARK: Opening and closing
+
+    func open(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
+        loop.assertOnLoop()
+        // A proxy that may be used was named as trusted, whatever its own address. Which requests go past it was decided
+        // by the plan, and libcurl was told so: it decides nothing itself.
+        if settings.refusesPrivateAddresses, !transfer.isProxied {
+            let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
+            if let refused {
+                transfer.refusedAddress = refused
+                return -1  // CURL_SOCKET_BAD
+            }
+        }
+        let fd = socket(
+            address.pointee.family,
+            address.pointee.socktype | Int32(SOCK_CLOEXEC.rawValue),
+            address.pointee.protocol
+        )
+        guard fd >= 0 else {
+            transfer.socketError = errno
+            return -1
+        }
+        SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
+        poller.socketOpened(fd)
+        connecting.opened(for: transfer, at: now)
+        return fd
+    }
+
+    func close(_ fd: Int32) -> Int32 {
+        loop.assertOnLoop()
+        poller.socketClosed(fd)
+        return Glibc.close(fd)
+    }
+
+    // MARK: Transfers that connect
+
+    /// The transfer is about to be sent, or ends.
+    func hasConnected(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        connecting.remove(transfer)
+    }
+
+    /// When those that connect for long are due to be run.
+    var connectingDue: LoopInstant { connecting.due }
+
+    func lateConnecting() -> [ActiveTransfer] {
+        loop.assertOnLoop()
+        return connecting.late(at: now)
+    }
+}
+
+extension Sockets: SocketWishes {
+    func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?) {
+        loop.assertOnLoop()
+        if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
+            reads(easy, from: fd)
+        }
+        switch what {
+        case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
+        case CURL_POLL_OUT: poller.watch(fd, for: .write, multi: multi)
+        case CURL_POLL_INOUT: poller.watch(fd, for: [.read, .write], multi: multi)
+        default: poller.unwatch(fd)
+        }
+    }
+}
+
+// What libcurl is not told of stays in the kernel, whose buffers stop the server: for a libcurl that would read on while
+// its transfer is paused. Over HTTP/1 alone: an HTTP/2 connection serves others too, and there libcurl closes the
+// stream's window.
+extension Sockets {
+    /// libcurl watches a connection for a transfer. On one that is used again it may have read, and paused, before.
+    private func reads(_ easy: TransferHandle, from fd: Int32) {
+        easy.socket = fd
+        // The lowest bit is CURLPAUSE_RECV.
+        if let transfer = easy.transfer, transfer.pauses.applied & 1 != 0 { receivingPaused(transfer) }
+    }
+
+    func receivingPaused(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard settings.libcurlReadsWhilePaused, transfer.mutedSocket < 0, let easy = transfer.easy else { return }
+        guard isOverHTTP1(transfer) else { return }
+        transfer.mutedSocket = easy.socket
+        poller.mute(transfer.mutedSocket, true)
+    }
+
+    func receivingResumes(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard transfer.mutedSocket >= 0 else { return }
+        poller.mute(transfer.mutedSocket, false)
+        transfer.mutedSocket = -1
+    }
+
+    /// Whether the body must wait until its answer is read again: a libcurl that reads whenever it sends would read on.
+    func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
+        settings.libcurlReadsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
+    }
+
+    private func isOverHTTP1(_ transfer: ActiveTransfer) -> Bool {
+        transfer.head?.version == .http1_1 || transfer.head?.version == .http1_0
+    }
+}

@@ -1,0 +1,313 @@
+internal import CCurl
+internal import CurlewCore
+
+/// The transfers of one engine: which are in flight, how they start, what commands do to them, and how they end.
+///
+/// Belongs to the loop's thread, as `Sockets` and `Handles` do: every entry asserts that in debug builds. No access to
+/// its variables lasts while libcurl or foreign code runs: values are read, libcurl is called, results are stored.
+final class Transfers {
+    let settings: EngineSettings
+    let sockets: Sockets
+    let handles: Handles
+    let handshakes: Handshakes
+    let loop: LoopIdentity
+    var texts = TextCache()
+    var addresses = AddressTexts()
+
+    private var isClosed = false
+    private(set) var endedCount = 0
+
+    private struct InFlight {
+        var live: [ActiveTransfer] = []
+        var deadlines = DeadlineHeap<ActiveTransfer>()
+        var lines = ConnectionLines()
+        /// Those whose callers are to be resumed at the end of the turn.
+        var ended: [ActiveTransfer] = []
+    }
+
+    // SAFETY: unchecked, because the checks of these alone are 1 % of a session's instructions. No access lasts while
+    // libcurl or foreign code runs.
+    @exclusivity(unchecked) private var inFlight = InFlight()
+
+    init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: LoopIdentity) {
+        self.settings = settings
+        self.sockets = sockets
+        self.handles = handles
+        self.loop = loop
+        handshakes = Handshakes(settings, loop: loop)
+    }
+
+    /// Time of the present turn.
+    var now: LoopInstant { sockets.now }
+    var liveCount: Int { inFlight.live.count }
+
+    // MARK: Start
+
+    func start(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        transfer.liveIndex = inFlight.live.count
+        inFlight.live.append(transfer)
+        transfer.clocks.transferStarted(at: now)
+        if isClosed { return end(transfer, closedError(transfer)) }
+        if let failure = transfer.failure { return end(transfer, failure) }
+        transfer.sink.willStart(transfer)
+        if let failure = transfer.failure { return end(transfer, failure) }
+        if transfer.pauses.isSuspended {
+            transfer.stage = .held
+            clockChanged(transfer)
+            return
+        }
+        launch(transfer)
+    }
+
+    private func launch(_ transfer: ActiveTransfer) {
+        transfer.clocks.queued(at: now)
+        if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
+        transfer.stage = .inLine
+        clockChanged(transfer)
+    }
+
+    /// Starts the transfers that wait for a connection, first come first served, as far as there is room.
+    func startWaiting() {
+        loop.assertOnLoop()
+        while let transfer = inFlight.lines.next() {
+            guard transfer.pauses.isSuspended else {
+                handOver(transfer)
+                continue
+            }
+            inFlight.lines.left(transfer)
+            transfer.stage = .held
+        }
+    }
+
+    /// The transfer has a connection, or is on its way to one.
+    func hasLeftLine(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        inFlight.lines.left(transfer)
+    }
+
+    private func handOver(_ transfer: ActiveTransfer) {
+        guard let (easy, code) = handles.handle(for: transfer, of: self), let multi = handles.multi(for: transfer)
+        else {
+            let shortage = SystemError.shortage(transfer.phase).map(transfer.completed)
+            return end(transfer, shortage ?? transfer.makeError(.`internal`, "libcurl gives no handle"))
+        }
+        guard code == CURLE_OK else {
+            // The options of a half set-up handle are unknown.
+            return end(transfer, transfer.rejected(code))
+        }
+        transfer.openBody()
+        easy.transfer = transfer
+        transfer.runs(on: easy)
+        clockChanged(transfer)
+        let added = handles.add(easy, to: multi)
+        guard added == CURLM_OK else {
+            return end(transfer, transfer.makeError(.`internal`, String(cString: curl_multi_strerror(added))))
+        }
+    }
+
+    // MARK: Commands
+
+    func take(_ command: TransferCommand, for transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        if transfer.hasEnded { return }
+        switch command {
+        case .cancel(let error):
+            if case .created = transfer.stage { return transfer.cancelsBeforeStart(error) }
+            fail(transfer, transfer.completed(transfer.cancellation(error)))
+        case .suspend:
+            transfer.pauses.isSuspended = true
+            applyPauses(transfer)
+        case .resume:
+            transfer.pauses.isSuspended = false
+            if case .held = transfer.stage { launch(transfer) } else { applyPauses(transfer) }
+        case .resumeReceiving:
+            transfer.pauses.sinkPaused = false
+            applyPauses(transfer)
+        case .wakeBody:
+            transfer.pauses.sourcePending = false
+            applyPauses(transfer)
+        }
+    }
+
+    private func fail(_ transfer: ActiveTransfer, _ error: CurlewError) {
+        var error = error
+        if let easy = transfer.easy, error.metrics == nil {
+            transfer.measure(easy)
+            error.metrics = transfer.metrics
+        }
+        end(transfer, error)
+    }
+
+    private func applyPauses(_ transfer: ActiveTransfer) {
+        guard let easy = transfer.easy else { return }
+        if transfer.pauses.isHeld {
+            transfer.clocks.held(at: now)
+        } else {
+            transfer.clocks.released(at: now)
+        }
+        clockChanged(transfer)
+        // Before the request is being sent there is nothing to pause; the callbacks look at the flags.
+        guard transfer.hasSent else { return }
+        let wanted = transfer.pauses.wanted(
+            isUploading: transfer.upload.map { !$0.hasEnded } ?? false,
+            waitsForReader: sockets.sendingWaitsForReader(transfer))
+        guard wanted != transfer.pauses.applied else { return }
+        let before = transfer.pauses.applied
+        transfer.pauses.applied = wanted
+        if wanted & 1 != 0 { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }  // CURLPAUSE_RECV
+        // May deliver bytes, and so pause again, before it returns. Where the sink refuses them libcurl tells
+        // that here, and does not go on by itself: on an idle connection nothing would end the transfer.
+        let result = curl_easy_pause(easy.handle, wanted)
+        if result == CURLE_BAD_FUNCTION_ARGUMENT {
+            // The transfer has no connection: it is over, and its message is on the way, or it is sent once more.
+            transfer.pauses.applied = before
+        } else if result != CURLE_OK {
+            finish(transfer, easy, result)
+        }
+    }
+
+    // MARK: Clocks
+
+    /// A clock of the transfer started or stopped. Later deadlines are found out when the earlier one comes.
+    func clockChanged(_ transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        let next = transfer.clocks.deadline
+        if transfer.deadlineIndex < 0 ? next != .never : next < inFlight.deadlines.deadline(of: transfer) {
+            inFlight.deadlines.set(transfer, to: next)
+        }
+    }
+
+    /// When the first clock of a transfer runs out.
+    var deadline: LoopInstant { inFlight.deadlines.earliest }
+
+    func runDeadlines() {
+        loop.assertOnLoop()
+        while let transfer = inFlight.deadlines.due(at: now) {
+            let next = transfer.clocks.next
+            if next.at <= now {
+                if next.code == .idleTimedOut, transfer.hasWholeBody, let easy = transfer.easy {
+                    succeed(transfer, easy)
+                } else {
+                    fail(transfer, transfer.timeout(next.code))
+                }
+            } else {
+                inFlight.deadlines.set(transfer, to: next.at)
+            }
+        }
+    }
+
+    // MARK: End
+
+    /// Ends the transfers that libcurl has finished.
+    func collect(_ multi: CurlMulti) {
+        loop.assertOnLoop()
+        var result = CURLE_OK
+        while let handle = curlew_multi_next_done(multi.handle, &result) {
+            guard let easy = TransferHandle.of(handle), let transfer = easy.transfer else { continue }
+            finish(transfer, easy, result)
+        }
+    }
+
+    private func finish(_ transfer: ActiveTransfer, _ easy: TransferHandle, _ result: CURLcode) {
+        if transfer.isHeldBack, !transfer.hasFailed { return holdBack(transfer, easy) }
+        if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
+            return repeatLaunch(transfer, easy)
+        }
+        if !transfer.hasFailed, transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) {
+            return repeatLaunch(transfer, easy)
+        }
+        if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return repeatLaunch(transfer, easy) }
+        let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
+        if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
+        if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
+        if result == CURLE_OK, !transfer.hasFailed { transfer.checkEndOfBody() }
+        if result == CURLE_OK, !transfer.hasFailed, transfer.hasHead { return succeed(transfer, easy) }
+        if result == CURLE_OK, !transfer.hasFailed {
+            return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
+        }
+        fail(transfer, transfer.failure(for: result, easy))
+    }
+
+    private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        if transfer.hasEnded { return }
+        transfer.measure(easy)
+        putAway(transfer)
+    }
+
+    /// Ends a transfer: not from within a callback of libcurl.
+    func end(_ transfer: ActiveTransfer, _ error: CurlewError) {
+        loop.assertOnLoop()
+        if transfer.hasEnded { return }
+        transfer.finalError = error
+        putAway(transfer)
+    }
+
+    /// The result is there: what the transfer used is given back.
+    private func putAway(_ transfer: ActiveTransfer) {
+        transfer.tellRoute(self)
+        if let easy = transfer.easy {
+            release(easy)
+            handles.recycle(easy, after: transfer)
+        }
+        inFlight.lines.left(transfer)
+        transfer.closeBody()
+        transfer.ends()
+        transfer.letGoOfSink()
+        inFlight.deadlines.remove(transfer)
+        let last = inFlight.live.removeLast()
+        if last !== transfer {
+            inFlight.live[transfer.liveIndex] = last
+            last.liveIndex = transfer.liveIndex
+        }
+        transfer.liveIndex = -1
+        endedCount += 1
+        inFlight.ended.append(transfer)
+    }
+
+    private func release(_ easy: TransferHandle) {
+        if let transfer = easy.transfer { sockets.receivingResumes(transfer) }
+        let transfer = easy.transfer
+        handles.remove(easy)
+        guard let transfer else { return }
+        handshakes.forget(transfer)
+        inFlight.lines.left(transfer)
+        sockets.hasConnected(transfer)
+    }
+
+    /// Sends the same transfer once more, over another handle: this one remembers what was refused.
+    private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        release(easy)
+        transfer.startsOver()
+        launch(transfer)
+    }
+
+    /// Suspended on its way to a connection, it was not sent: it waits for `resume` without a handle.
+    private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        release(easy)
+        handles.recycle(easy, after: transfer)
+        transfer.startsOver()
+        if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
+    }
+
+    // MARK: Results
+
+    /// Resumes the callers of the transfers that have ended.
+    func handBackEnded() {
+        loop.assertOnLoop()
+        guard !inFlight.ended.isEmpty else { return }
+        for index in inFlight.ended.indices { inFlight.ended[index].handBack() }
+        inFlight.ended.removeAll(keepingCapacity: true)
+    }
+
+    /// Fails what runs, and whatever comes later.
+    func closeAll() {
+        loop.assertOnLoop()
+        isClosed = true
+        while let transfer = inFlight.live.last { fail(transfer, closedError(transfer)) }
+    }
+
+    private func closedError(_ transfer: ActiveTransfer) -> CurlewError {
+        transfer.makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
+    }
+}

@@ -1,0 +1,118 @@
+internal import CCurl
+internal import CurlewCore
+internal import CurlewLocks
+
+/// What other threads ask of an engine.
+enum EngineWork: Sendable {
+    case start(ActiveTransfer)
+    case command(ActiveTransfer, TransferCommand)
+    /// Fails what runs, closes every connection, and resumes the waiter.
+    case close(UnsafeContinuation<Void, Never>)
+}
+
+/// The steps of the loop's turns, for one engine.
+// SAFETY: the loop's thread alone touches it and what it owns, from the first turn to the last. Before that thread starts,
+// only the inits run. `published` is a lock.
+final class Turns: LoopClient, @unchecked Sendable {
+    private let transfers: Transfers
+    private let sockets: Sockets
+    private let handles: Handles
+    private let published: Lock<TransportStatistics>
+    private var loopTurns = 0
+    private var closing: [UnsafeContinuation<Void, Never>] = []
+
+    init(
+        _ settings: EngineSettings,
+        queue: any ReadinessQueue,
+        published: Lock<TransportStatistics>,
+        loop: LoopIdentity
+    ) {
+        sockets = Sockets(settings, queue: queue, loop: loop)
+        handles = Handles(settings, sockets: sockets, loop: loop)
+        transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
+        self.published = published
+    }
+
+    func waitForSockets(mayWait: Bool) {
+        sockets.wait(nanoseconds: mayWait ? waitingTime : 0)
+        loopTurns += 1
+    }
+
+    private var waitingTime: Int64 {
+        let earliest = min(transfers.deadline, sockets.connectingDue, handles.deadline)
+        if earliest == .never { return -1 }
+        return Int64(clamping: earliest.nanoseconds(since: .now()))
+    }
+
+    func take(_ work: EngineWork) {
+        switch work {
+        case .start(let transfer): transfers.start(transfer)
+        case .command(let transfer, let command): transfers.take(command, for: transfer)
+        case .close(let waiter):
+            closeAll()
+            closing.append(waiter)
+        }
+    }
+
+    func serveSockets() {
+        for index in 0..<sockets.eventCount {
+            // The work of this turn may have closed everything.
+            guard let ready = sockets.takeEvent(index), ready.multi < handles.multis.count else { continue }
+            var events: Int32 = 0
+            if !ready.readiness.isDisjoint(with: [.read, .hangUp]) { events |= CURL_CSELECT_IN }
+            if ready.readiness.contains(.write) { events |= CURL_CSELECT_OUT }
+            if !ready.readiness.isDisjoint(with: [.error, .closed]) { events |= CURL_CSELECT_ERR }
+            handles.multis[ready.multi].socketReady(ready.fd, events)
+        }
+    }
+
+    func endTurn() {
+        runConnecting()
+        for multi in handles.multis {
+            if multi.deadline <= sockets.now { multi.timerExpired() }
+            transfers.collect(multi)
+        }
+        transfers.runDeadlines()
+        transfers.startWaiting()
+        publish()
+        // Only now: a caller that goes on at once would compete with the work of this turn.
+        transfers.handBackEnded()
+        guard !closing.isEmpty else { return }
+        for waiter in closing { waiter.resume() }
+        closing.removeAll()
+    }
+
+    private func runConnecting() {
+        guard sockets.connectingDue <= sockets.now else { return }
+        var done: Set<Int> = []
+        for transfer in sockets.lateConnecting() {
+            guard let index = transfer.easy?.multi, index >= 0, done.insert(index).inserted else { continue }
+            handles.multis[index].runAll()
+        }
+    }
+
+    func end() {
+        closeAll()
+        endTurn()
+        handles.freeShare()
+        sockets.close()
+    }
+
+    private func closeAll() {
+        transfers.closeAll()
+        handles.closeAll()
+    }
+
+    private func publish() {
+        let snapshot = TransportStatistics(
+            liveTransfers: transfers.liveCount,
+            easyHandlesInUse: handles.inUse,
+            easyHandlesIdle: handles.idleCount,
+            openSockets: sockets.openCount,
+            connectionsMade: sockets.openedCount,
+            transfersEnded: transfers.endedCount,
+            loopTurns: loopTurns
+        )
+        published.withLock { $0 = snapshot }
+    }
+}

@@ -1,0 +1,93 @@
+import CurlewCore
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Loop", .timeLimit(.minutes(4)))
+struct LoopThreadTests {
+    @Test func whatIsAskedDuringTheWaitComesBeforeTheSockets() async throws {
+        let loop = LoopThread<RecordingClient>(wakeUp: try #require(LoopMechanism.epoll.make()).wakeUp)
+        let steps = await withCheckedContinuation { continuation in
+            let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
+            if !loop.start(client) { continuation.resume(returning: []) }
+        }
+        #expect(steps == ["wait", "take", "serve", "end of turn", "wait", "end of turn", "end"])
+    }
+
+    @Test func onlyTheLoopsThreadIsTheCurrentOne() async throws {
+        let loop = LoopThread<RecordingClient>(wakeUp: try #require(LoopMechanism.epoll.make()).wakeUp)
+        #expect(!loop.identity.isCurrent)
+        let steps = await withCheckedContinuation { continuation in
+            let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
+            if !loop.start(client) { continuation.resume(returning: []) }
+        }
+        #expect(!steps.contains("on another thread"))
+        #expect(!loop.identity.isCurrent)
+    }
+
+    #if DEBUG
+    @Test func aDebugBuildStopsWhereAnotherThreadTouchesTheEnginesTransfers() async {
+        await #expect(processExitsWith: .failure) {
+            try OwnersOfAnEngine().transfers.closeAll()
+        }
+    }
+
+    @Test func aDebugBuildStopsWhereAnotherThreadTouchesTheEnginesSockets() async {
+        await #expect(processExitsWith: .failure) {
+            try OwnersOfAnEngine().sockets.wait(nanoseconds: 0)
+        }
+    }
+
+    @Test func aDebugBuildStopsWhereAnotherThreadTouchesTheEnginesHandles() async {
+        await #expect(processExitsWith: .failure) {
+            try OwnersOfAnEngine().handles.closeAll()
+        }
+    }
+    #endif
+}
+
+/// What an engine consists of, without its loop.
+private struct OwnersOfAnEngine {
+    let sockets: Sockets
+    let handles: Handles
+    let transfers: Transfers
+
+    init() throws {
+        var configuration = TransportConfiguration()
+        configuration.proxy = .none
+        let settings = try EngineSettings(configuration, .current(.ofLibcurl))
+        let queue = try #require(settings.loopMechanism.make()).queue
+        let loop = LoopIdentity()
+        sockets = Sockets(settings, queue: queue, loop: loop)
+        handles = Handles(settings, sockets: sockets, loop: loop)
+        transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
+    }
+}
+
+/// Notes its steps. Work comes while it waits the first time, the loop's end while it waits the second time.
+// SAFETY: the loop's thread alone calls it.
+private final class RecordingClient: LoopClient, @unchecked Sendable {
+    private let loop: LoopThread<RecordingClient>
+    private let finished: ([String]) -> Void
+    private var steps: [String] = []
+
+    init(loop: LoopThread<RecordingClient>, finished: @escaping ([String]) -> Void) {
+        (self.loop, self.finished) = (loop, finished)
+    }
+
+    func waitForSockets(mayWait: Bool) {
+        if steps.isEmpty { loop.send(1) } else { loop.stop() }
+        note("wait")
+    }
+
+    func take(_ work: Int) { note("take") }
+    func serveSockets() { note("serve") }
+    func endTurn() { note("end of turn") }
+
+    func end() {
+        note("end")
+        finished(steps)
+    }
+
+    private func note(_ step: String) { steps.append(loop.identity.isCurrent ? step : "on another thread") }
+}
