@@ -60,17 +60,4 @@ public class DataRequest: Request, @unchecked Sendable {
     }
 
     override func makePlainRequest() throws -> VisibleRequest? { try source.makePlainRequest() }
-
-    override func makeDelegate(
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        rules: RunRules
-    ) -> TaskDelegate {
-        DataTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
-    }
-
-    var bodyLimit: Int {
-        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
-    }
 }

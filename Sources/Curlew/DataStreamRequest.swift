@@ -88,13 +88,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         return record.withLock { $0.transfer.acceptedHead == nil || $0.transfer.download.completed == 0 }
     }
 
-    override func makeDelegate(
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        rules: RunRules
-    ) -> TaskDelegate {
-        StreamTaskDelegate(request: self, task: task, url: url, events: events, channel: channel, rules: rules)
+    override func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
+        StreamTaskDelegate(exchange, channel, outgoing.rules)
     }
 
     override func resultArrived(_ result: RunResult) { channel.finish(throwing: result.error) }

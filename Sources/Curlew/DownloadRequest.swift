@@ -90,13 +90,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
-    override func makeDelegate(
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        rules: RunRules
-    ) -> TaskDelegate {
-        DownloadTaskDelegate(request: self, task: task, url: url, events: events, asked: asked(by: lastRequest))
+    override func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
+        DownloadTaskDelegate(self, exchange, outgoing, asked: asked(by: lastRequest))
     }
 
     override func triesAgainAtOnce() -> Bool { download.withLock { exchange(&$0.asksAgain, with: false) } }

@@ -49,14 +49,9 @@ public class Request: @unchecked Sendable {
     /// The body of the next try, where it is not the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
 
-    /// Collects the next exchange.
-    func makeDelegate(
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        rules: RunRules
-    ) -> TaskDelegate {
-        TaskDelegate(request: self, task: task, url: url, events: events)
+    /// Collects the next exchange: in memory, unless the kind of request has another place for it.
+    func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
+        DataTaskDelegate(exchange)
     }
 
     /// The result is there, and was not told yet.
@@ -232,12 +227,17 @@ public class Request: @unchecked Sendable {
         session?.shelf.take(self)
     }
 
-    /// Keeps the result, and wakes all that wait for it. `isLast`: only handlers may still be at work.
+    /// Keeps the result, and wakes all that wait for it. `isLast`: only handlers may still be at work, and monitors are told.
     func settle(_ result: RunResult, isLast: Bool = false) {
         let ending = record.withLock { record in
+            if isLast, record.error == nil { record.error = result.error }
             let ending = record.end(with: result)
             if isLast, !record.handlers.isRunning { record.finish() }
             return ending
+        }
+        if isLast {
+            EventSink(session: context.monitors, own: ending.hooks?.monitors)?
+                .emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
         }
         tell(ending)
     }

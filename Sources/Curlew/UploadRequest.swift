@@ -71,15 +71,6 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         }
     }
 
-    override func makeDelegate(
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        rules: RunRules
-    ) -> TaskDelegate {
-        UploadTaskDelegate(request: self, task: task, url: url, events: events, limit: bodyLimit)
-    }
-
     override var hasToCleanUp: Bool { true }
 
     override func cleanUp() async {

@@ -48,3 +48,10 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     @inlinable
     var state: UnsafeMutablePointer<State> { box.withUnsafeMutablePointerToHeader { $0 } }
 }
+
+#if DEBUG
+extension Lock {
+    /// How often the lock was taken: tests hold requests to a number.
+    package var acquisitions: Int { Int(word[2].load(ordering: .relaxed)) }
+}
+#endif

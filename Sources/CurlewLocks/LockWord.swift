@@ -24,10 +24,11 @@ enum LockWord {
     /// Where a lock is held for the length of a few stores, it comes free sooner than a sleeper wakes.
     private static let rounds = 40
 
-    /// How many words a lock takes. In a debug build the second holds the number of the thread that holds the lock.
+    /// How many words a lock takes. In a debug build the second holds the number of the thread that holds the lock, and
+    /// the third counts how often it was taken.
     @inlinable static var count: Int {
         #if DEBUG
-        2
+        3
         #else
         1
         #endif
@@ -47,6 +48,8 @@ enum LockWord {
         if !take(word) { wait(word) }
         #if DEBUG
         word[1].store(curlew_thread(), ordering: .relaxed)
+        word[2].wrappingAdd(1, ordering: .relaxed)
+        LockCount.counter.wrappingAdd(1, ordering: .relaxed)
         #endif
     }
 

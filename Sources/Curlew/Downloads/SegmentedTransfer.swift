@@ -21,7 +21,7 @@ struct SegmentedTransfer: Sendable {
     /// nil when the file is complete.
     func run() async -> CurlewError? {
         let controls = SegmentControls()
-        request.transferStarted(controls)
+        request.transferGoesOn(controls)
         let indices = progress.current.segments.indices
         return await withTaskGroup(of: CurlewError?.self) { group in
             for index in indices {
@@ -60,22 +60,15 @@ struct SegmentedTransfer: Sendable {
 }
 
 /// Writes one segment's bytes to their place.
-// SAFETY: every stored property is a `let` of a Sendable type but `position` and `end`, which the
-// transport's thread alone touches, from `perform`'s start to its return.
-final class SegmentSink: TransferSink, @unchecked Sendable {
+final class SegmentSink: TransferSink {
     private let transfer: SegmentedTransfer
     private let index: Int
     private let controls: SegmentControls
-    private var position: Int64
-    private let end: Int64
 
     init(_ transfer: SegmentedTransfer, index: Int, _ controls: SegmentControls) {
         self.transfer = transfer
         self.index = index
         self.controls = controls
-        let segment = transfer.progress.current.segments[index]
-        position = segment.position
-        end = segment.end
     }
 
     func willStart(_ control: any TransferControl) { controls.add(control, forSegment: index) }
@@ -97,11 +90,13 @@ final class SegmentSink: TransferSink, @unchecked Sendable {
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
-        guard Int64(body.count) <= end - position else {
+        let segment = transfer.progress.current.segments[index]
+        guard Int64(body.count) <= segment.end - segment.position else {
             return .abort(CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said"))
         }
-        do throws(CurlewError) { try transfer.opened.file.write(body, at: position) } catch { return .abort(error) }
-        position += Int64(body.count)
+        do throws(CurlewError) { try transfer.opened.file.write(body, at: segment.position) } catch {
+            return .abort(error)
+        }
         transfer.request.received(transfer.progress.wrote(body.count, inSegment: index))
         return .proceed
     }

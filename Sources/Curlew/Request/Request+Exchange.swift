@@ -12,9 +12,19 @@ extension Request {
         )
     }
 
-    func transferStarted(_ control: any TransferControl) {
+    func transferStarted(_ control: any TransferControl, _ delegate: any TaskDelegate) {
+        controlled(by: control) { $0.delegate = delegate }
+    }
+
+    /// The exchange goes on as several, which `control` stands for.
+    func transferGoesOn(_ control: any TransferControl) { controlled(by: control) { $0.stage = .running } }
+
+    private func controlled(by control: any TransferControl, _ change: (inout ActiveExchange) -> Void) {
         let (state, error) = record.withLock { record in
-            record.run.active?.exchange?.control = control
+            if let active = record.run.active, active.exchange != nil {
+                active.exchange?.control = control
+                change(&active.exchange!)
+            }
             return (record.state, record.cancellation)
         }
         switch state {
@@ -24,8 +34,24 @@ extension Request {
         }
     }
 
-    /// The answer that the body has to wait for.
-    func headArrived(_ response: LazyResponse, total: Int64) -> HeadAnswer? {
+    /// A response that may be a step on the way to the answer.
+    func holdsBack(_ head: ResponseHead) { record.withLock { $0.transfer.heldBack = HeldBackResponse(head) } }
+
+    /// The response that was held back, to take it for the answer.
+    func takeHeldBack() -> (head: ResponseHead, body: Data)? {
+        record.withLock { record in exchange(&record.transfer.heldBack, with: nil).map { ($0.head, $0.body) } }
+    }
+
+    /// Whether a response has not been taken for the answer.
+    var isHoldingBack: Bool { record.withLock { $0.transfer.heldBack != nil } }
+
+    /// The head of the last response, whatever it means.
+    var lastHead: ResponseHead? {
+        record.withLock { $0.transfer.heldBack?.head ?? $0.transfer.response?.head }
+    }
+
+    /// Whether the body has to wait for an answer.
+    func headArrived(_ response: LazyResponse, total: Int64) -> Bool {
         let (hook, streams, control, reporter) = record.withLock { record in
             record.transfer.response = response
             record.transfer.download = TransferCount(completed: 0, total: total)
@@ -36,8 +62,9 @@ extension Request {
         }
         reporter?.started(TransferCount(completed: 0, total: total))
         for stream in streams { stream.send(response) }
-        guard let ask = hook ?? sessionHeadHook else { return nil }
+        guard let ask = hook ?? sessionHeadHook else { return false }
         let answer = HeadAnswer()
+        record.withLock { $0.transfer.headAnswer = answer }
         ask(response) { [weak self] disposition in
             answer.settle(disposition) {
                 switch disposition {
@@ -46,8 +73,10 @@ extension Request {
                 }
             }
         }
-        return answer
+        return true
     }
+
+    func takeHeadAnswer() -> HeadAnswer? { record.withLock { exchange(&$0.transfer.headAnswer, with: nil) } }
 
     /// The response means something else than its status says.
     func showsResponse(as status: Int) {
@@ -68,70 +97,82 @@ extension Request {
         reporter?.started(count)
     }
 
-    func received(_ count: TransferCount) {
+    /// So many of the body's bytes are there by now, in this exchange and in others.
+    func received(_ whole: TransferCount) {
         let reporter = record.withLock { record in
-            record.transfer.download = count
+            record.transfer.download = whole
             return record.extras?.hooks.downloadProgress
         }
-        reporter?.report(count)
+        reporter?.report(whole)
     }
 
-    /// Bytes of a body that is kept in memory: they and their number are seen in one step.
-    func received(_ count: TransferCount, keeping bytes: UnsafeRawBufferPointer, reserving capacity: Int) {
-        let reporter = record.withLock { record in
-            if record.transfer.incoming == nil {
-                var first = Data()
-                if capacity > bytes.count { first.reserveCapacity(capacity) }
-                record.transfer.incoming = first
-            }
-            record.transfer.incoming?.append(contentsOf: bytes)
-            record.transfer.download = count
-            return record.extras?.hooks.downloadProgress
+    /// So many more of them have come.
+    func received(_ count: Int) {
+        let (whole, reporter) = record.withLock { record in
+            record.transfer.download.completed += Int64(count)
+            return (record.transfer.download, record.extras?.hooks.downloadProgress)
         }
-        reporter?.report(count)
+        reporter?.report(whole)
     }
 
-    func sent(_ count: TransferCount) {
-        let (reporter, count) = record.withLock { record in
-            // A body that is sent again stands still until there is news.
-            var furthest = count
-            furthest.completed = max(
-                count.completed, min(record.transfer.upload.completed, count.total < 0 ? .max : count.total))
-            record.transfer.upload = furthest
-            return (record.extras?.hooks.uploadProgress, furthest)
-        }
-        reporter?.report(count)
+    /// How many bytes that have been sent are new; nil where none is.
+    func sent(_ count: TransferCount) -> Int64? {
+        let (sent, reporter) = record.withLock { ($0.transfer.sent(count), $0.extras?.hooks.uploadProgress) }
+        guard let sent else { return nil }
+        reporter?.report(sent.shown)
+        return sent.news
     }
 
     func keep(_ metrics: TransferMetrics) { record.withLock { $0.history.metrics.append(metrics) } }
 
-    /// The exchange is over: this is what it brought, or what has come into memory.
-    @discardableResult
-    func keep(_ body: ReceivedBody) -> KeptResponse {
-        let (kept, _) = record.withLock { record in
-            record.transfer.body = exchange(&record.transfer.incoming, with: nil).map { .data($0) } ?? body
-            guard let active = record.run.active else { return (KeptResponse(record), nil as ActiveExchange?) }
-            // Its control goes without the lock.
-            let ended = active.exchange
-            active.exchange?.stage = .over
-            active.exchange?.control = nil
-            return (KeptResponse(record), ended)
+    /// The body is not in memory, but there.
+    func keep(_ body: ReceivedBody) {
+        // The control goes without the lock.
+        _ = record.withLock { record in
+            record.transfer.body = body
+            return record.run.endsExchange()
         }
-        return kept
+    }
+
+    /// The exchange is over. nil where its response was held back, or an answer about its head is still to come, which
+    /// `isDecided` says is not the case. `metrics`: unless they are kept already.
+    func exchangeEnded(_ metrics: TransferMetrics?, isDecided: Bool) -> EndedExchange? {
+        let (ended, _) = record.withLock { record -> (EndedExchange?, ActiveExchange?) in
+            if !isDecided, record.transfer.heldBack != nil || record.transfer.headAnswer?.allowsBody == false {
+                return (nil, nil)
+            }
+            if let metrics { record.history.metrics.append(metrics) }
+            record.transfer.endsBody()
+            return (record.endedExchange(), record.run.endsExchange())
+        }
+        return ended
     }
 }
 
 /// What an exchange has brought, and how it is to be judged.
-struct KeptResponse {
+struct EndedExchange {
     let body: ReceivedBody
+    /// Where the body was to go, if it was turned into a download.
+    let file: BodyFile?
     let response: LazyResponse?
+    let isCancelled: Bool
+    /// From here, not by its peer.
+    let wasAborted: Bool
     let validations: [RequestOptions.Validation]
     let acceptsAnyStatus: Bool
+}
 
-    init(_ record: __shared RequestRecord) {
-        body = record.transfer.body
-        response = record.transfer.response
-        validations = record.extras?.options.validations ?? []
-        acceptsAnyStatus = record.extras?.options.acceptsAnyStatus == true
+extension RequestRecord {
+    fileprivate mutating func endedExchange() -> EndedExchange {
+        EndedExchange(
+            body: transfer.body,
+            // It knows its request, which need not know it any more.
+            file: exchange(&transfer.file, with: nil),
+            response: transfer.response,
+            isCancelled: isCancelled,
+            wasAborted: transfer.wasAborted,
+            validations: extras?.options.validations ?? [],
+            acceptsAnyStatus: extras?.options.acceptsAnyStatus == true
+        )
     }
 }

@@ -71,17 +71,6 @@ struct RequestHistory {
     var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1]?.urlRequest : nil }
 }
 
-/// What the last exchange has brought.
-struct TransferState {
-    var response: LazyResponse?
-    var body: ReceivedBody = .none
-    /// What has come of a body that is kept in memory, while it comes.
-    var incoming: Data?
-    var acceptedHead: AcceptedHead?
-    var upload = TransferCount()
-    var download = TransferCount()
-}
-
 /// How a request knows its session.
 enum SessionLink {
     /// Cold or running: the session must not go.
@@ -105,40 +94,4 @@ final class WeakSession: @unchecked Sendable {
     private(set) weak var session: Session?
 
     init(session: Session) { self.session = session }
-}
-
-/// How many bytes of how many, in one direction. A total of -1 is unknown.
-struct TransferCount: Sendable {
-    var completed: Int64 = 0
-    var total: Int64 = 0
-
-    /// What users see. A snapshot: nothing changes it later.
-    var progress: Progress {
-        let progress = Progress(totalUnitCount: total)
-        progress.completedUnitCount = completed
-        return progress
-    }
-}
-
-/// Where the bytes of a response went.
-enum ReceivedBody: Sendable {
-    case none
-    case data(Data)
-    case file(URL)
-    /// Handed on piece by piece.
-    case streamed
-
-    var data: Data? {
-        switch self {
-        case .data(let data): data
-        case .none, .file, .streamed: nil
-        }
-    }
-
-    var fileURL: URL? {
-        switch self {
-        case .file(let url): url
-        case .none, .data, .streamed: nil
-        }
-    }
 }

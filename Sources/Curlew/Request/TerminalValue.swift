@@ -43,11 +43,12 @@ extension Request {
     func serialized<Value: Sendable>(
         _ serialize: @escaping SerializedValue<Value>.Serializer
     ) async throws(CurlewError) -> Value {
-        guard hasRetriers else {
-            let result = try judged(await outcome(checksStatus: true))
-            return try await serialize(result)
+        let awaiting = awaited()
+        guard awaiting.wishes.hasRetriers else {
+            return try await serialize(try judged(await outcome(of: awaiting, checksStatus: true)))
         }
         let value = SerializedValue(serialize)
-        return try await value.value(of: try judged(await outcome(checksStatus: true, making: value)))
+        let result = await outcome(of: awaiting, checksStatus: true, making: value)
+        return try await value.value(of: try judged(result))
     }
 }

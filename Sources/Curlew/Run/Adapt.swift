@@ -1,14 +1,17 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
 extension Run {
     /// What the adapters make of the request, one after the other.
-    func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
+    mutating func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
         guard !attempt.adapters.isEmpty else { return initial }
         let given = initial.urlRequest
         do {
             let adapted = try await adapted(given).withoutDotSegments
+            // An adapter may have asked the request for something.
+            attempt.options = request.record.withLock { $0.loweringWishes }
             // Most adapters leave most requests alone: what they did not touch is not read piece by piece again.
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = visible { try adapted.validate() }

@@ -9,6 +9,10 @@ struct Attempt: Sendable {
     var hasRetriers = false
     /// nil without monitors.
     var events: EventSink?
+    /// What the transport has to know of the request's options; nil where there is nothing.
+    var options: Lowering.Wishes?
+    /// Whether the request was cancelled before.
+    var isCancelled = false
     /// The redirects that were followed.
     var hops: [RedirectHop] = []
     /// How many challenges the session's hook has answered.
@@ -36,12 +40,14 @@ extension Run {
     mutating func describesAhead() { _ = readWishes() }
 
     private mutating func readWishes() -> AttemptWishes {
-        let wishes = request.attemptBegins()
+        let wishes = exchange(&firstWishes, with: nil) ?? request.attemptBegins()
         attempt = Attempt(
             number: retries.count,
             adapters: wishes.adapters,
             hasRetriers: wishes.hasRetriers,
-            events: wishes.events
+            events: wishes.events,
+            options: wishes.options,
+            isCancelled: wishes.isCancelled
         )
         return wishes
     }
@@ -57,10 +63,35 @@ extension Run {
     }
 }
 
-/// What an attempt asks its request for.
-struct AttemptWishes {
+/// What an attempt goes by, as its request has it when the attempt begins.
+struct AttemptWishes: Sendable {
     let adapters: [any RequestAdapter]
     let hasRetriers: Bool
     let events: EventSink?
     let totalTimeout: Duration?
+    let options: Lowering.Wishes?
+    let isCancelled: Bool
+}
+
+extension RequestRecord {
+    func wishes(in context: SessionContext) -> AttemptWishes {
+        AttemptWishes(
+            adapters: context.adapters(before: extras?.options.adapters ?? []),
+            hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
+            events: EventSink(session: context.monitors, own: extras?.hooks.monitors),
+            totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
+            options: loweringWishes,
+            isCancelled: isCancelled
+        )
+    }
+
+    var loweringWishes: Lowering.Wishes? { extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
+}
+
+extension SessionContext {
+    /// The session's, then the request's own.
+    fileprivate func adapters(before own: [any RequestAdapter]) -> [any RequestAdapter] {
+        guard hasInterceptor, let interceptor else { return own }
+        return [interceptor] + own
+    }
 }

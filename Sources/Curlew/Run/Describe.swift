@@ -8,34 +8,36 @@ struct DescribedRequest {
     var visible: VisibleRequest
     /// The body, where it is not the one inside `visible`.
     var body: BodySource?
-    /// Monitors know of the exchange already: it was set up ahead of the request's start.
-    var isAnnounced = false
+    /// What monitors know of it.
+    var announcement: Hop.Announcement
 }
 
 extension Run {
     /// The description, made anew for every attempt, adapted, and with its body.
-    func described() async throws(CurlewError) -> DescribedRequest {
+    mutating func described() async throws(CurlewError) -> DescribedRequest {
         if attempt.number == 0, request.isSetUpAhead, let prepared = request.takePreparation() {
             return try prepared.get()
         }
         return try await describe()
     }
 
-    func describe() async throws(CurlewError) -> DescribedRequest {
-        if request.isCancelled { throw request.cancellation }
-        let adapted = try await adapt(try initialRequest())  // Adapt.swift
-        let body = try await body()
-        try request.created(adapted, events)
-        return DescribedRequest(visible: adapted, body: body)
+    mutating func describe() async throws(CurlewError) -> DescribedRequest {
+        if attempt.isCancelled { throw request.cancellation }
+        var described = try initialRequest()
+        described.visible = try await adapt(described.visible)  // Adapt.swift
+        described.body = try await body()
+        return described
     }
 
     /// What the user wrote.
-    private func initialRequest() throws(CurlewError) -> VisibleRequest {
+    private func initialRequest() throws(CurlewError) -> DescribedRequest {
         do {
-            let isSeen = events?.hears(.requests) == true
-            if !isSeen, let plain = try request.makePlainRequest() {
-                request.note(plain)
-                return plain
+            if events?.hears(.requests) != true, let plain = try request.makePlainRequest() {
+                // What nothing looks at until its exchange begins is noted then: a request with a body of its own is
+                // never plain.
+                let isSeen = !attempt.adapters.isEmpty
+                if isSeen { request.note(plain) }
+                return DescribedRequest(visible: plain, announcement: .described(isNoted: isSeen))
             }
             let made = try request.makeURLRequest().withoutDotSegments
             try made.validate()
@@ -43,7 +45,7 @@ extension Run {
             events?.emitLeading(.madeInitialRequest) { [request] in
                 { $0.request(request, didCreateInitialURLRequest: made) }
             }
-            return .made(made)
+            return DescribedRequest(visible: .made(made), announcement: .described(isNoted: true))
         } catch {
             let failure = ErrorWrapping.creation(error)
             events?.emitLeading { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }

@@ -13,10 +13,19 @@ struct Hop: Sendable {
 
     enum Announcement: Sendable {
         case none
+        /// The same, and nothing of its request, which is made for it. `isNoted`: it is part of the history already.
+        case described(isNoted: Bool)
         /// That it was made.
         case created
         /// That it has started: it is sent once more, as if the transport had answered a challenge.
         case started
+
+        var isOfExchange: Bool {
+            switch self {
+            case .none, .described: false
+            case .created, .started: true
+            }
+        }
     }
 }
 
@@ -24,27 +33,42 @@ struct Hop: Sendable {
 struct Exchange {
     let hop: Hop
     /// Has collected the response.
-    let delegate: TaskDelegate
+    let delegate: any TaskDelegate
     let outcome: Result<TransferOutcome, CurlewError>
     let metrics: TransferMetrics
     let credentials: StoredCredentials
 
     var failure: CurlewError? { outcome.failure }
+
+    /// Whether something may follow it.
+    var mayLeadOn: Bool {
+        switch outcome {
+        case .success(let response): response.mayLeadOn
+        case .failure: false
+        }
+    }
 }
 
 extension Run {
     /// Sends the hop over the transport, and returns when its response has ended.
-    func send(_ hop: Hop) async throws(CurlewError) -> Exchange {
-        let delegate = request.makeDelegate(task: task, url: hop.lowered.url, events: events, rules: rules)
-        if case .none = hop.announcement, !request.begins(task, as: .running, events) { throw request.cancellation }
+    func send(_ hop: Hop) async -> Exchange {
+        let url = hop.lowered.url
         let credentials = StoredCredentials(for: hop, in: request.context)
-        if case .mayAnswer = credentials { request.context.holdsBackChallenges(of: hop.lowered.url, delegate) }
         let outgoing = outgoing(hop, credentials)
-        delegate.willPerform(outgoing, in: session, within: budget)
+        let delegate = request.makeDelegate(
+            for: ExchangeContext(
+                request: request,
+                task: task,
+                url: url,
+                events: events,
+                isAnswerable: credentials.answers(to: url, in: request.context)
+            ),
+            OutgoingExchange(lowered: outgoing, transport: session.transport, budget: budget, rules: rules)
+        )
         let began = Date()
         let outcome = await perform(outgoing, hop.announcement, delegate)
         let metrics = measured(outcome, since: began)
-        remember(outcome, delegate, hop.visible)
+        remember(outcome, from: url, hop.visible)
         return Exchange(hop: hop, delegate: delegate, outcome: outcome, metrics: metrics, credentials: credentials)
     }
 
@@ -65,11 +89,11 @@ extension Run {
     private func perform(
         _ outgoing: TransferRequest,
         _ announcement: Hop.Announcement,
-        _ delegate: TaskDelegate
+        _ delegate: any TaskDelegate
     ) async -> Result<TransferOutcome, CurlewError> {
         do throws(CurlewError) {
-            if announcement != .none { try request.startsAnnouncedExchange() }
-            if announcement != .started { emitStart(outgoing) }
+            if announcement.isOfExchange { try request.startsAnnouncedExchange() }
+            if case .started = announcement {} else { emitStart(outgoing) }
             let bound = TaskBound.body(of: outgoing)
             defer { bound?.unbind() }
             return .success(try await session.transport.perform(outgoing, sink: delegate))
@@ -98,20 +122,19 @@ extension Run {
         if !attempt.hops.isEmpty { metrics.redirects = attempt.hops }
         // Setting it makes a copy, where the transport has not done so.
         if metrics.attempt != attempt.number { metrics.attempt = attempt.number }
-        request.keep(metrics)
         return metrics
     }
 
     /// What the response says to later requests: cookies, and that the host wants https.
     private func remember(
         _ outcome: Result<TransferOutcome, CurlewError>,
-        _ delegate: TaskDelegate,
+        from url: URL,
         _ visible: VisibleRequest
     ) {
         let context = request.context
         // A response that was cut off, by its reader perhaps, had a head all the same.
-        guard context.remembersFields, let fields = outcome.fields ?? delegate.head?.headers else { return }
-        context.remember(fields, from: delegate.url, handlesCookies: visible.handlesCookies)
+        guard context.remembersFields, let fields = outcome.fields ?? request.lastHead?.headers else { return }
+        context.remember(fields, from: url, handlesCookies: visible.handlesCookies)
     }
 }
 

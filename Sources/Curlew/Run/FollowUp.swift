@@ -16,6 +16,8 @@ enum FollowUp {
 extension Run {
     mutating func followUp(_ exchange: Exchange) async -> FollowUp {
         guard case .success(let response) = exchange.outcome, response.mayLeadOn else { return .deliver }
+        // Where nothing may follow, this is left to the end of the exchange.
+        request.keep(exchange.metrics)
         if let answer = request.context.learn(from: exchange, keeps: keepsAuthentication) {
             var again = exchange.hop
             again.storedAnswer = answer

@@ -6,30 +6,29 @@ internal import FoundationNetworking
 extension Run {
     /// The end of an attempt: its body is closed, its response validated, its monitors told.
     func judge(_ exchange: Exchange, failure: CurlewError?) async -> RunResult {
-        let delegate = exchange.delegate
-        var error = failure
-        if error == nil { error = await untilAnswered(exchange) }
-        if request.isCancelled { error = request.cancellation }
-        if let error, endedEarly(error, delegate) { emitEarlyFailure(error) }
-        let kept: KeptResponse
-        (kept, error) = await closeBody(of: delegate, error)
-        emitEnd(of: exchange, error)
-        var body = kept.body
+        var (ended, error) = await ended(exchange, failure)
+        if ended.isCancelled { error = request.cancellation }
+        if let error, isEarly(error, ended) { emitEarlyFailure(error) }
+        let collected = await exchange.delegate.finish(error, ended)
+        // Validations may ask the request for it.
+        if let place = collected.body { request.keep(place) }
+        emitEnd(of: exchange, collected.error)
+        var body = collected.body ?? ended.body
         var isErrorOfTerminal = false
-        (error, isErrorOfTerminal) = validated(kept, delegate, exchange.hop.visible, error)
-        if delegate.hasToSettle {
+        (error, isErrorOfTerminal) = validated(ended, collected, body, exchange.hop.visible)
+        if let file = collected.file {
             do throws(CurlewError) {
-                body = try await delegate.settle(accepted: error == nil, body: body)
+                body = try await file.settle(accepted: error == nil)
             } catch let failure {
                 error = error ?? failure
             }
             request.keep(body)
         }
-        let final = error.map { located($0, exchange, kept.response, body) }
+        let final = error.map { located($0, exchange, ended.response, body) }
         emitCompletion(final)
         return RunResult(
             request: exchange.hop.visible,
-            response: kept.response,
+            response: ended.response,
             metrics: exchange.metrics,
             body: body,
             error: final,
@@ -48,46 +47,40 @@ extension Run {
         return RunResult(request: visible, error: error, resumeData: request.producedResumeData)
     }
 
-    /// Waits for those who were asked about the head, and takes a response that was held back as the answer.
-    private func untilAnswered(_ exchange: Exchange) async -> CurlewError? {
-        let delegate = exchange.delegate
-        do throws(CurlewError) {
-            if delegate.isHoldingBack { try await delegate.takeDetourAsAnswer(within: budget) }
-            if delegate.isUnanswered { try await delegate.untilAnswered(within: budget) }
-            return nil
-        } catch {
-            return error
-        }
-    }
-
-    private func closeBody(of delegate: TaskDelegate, _ error: CurlewError?) async -> (KeptResponse, CurlewError?) {
-        switch await delegate.finish(error) {
-        // Validations may ask the request for it.
-        case .success(let received): return (request.keep(received), error)
-        case .failure(let failure): return (request.record.withLock { KeptResponse($0) }, failure)
+    /// Ends the exchange: waits for those who were asked about the head, and takes a response that was held back as the answer.
+    private func ended(_ exchange: Exchange, _ failure: CurlewError?) async -> (EndedExchange, CurlewError?) {
+        let metrics = exchange.mayLeadOn ? nil : exchange.metrics
+        var error = failure
+        while true {
+            if let ended = request.exchangeEnded(metrics, isDecided: error != nil) { return (ended, error) }
+            do throws(CurlewError) { try await exchange.delegate.untilAnswered(within: budget) } catch let failure {
+                error = failure
+            }
         }
     }
 
     /// The first error, and whether only the driver's terminal finds it one: the exchange's own, that of the request's
     /// validations in their order, or that of the status.
     private func validated(
-        _ kept: KeptResponse,
-        _ delegate: TaskDelegate,
-        _ visible: VisibleRequest,
-        _ error: CurlewError?
+        _ ended: EndedExchange,
+        _ collected: CollectedBody,
+        _ body: ReceivedBody,
+        _ visible: VisibleRequest
     ) -> (CurlewError?, Bool) {
-        if let (rejection, isTerminals) = delegate.verdict, !request.isCancelled {
-            // A rejected body is not read to its end: that is no error beside the rejection.
-            return rejection.map { ($0, isTerminals) } ?? (error, false)
+        switch collected.verdict {
+        case .open: break
+        case .accepted: if !request.isCancelled { return (collected.error, false) }
+        // A rejected body is not read to its end: that is no error beside the rejection.
+        case .rejected(let error, let byTerminal): if !request.isCancelled { return (error, byTerminal) }
         }
-        guard error == nil, let response = kept.response else { return (error, false) }
-        guard !kept.validations.isEmpty else {
-            guard rules.checksStatus, !kept.acceptsAnyStatus else { return (nil, false) }
-            return (StatusCheck.error(for: response, body: kept.body), true)
+        guard collected.error == nil, let response = ended.response else { return (collected.error, false) }
+        guard !ended.validations.isEmpty else {
+            guard rules.checksStatus, !ended.acceptsAnyStatus else { return (nil, false) }
+            return (StatusCheck.error(for: response, body: body), true)
         }
         let seen = visible.urlRequest
-        for validation in kept.validations {
-            if let error = validation(request, seen, response, kept.body) { return (error, false) }
+        for validation in ended.validations {
+            if let error = validation(request, seen, response, body) { return (error, false) }
         }
         return (nil, false)
     }
@@ -109,13 +102,13 @@ extension Run {
     }
 
     /// Whether Curlew ended the exchange, not its peer: what came was not wanted, or the peer was not trusted.
-    private func endedEarly(_ error: CurlewError, _ delegate: TaskDelegate) -> Bool {
+    private func isEarly(_ error: CurlewError, _ ended: EndedExchange) -> Bool {
         if request.isCancelled { return false }
         switch error.code {
         case .certificateUntrusted, .certificateExpired, .certificateHostMismatch, .certificateRevoked,
             .limitExceeded:
             return true
-        default: return delegate.hasAborted
+        default: return ended.wasAborted
         }
     }
 

@@ -6,20 +6,23 @@ internal import FoundationNetworking
 extension Run {
     /// Nothing below sees a `URLRequest`: a follow-up lowers another.
     func lower(_ described: DescribedRequest) throws(CurlewError) -> Hop {
-        let wishes = request.record.withLock { $0.extras.flatMap { Lowering.Wishes.any(in: $0.options) } }
-        let lowering = Lowering(context: request.context, wishes: wishes, purpose: request.purpose)
-        let lowered = try lowering.lower(
-            described.visible,
-            body: described.body,
-            task: task,
-            attempt: attempt.number,
-            remaining: budget.remaining
-        )
-        return Hop(
-            visible: described.visible,
-            lowered: lowered,
-            announcement: described.isAnnounced ? .created : .none
-        )
+        let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.purpose)
+        do throws(CurlewError) {
+            let lowered = try lowering.lower(
+                described.visible,
+                body: described.body,
+                task: task,
+                attempt: attempt.number,
+                remaining: budget.remaining
+            )
+            return Hop(visible: described.visible, lowered: lowered, announcement: described.announcement)
+        } catch {
+            // It was created, although it cannot be sent.
+            if case .described(let isNoted) = described.announcement {
+                try request.created(described.visible, isNoted: isNoted, events)
+            }
+            throw error
+        }
     }
 }
 
@@ -32,13 +35,13 @@ struct Lowering {
     let purpose: TransferPurpose
 
     /// What of a request's options the transport has to know. An object, so that none is not moved about at its size.
-    final class Wishes {
-        var timeouts: Timeouts?
-        var maximumBodySize: Int?
-        var authentication: TransferAuthentication?
-        var expectContinue: ExpectContinue
-        var multiplexes: Bool
-        var asksAboutHead: Bool
+    final class Wishes: Sendable {
+        let timeouts: Timeouts?
+        let maximumBodySize: Int?
+        let authentication: TransferAuthentication?
+        let expectContinue: ExpectContinue
+        let multiplexes: Bool
+        let asksAboutHead: Bool
 
         /// nil where nothing was asked for that the session's options have not got, as nearly always.
         static func any(in options: __shared RequestOptions) -> Wishes? {
@@ -47,13 +50,13 @@ struct Lowering {
             {
                 return nil
             }
-            return Wishes(options)
+            return Wishes(options, options.authentication)
         }
 
-        init(_ options: __shared RequestOptions) {
+        init(_ options: __shared RequestOptions, _ authentication: TransferAuthentication?) {
             timeouts = options.timeouts
             maximumBodySize = options.maximumBodySize
-            authentication = options.authentication
+            self.authentication = authentication
             expectContinue = options.expectContinue
             multiplexes = options.multiplexes
             asksAboutHead = options.asksAboutHead

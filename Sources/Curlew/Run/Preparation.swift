@@ -52,7 +52,9 @@ extension Request {
             let task = try name.get()
             var prepared = try await prepareInSession()
             // From here on the session is not needed, and may go as soon as monitors know of the exchange.
-            prepared.isAnnounced = begins(task, as: .created, eventSink)
+            let isNoted = if case .described(let isNoted) = prepared.announcement { isNoted } else { true }
+            try created(prepared.visible, isNoted: isNoted, eventSink)
+            prepared.announcement = begins(task, as: .created, eventSink) ? .created : .none
             result = .success(prepared)
         } catch {
             result = .failure(isCancelled ? cancellation : error)

@@ -53,9 +53,10 @@ struct RedirectedRequest {
     /// The redirect handler has made a request of its own.
     func replaced(by changed: URLRequest) throws(CurlewError) -> TransferRequest {
         let context = request.context
-        let wishes = request.record.withLock { Lowering.Wishes($0.extras?.options ?? RequestOptions()) }
-        // What an earlier hop has left behind with its origin stays there.
-        wishes.authentication = lowered.options.authentication
+        let wishes = request.record.withLock { record in
+            // What an earlier hop has left behind with its origin stays there.
+            Lowering.Wishes(record.extras?.options ?? RequestOptions(), lowered.options.authentication)
+        }
         let lowering = Lowering(context: context, wishes: wishes, purpose: next.options.purpose)
         // An upload's body does not stand in its `URLRequest`.
         let body = changed.hasBody(of: proposal) ? next.body : nil

@@ -7,27 +7,7 @@ internal import FoundationNetworking
 // What a run asks and tells its request.
 extension Request {
     /// What the next attempt goes by, read in one step.
-    func attemptBegins() -> AttemptWishes {
-        let (own, retries, hub, total) = record.withLock { record in
-            (
-                record.extras?.options.adapters ?? [], record.extras?.options.retriers.isEmpty == false,
-                record.extras?.hooks.monitors,
-                (record.extras?.options.timeouts ?? context.configuration.timeouts).total
-            )
-        }
-        return AttemptWishes(
-            adapters: adapters(own),
-            hasRetriers: context.hasInterceptor || retries,
-            events: EventSink(session: context.monitors, own: hub),
-            totalTimeout: total
-        )
-    }
-
-    /// The session's, then the request's own.
-    private func adapters(_ own: [any RequestAdapter]) -> [any RequestAdapter] {
-        guard context.hasInterceptor, let interceptor = context.interceptor else { return own }
-        return [interceptor] + own
-    }
+    func attemptBegins() -> AttemptWishes { record.withLock { $0.wishes(in: context) } }
 
     /// The session's, then the request's own.
     var retriers: [any RequestRetrier] {
@@ -37,8 +17,6 @@ extension Request {
     }
 
     var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
-
-    var hasRetriers: Bool { context.hasInterceptor || record.withLock { $0.extras?.options.retriers.isEmpty == false } }
 
     /// What the cancelled request ends with.
     var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .explicitlyCancelled }
@@ -67,9 +45,6 @@ extension Request {
         return isReady
     }
 
-    /// Whether the driver has to wait: `untilLetGo`.
-    var isHeld: Bool { record.withLock { $0.holdsDriver } }
-
     /// Waits while the request is suspended, as long as the total clock allows.
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
         try await budget.limitWait(.queue) { await self.untilLetGo() }
@@ -84,28 +59,48 @@ extension Request {
 
     // MARK: The driver in a user's task
 
-    /// The result of the one run: the first who asks carries it out, the others wait for it.
-    ///
-    /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
-    func outcome(checksStatus: Bool, making value: (any TerminalValue)? = nil) async -> RunResult {
-        let (action, link, hub) = record.withLock {
-            ($0.awaited(), $0.run.link, $0.extras?.hooks.monitors)
+    /// What an awaiter finds, in one step.
+    struct Awaiting {
+        let action: RequestRecord.DriveAction
+        let link: SessionLink
+        let wishes: AttemptWishes
+    }
+
+    func awaited() -> Awaiting {
+        record.withLock { record in
+            Awaiting(action: record.awaited(), link: record.run.link, wishes: record.wishes(in: context))
         }
-        switch action {
+    }
+
+    /// The result of the one run: the first who asks carries it out, the others wait for it.
+    func outcome(checksStatus: Bool) async -> RunResult { await outcome(of: awaited(), checksStatus: checksStatus) }
+
+    /// `value` is what the caller makes of it: where it drives, retriers are asked if that fails.
+    func outcome(
+        of awaiting: Awaiting,
+        checksStatus: Bool,
+        making value: (any TerminalValue)? = nil
+    ) async -> RunResult {
+        switch awaiting.action {
         case .drive(let becameResumed, let startsHandlers):
             if startsHandlers { HandlerRun.start(self, drives: false) }
-            if becameResumed, let events = EventSink(session: context.monitors, own: hub) {
-                events.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
+            if becameResumed {
+                awaiting.wishes.events?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
             }
-            if case .shelved = link { unshelve() }
-            guard let session = link.session else { return await ended(with: RunResult(error: .sessionDeinitialized)) }
+            if case .shelved = awaiting.link { unshelve() }
+            guard let session = awaiting.link.session else {
+                return await ended(with: RunResult(error: .sessionDeinitialized))
+            }
+            // What is set while a request that was set up ahead is waited for counts.
+            let wishes = isSetUpAhead ? nil : awaiting.wishes
+            let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
             return await withTaskCancellationHandler {
-                var run = Run(self, in: session, rules: RunRules(checksStatus: checksStatus, ownsTask: false))
+                var run = Run(self, in: session, rules: rules, wishes: wishes)
                 var result = await run.result()
                 if let value { await make(value, of: &result, &run) }
                 if hasToCleanUp { await cleanUp() }
                 run.leave()
-                tellEnd(of: result)
+                settle(result, isLast: true)
                 return result
             } onCancel: {
                 self.cancel()
@@ -121,15 +116,8 @@ extension Request {
     /// A run that could not begin.
     private func ended(with result: RunResult) async -> RunResult {
         if hasToCleanUp { await cleanUp() }
-        tellEnd(of: result)
+        settle(result, isLast: true)
         return result
-    }
-
-    private func tellEnd(of result: RunResult) {
-        // Monitors look at it.
-        if let error = result.error { failed(with: error) }
-        eventSink?.emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
-        conclude(result)
     }
 
     /// Makes the caller's value of the result, and of others as long as a retrier wants that because it fails.
@@ -141,12 +129,6 @@ extension Request {
             case .endWith(let error): return value.fail(with: error)
             }
         }
-    }
-
-    /// The run is over, and so is the request unless handlers are at work on the result.
-    func conclude(_ result: RunResult) {
-        if let error = result.error { failed(with: error) }
-        settle(result, isLast: true)
     }
 
     /// Waits for a run that another awaiter drives. Cancelling this wait ends nothing but the wait.

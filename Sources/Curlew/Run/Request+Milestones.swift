@@ -5,29 +5,33 @@ internal import FoundationNetworking
 
 // Moments of a try that users can hook into.
 extension Request {
-    /// The final `URLRequest` of a try exists.
-    func created(_ visible: VisibleRequest, _ events: EventSink?) throws(CurlewError) {
-        let (isCancelled, hooks) = record.withLock { record -> (Bool, CreationHooks?) in
-            guard !record.isCancelled else { return (true, nil) }
-            // In one step with the look at who wants it: who comes later finds it here.
-            record.history.requestsTold = record.history.requests.count
-            return (false, record.extras?.hooks.takeForCreation())
-        }
-        if isCancelled { throw cancellation }
+    /// The final `URLRequest` of a try exists, although no exchange begins with it yet.
+    func created(_ visible: VisibleRequest, isNoted: Bool, _ events: EventSink?) throws(CurlewError) {
+        let creation = record.withLock { $0.isCancelled ? nil : $0.created(visible, isNoted: isNoted) }
+        guard let creation else { throw cancellation }
+        tell(creation, of: visible, events)
+    }
+
+    private func tell(_ creation: RequestRecord.Creation, of visible: VisibleRequest, _ events: EventSink?) {
         events?.emitLeading(.madeRequest) { [self] in
             let made = visible.urlRequest
             return { $0.request(self, didCreateURLRequest: made) }
         }
-        hooks?.call(visible.urlRequest) { cURLDescription(includingCredentials: $0) }
+        creation.hooks?.call(visible.urlRequest) { cURLDescription(includingCredentials: $0) }
     }
 
     /// Adapters, monitors and users may look at it from here on.
     func note(_ visible: VisibleRequest) { record.withLock { $0.history.requests.append(visible) } }
 
-    /// The exchange was set up ahead: monitors that know of it are told its end as well.
+    /// An exchange that monitors know of starts: they are told its end as well.
     func startsAnnouncedExchange() throws(CurlewError) {
+        let isCancelled = record.withLock { record in
+            guard !record.isCancelled else { return true }
+            record.run.active?.exchange?.stage = .running
+            record.transfer.exchangeBegins()
+            return false
+        }
         if isCancelled { throw cancellation }
-        record.withLock { $0.run.active?.exchange?.stage = .running }
     }
 
     /// There is no `URLRequest` to describe.
@@ -36,27 +40,83 @@ extension Request {
         hook?.call { cURLDescription(includingCredentials: $0) }
     }
 
-    /// There is an exchange, which starts at once or with the request. False where the request was cancelled: then there
-    /// is none.
+    /// What became of a hop that wants to be sent.
+    enum Admission {
+        case admitted
+        /// The request is held: again when it is not.
+        case held
+        /// The request was cancelled: there is no exchange.
+        case refused
+    }
+
+    /// Begins the hop's exchange, unless there is one or the request is held. One step for all that begins with it.
+    func admits(_ hop: Hop, as task: TaskIdentifier, _ events: EventSink?) -> Admission {
+        let (admission, creation, beginning) = record.withLock { $0.admits(hop, as: task) }
+        if let creation { tell(creation, of: hop.visible, events) }
+        if let beginning { tell(beginning, of: task, events) }
+        return admission
+    }
+
+    /// There is an exchange, which starts with the request. False where the request was cancelled: then there is none.
     func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage, _ events: EventSink?) -> Bool {
-        let (hook, streams, isSuspended) = record.withLock { record in
-            guard !record.isCancelled, record.run.begins(ActiveExchange(task, stage)) else {
-                return (nil as Hook<TaskIdentifier>?, nil as [any RequestStream]?, false)
-            }
-            record.history.tasks.append(task)
-            // An exchange that gets no answer must not be judged by an earlier one's.
-            record.transfer.response = nil
-            record.transfer.acceptedHead = nil
-            return (
-                record.extras?.hooks.onTaskCreation, record.extras?.hooks.streams ?? [], record.state == .suspended
-            )
-        }
-        guard let streams else { return false }
-        events?.emitLeading(.madeTask) { [self] in { $0.request(self, didCreateTask: task) } }
-        if isSuspended { events?.emit { [self] in $0.request(self, didSuspendTask: task) } }
-        hook?.call(task)
-        for stream in streams { stream.send(task) }
+        guard let beginning = record.withLock({ $0.begins(task, as: stage) }) else { return false }
+        tell(beginning, of: task, events)
         return true
+    }
+
+    private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
+        events?.emitLeading(.madeTask) { [self] in { $0.request(self, didCreateTask: task) } }
+        if beginning.isSuspended { events?.emit { [self] in $0.request(self, didSuspendTask: task) } }
+        beginning.hook?.call(task)
+        for stream in beginning.streams { stream.send(task) }
+    }
+}
+
+extension RequestRecord {
+    /// Who hears of a request that exists.
+    struct Creation {
+        fileprivate let hooks: CreationHooks?
+    }
+
+    /// Who hears of an exchange that begins.
+    struct Beginning {
+        let hook: Hook<TaskIdentifier>?
+        let streams: [any RequestStream]
+        let isSuspended: Bool
+    }
+
+    // In one step with the look at who wants it: who comes later finds it here.
+    fileprivate mutating func created(_ visible: VisibleRequest, isNoted: Bool) -> Creation {
+        if !isNoted { history.requests.append(visible) }
+        history.requestsTold = history.requests.count
+        return Creation(hooks: extras?.hooks.takeForCreation())
+    }
+
+    fileprivate mutating func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage) -> Beginning? {
+        guard !isCancelled, run.begins(ActiveExchange(task, stage)) else { return nil }
+        history.tasks.append(task)
+        transfer.exchangeBegins()
+        return Beginning(
+            hook: extras?.hooks.onTaskCreation,
+            streams: extras?.hooks.streams ?? [],
+            isSuspended: state == .suspended
+        )
+    }
+
+    fileprivate mutating func admits(
+        _ hop: Hop,
+        as task: TaskIdentifier
+    ) -> (Request.Admission, Creation?, Beginning?) {
+        switch hop.announcement {
+        case .created, .started: return (holdsDriver ? .held : .admitted, nil, nil)
+        case .none, .described:
+            guard !isCancelled else { return (.refused, nil, nil) }
+            var creation: Creation?
+            if case .described(let isNoted) = hop.announcement { creation = created(hop.visible, isNoted: isNoted) }
+            guard !holdsDriver else { return (.held, creation, nil) }
+            let beginning = begins(task, as: .running)
+            return (beginning == nil ? .refused : .admitted, creation, beginning)
+        }
     }
 }
 
@@ -74,7 +134,7 @@ struct CURLHook: Sendable {
 }
 
 /// Who wants to know of a final `URLRequest`.
-private struct CreationHooks {
+fileprivate struct CreationHooks {
     let onRequest: Hook<URLRequest>?
     let onCURL: CURLHook?
     let streams: [any RequestStream]

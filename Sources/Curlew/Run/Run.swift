@@ -18,11 +18,14 @@ struct Run: Sendable {
     var retries = RetryHistory()
     /// What belongs to one attempt, made anew for each.
     var attempt = Attempt()
+    /// What the first attempt goes by, where that was read when the run began.
+    var firstWishes: AttemptWishes?
 
-    init(_ request: Request, in session: Session, rules: RunRules) {
+    init(_ request: Request, in session: Session, rules: RunRules, wishes: AttemptWishes? = nil) {
         self.request = request
         self.session = session
         self.rules = rules
+        firstWishes = wishes
     }
 
     /// Tries until there is a result that no retrier wants to replace.
@@ -49,8 +52,8 @@ struct Run: Sendable {
             let described = try await described()  // Describe.swift, Adapt.swift
             var next = try lower(described)  // Lower.swift
             while true {
-                try await admit()  // Admit.swift
-                let exchange = try await send(next)  // Exchange.swift
+                try await admit(&next)  // Admit.swift
+                let exchange = await send(next)  // Exchange.swift
                 switch await followUp(exchange) {  // FollowUp.swift
                 case .deliver: return await judge(exchange, failure: exchange.failure)  // Judge.swift
                 case .refuse(let error): return await judge(exchange, failure: error)

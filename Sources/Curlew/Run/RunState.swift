@@ -68,6 +68,16 @@ enum RunState {
         return true
     }
 
+    /// The exchange is over: what it knew of is returned, to go without the lock.
+    func endsExchange() -> ActiveExchange? {
+        guard let active else { return nil }
+        let ended = active.exchange
+        active.exchange?.stage = .over
+        active.exchange?.control = nil
+        active.exchange?.delegate = nil
+        return ended
+    }
+
     /// Changes how the request knows its session, before its end.
     mutating func link(_ link: SessionLink) {
         switch self {
@@ -113,6 +123,8 @@ struct ActiveExchange {
     var stage: Stage
     /// What ends and holds it.
     var control: (any TransferControl)?
+    /// What collects it.
+    var delegate: (any TaskDelegate)?
     /// Whether it stands still by what it was told last.
     var isSuspended = false
     /// A thread is telling it something.

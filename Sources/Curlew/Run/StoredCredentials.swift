@@ -28,12 +28,17 @@ enum StoredCredentials {
     }
 }
 
-extension SessionContext {
+extension StoredCredentials {
     /// A response that asks for credentials that there are is not the answer yet.
-    func holdsBackChallenges(of url: URL, _ delegate: TaskDelegate) {
-        delegate.isAnswerable = { [self] head in credentials.withLock { $0.answer(to: head, for: url) } != nil }
+    func answers(to url: URL, in context: SessionContext) -> (@Sendable (ResponseHead) -> Bool)? {
+        switch self {
+        case .none, .offered: nil
+        case .mayAnswer: { head in context.credentials.withLock { $0.answer(to: head, for: url) } != nil }
+        }
     }
+}
 
+extension SessionContext {
     /// The exchange is over: credentials that were accepted are kept, refused ones forgotten. The answer to send the
     /// request again with, where the session has one; `keeps` says whether the user's own credentials are to be kept.
     func learn(
@@ -45,7 +50,7 @@ extension SessionContext {
         let url = exchange.hop.lowered.url
         switch exchange.credentials {
         case .mayAnswer:
-            guard exchange.delegate.isHoldingBack, head.status == 401 else { return nil }
+            guard head.status == 401, exchange.delegate.exchange.request.isHoldingBack else { return nil }
             return credentials.withLock { $0.answer(to: head, for: url) }
         case .offered(let used):
             if head.status == 401 {

@@ -7,7 +7,7 @@ internal import FoundationNetworking
 /// The file of a data request whose body was to become a download.
 ///
 /// As for downloads a file lane opens it while the exchange is paused, since that blocks and calls user code.
-final class BodyFile: Sendable {
+final class BodyFile: UnsettledFile {
     private enum State {
         case waiting
         case open(OpenedDownload)
@@ -17,21 +17,27 @@ final class BodyFile: Sendable {
     private let lane = FileLane.next()
     private let state = Lock<State>(.waiting)
 
-    /// Opens the file, and lets the body come when it is there.
+    private let request: DataRequest
+    private let opening: DownloadOpening
+
     init(for request: DataRequest, _ response: LazyResponse) {
-        let control = request.record.withLock { $0.run.exchange?.control }
-        let hooks = request.context.configuration.hooks
-        let opening = DownloadOpening(
+        self.request = request
+        opening = DownloadOpening(
             step: .wholeFile,
             response: response,
             destination: request.downloadDestination(unless: nil),
             checksums: [],
             isCancelled: { request.isCancelled }
         )
-        lane.enqueue { [state] in
+    }
+
+    /// Opens the file, and lets the body come when it is there.
+    func open() {
+        let control = request.record.withLock { $0.run.exchange?.control }
+        lane.enqueue { [self] in
             do {
                 let opened = try opening.open()
-                hooks?.didBecomeDownload?(request, opened.file.url)
+                request.context.configuration.hooks?.didBecomeDownload?(request, opened.file.url)
                 state.withLock { $0 = .open(opened) }
             } catch {
                 let failure = (error as? CurlewError) ?? .downloadFailed(error)
@@ -55,16 +61,16 @@ final class BodyFile: Sendable {
         }
     }
 
-    func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+    func finish(_ error: CurlewError?) async -> CollectedBody {
         // Behind the opening, where that is still to come.
         await lane.barrier()
         switch state.withLock({ $0 }) {
-        case .waiting: return error.map { .failure($0) } ?? .success(.none)
-        case .failed(let failure): return .failure(error ?? failure)
+        case .waiting: return CollectedBody(error: error, file: self)
+        case .failed(let failure): return CollectedBody(error: error ?? failure, file: self)
         case .open(let opened):
-            guard let error else { return .success(.file(opened.file.url)) }
+            guard let error else { return CollectedBody(body: .file(opened.file.url), file: self) }
             await lane.carryOut { opened.discard() }
-            return .failure(error)
+            return CollectedBody(error: error)
         }
     }
 

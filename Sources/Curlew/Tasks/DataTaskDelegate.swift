@@ -2,61 +2,93 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Keeps a response's body in memory, up to a limit.
-// SAFETY: as for `TaskDelegate`: one owner at a time.
-class DataTaskDelegate: TaskDelegate, @unchecked Sendable {
-    private let limit: Int
-    /// Where the body goes if it was turned into a download.
-    private var file: BodyFile?
+/// Keeps a response's body in memory, up to a limit: with its request, for those who want to see what has come so far.
+final class DataTaskDelegate: TaskDelegate {
+    let exchange: ExchangeContext
 
-    init(request: Request, task: TaskIdentifier, url: URL, events: EventSink?, limit: Int) {
-        self.limit = limit
-        super.init(request: request, task: task, url: url, events: events)
+    init(_ exchange: ExchangeContext) { self.exchange = exchange }
+
+    func begin(_ head: ResponseHead) -> Disposition { .proceed }
+
+    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
+        switch exchange.request.keep(bytes) {
+        case .kept:
+            exchange.emit(bytes)
+            return .proceed
+        case .keptBack: return .proceed
+        case .tooMuchToKeepBack: return exchange.tooMuchToKeepBack()
+        case .wait: return .pause
+        case .tooLarge(let limit):
+            return exchange.abort(
+                CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
+            )
+        case .wantsFile:
+            return becomeDownload()
+        case .intoFile(let file, let offset):
+            let disposition = file.take(bytes, at: offset)
+            switch disposition {
+            case .proceed:
+                exchange.request.received(bytes.count)
+                exchange.emit(bytes)
+            case .pause: break
+            case .abort(let error): return exchange.abort(error)
+            }
+            return disposition
+        }
     }
 
-    override func becomeDownload() -> Disposition {
-        guard let request = request as? DataRequest, let response = request.record.withLock({ $0.transfer.response })
-        else {
-            return .proceed
-        }
-        file = BodyFile(for: request, response)
+    /// The body goes into a file: it has to come again when that is open.
+    private func becomeDownload() -> Disposition {
+        guard let request = exchange.request as? DataRequest,
+            let response = request.record.withLock({ $0.transfer.response })
+        else { return .pause }
+        let file = BodyFile(for: request, response)
+        request.record.withLock { $0.transfer.file = file }
+        file.open()
         return .pause
     }
 
-    override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        if let file { return file.take(bytes, at: received) }
-        guard bytes.count <= Int64(limit) - received else {
-            return .abort(
-                CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
-            )
-        }
-        return .proceed
-    }
+    func untilReady() async {}
 
-    // The bytes lie with the request, for those who want to see what has come so far.
-    override func show(_ bytes: UnsafeRawBufferPointer, _ whole: TransferCount) {
-        guard file == nil else { return super.show(bytes, whole) }
-        // A length is a promise: believed only so far.
-        request.received(whole, keeping: bytes, reserving: Int(min(expected, Int64(limit), 4 << 20)))
-    }
-
-    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        if let file { return await file.finish(error) }
-        guard let error else { return .success(.none) }
-        // What came before the failure stays visible.
-        request.keep(.none)
-        return .failure(error)
-    }
-
-    override var hasToSettle: Bool { file != nil }
-
-    override func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody {
-        guard let file else { return body }
-        return try await file.settle(accepted: accepted)
+    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+        guard let file = ended.file else { return CollectedBody(error: error) }
+        return await file.finish(error)
     }
 }
 
-/// A data exchange that sends a body of its own.
-// SAFETY: as for `TaskDelegate`: one owner at a time.
-final class UploadTaskDelegate: DataTaskDelegate, @unchecked Sendable {
+extension Request {
+    /// What became of bytes of a body.
+    enum Intake {
+        case kept
+        case keptBack
+        case tooMuchToKeepBack
+        /// They have to come again.
+        case wait
+        case tooLarge(limit: Int)
+        /// The body was asked to go into a file.
+        case wantsFile
+        case intoFile(BodyFile, at: Int64)
+    }
+
+    /// Takes the next bytes of the body. One step under the lock, because every body takes it.
+    func keep(_ bytes: UnsafeRawBufferPointer) -> Intake {
+        let (intake, count, reporter) = record.withLock { record -> (Intake, TransferCount, ProgressReporter?) in
+            let unchanged = record.transfer.download
+            if let file = record.transfer.file { return (.intoFile(file, at: unchanged.completed), unchanged, nil) }
+            switch record.transfer.passage(of: bytes) {
+            case .wait: return (.wait, unchanged, nil)
+            case .keptBack: return (.keptBack, unchanged, nil)
+            case .tooMuchToKeepBack: return (.tooMuchToKeepBack, unchanged, nil)
+            case .intoFile: return (.wantsFile, unchanged, nil)
+            case .take:
+                let limit = record.extras?.options.maximumBodySize ?? context.configuration.maximumBodySize
+                guard record.transfer.keep(bytes, limit: limit) else {
+                    return (.tooLarge(limit: limit), unchanged, nil)
+                }
+                return (.kept, record.transfer.download, record.extras?.hooks.downloadProgress)
+            }
+        }
+        reporter?.report(count)
+        return intake
+    }
 }

@@ -6,38 +6,40 @@ internal import Foundation
 ///
 /// The destination is user code, and opening a file blocks: between head and body the exchange is paused
 /// while a file lane does both.
-// SAFETY: as for `TaskDelegate`: one owner at a time. What the file lane makes goes through `state`.
-final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
+final class DownloadTaskDelegate: TaskDelegate {
+    let exchange: ExchangeContext
     private let download: DownloadRequest
     private let asked: DownloadAsking
-    private var exchange: (lowered: TransferRequest, transport: any Transport, budget: TimeoutBudget)?
+    private let outgoing: OutgoingExchange
     private let lane = FileLane.next()
-    private let state = Lock<FileState>(.waiting)
-    /// What becomes of the file is decided.
-    private var isDecided = false
+    private let state = Lock(State())
 
-    private enum FileState {
+    private struct State {
+        var file = File.waiting
+        /// Where the next byte belongs: in the file, or in its segment's part of it.
+        var position: Int64 = 0
+        /// -1 is unknown.
+        var expected: Int64 = -1
+    }
+
+    private enum File {
         case waiting
         case open(OpenedDownload)
         case failed(CurlewError)
     }
 
-    init(request: DownloadRequest, task: TaskIdentifier, url: URL, events: EventSink?, asked: DownloadAsking) {
+    init(_ request: DownloadRequest, _ exchange: ExchangeContext, _ outgoing: OutgoingExchange, asked: DownloadAsking) {
         download = request
+        self.exchange = exchange
+        self.outgoing = outgoing
         self.asked = asked
-        super.init(request: request, task: task, url: url, events: events)
-    }
-
-    override func willPerform(
-        _ lowered: TransferRequest, in session: Session, within budget: TimeoutBudget
-    ) {
-        exchange = (lowered, session.transport, budget)
     }
 
     // MARK: The head
 
-    override func begin(_ head: ResponseHead) -> Disposition {
-        guard let step = step(after: head) else { return .abort(download.askAgain(on: lane)) }
+    func begin(_ head: ResponseHead) -> Disposition {
+        state.withLock { $0.expected = ExchangeContext.expectedLength(of: head) }
+        guard let step = step(after: head) else { return exchange.abort(download.askAgain(on: lane)) }
         open(step, head)
         return .pause
     }
@@ -75,7 +77,7 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
         case .startOver: return .wholeFile
         case .alreadyComplete:
             // For the user it is what the rest of the file would have been.
-            request.showsResponse(as: 206)
+            download.showsResponse(as: 206)
             continues(at: part.bytesWritten, of: part.bytesWritten)
             return .nothing(complete: part)
         case .askAgain: return nil
@@ -86,14 +88,23 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
     private func segment(_ index: Int, _ plan: SegmentPlan, _ part: ResumeData?) -> DownloadStep {
         // `received` counts from here where this segment's next byte belongs.
         continues(at: plan.segments.isEmpty ? 0 : plan.segments[index].position, of: plan.total)
-        request.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
+        download.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
         if part != nil { emitResume(at: plan.bytesWritten) }
         return .segment(index, SegmentProgress(plan), of: part)
     }
 
+    /// The body belongs behind what is there already.
+    private func continues(at offset: Int64, of total: Int64) {
+        state.withLock { state in
+            state.position = offset
+            state.expected = total
+        }
+        download.continues(TransferCount(completed: offset, total: total))
+    }
+
     private func open(_ step: DownloadStep, _ head: ResponseHead) {
-        let control = request.record.withLock { $0.run.exchange?.control }
-        guard let response = request.record.withLock({ $0.transfer.response }) else { return }
+        let (control, response) = download.record.withLock { ($0.run.exchange?.control, $0.transfer.response) }
+        guard let response else { return }
         let opening = DownloadOpening(
             step: step,
             response: response,
@@ -101,89 +112,92 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
             checksums: download.download.withLock { $0.checksums },
             isCancelled: { [download] in download.isCancelled }
         )
-        let total = expected
+        let total = state.withLock { $0.expected }
         lane.enqueue { [self] in
             do {
                 let opened = try opening.open()
                 download.begins(step, head, total: total, in: opened.file.url)
                 download.noteBeginning(to: opened.target)
-                state.withLock { $0 = .open(opened) }
+                state.withLock { $0.file = .open(opened) }
             } catch {
                 let failure: CurlewError =
                     error is DownloadOpening.PartIsGone
                     ? download.askAgain(on: lane) : (error as? CurlewError) ?? .downloadFailed(error)
-                state.withLock { $0 = .failed(failure) }
+                state.withLock { $0.file = .failed(failure) }
             }
             control?.resumeReceiving()
         }
     }
 
-    override func untilReady() async { await lane.barrier() }
+    func untilReady() async { await lane.barrier() }
 
     // MARK: The body
 
-    override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        switch state.withLock({ $0 }) {
+    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
+        if let disposition = exchange.holds(bytes) { return disposition }
+        let (file, position) = state.withLock { ($0.file, $0.position) }
+        switch file {
         case .waiting: return .pause
-        case .failed(let error): return .abort(error)
+        case .failed(let error): return exchange.abort(error)
         case .open(let opened):
+            // An error page must not count as progress of a file that is complete.
             if case .nothing = opened.step { return .proceed }
-            do throws(CurlewError) {
-                try opened.write(bytes, at: received)
-                return .proceed
-            } catch {
-                return .abort(error)
-            }
+            do throws(CurlewError) { try opened.write(bytes, at: position) } catch { return exchange.abort(error) }
+            wrote(bytes.count, to: opened)
+            return .proceed
         }
     }
 
-    // An error page must not count as progress of a file that is complete.
-    override func count(_ bytes: UnsafeRawBufferPointer) {
-        guard case .open(let opened) = state.withLock({ $0 }) else { return }
-        switch opened.step {
-        case .nothing: return
-        case .segment(let index, let progress, _):
-            countSegment(bytes, progress.wrote(bytes.count, inSegment: index))
-            download.noteSegments(progress, on: lane)
-        case .wholeFile, .rest, .aside: super.count(bytes)
+    private func wrote(_ count: Int, to opened: OpenedDownload) {
+        let (position, expected) = state.withLock { state in
+            state.position += Int64(count)
+            return (state.position, state.expected)
         }
+        switch opened.step {
+        case .segment(let index, let progress, _):
+            download.received(progress.wrote(count, inSegment: index))
+            download.noteSegments(progress, on: lane)
+        case .wholeFile, .rest, .aside, .nothing:
+            download.received(TransferCount(completed: position, total: expected))
+        }
+        emitWritten(Int64(count), upTo: position, of: expected)
     }
 
     // MARK: The end
 
-    // The error page of a file that is complete is accepted unasked.
-    override var verdict: (CurlewError?, Bool)? {
-        if case .open(let opened) = state.withLock({ $0 }), case .nothing = opened.step { return (nil, false) }
-        return nil
-    }
-
-    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
+    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
         // Behind the opening, and the end of a part that is of no use, where those are still to come.
         await lane.barrier()
-        switch state.withLock({ $0 }) {
-        case .waiting: return error.map { .failure($0) } ?? .success(.none)
-        case .failed(let failure): return .failure(error ?? failure)
+        let (file, position) = state.withLock { ($0.file, $0.position) }
+        switch file {
+        case .waiting: return CollectedBody(error: error)
+        case .failed(let failure): return CollectedBody(error: error ?? failure)
         case .open(let opened):
             var ending = error ?? shortage(opened)
             if ending == nil { ending = await fetchOtherSegments(opened) }
-            guard let ending else { return .success(.file(opened.file.url)) }
-            let failure = request.isCancelled ? request.cancellation : ending
-            isDecided = true
-            let (download, received) = (download, received)
-            await lane.carryOut { download.broke(opened, after: received, failure) }
-            return .failure(failure)
+            guard let ending else { return collected(opened) }
+            let failure = download.isCancelled ? download.cancellation : ending
+            let download = download
+            await lane.carryOut { download.broke(opened, after: position, failure) }
+            return CollectedBody(error: failure)
         }
     }
 
+    private func collected(_ opened: OpenedDownload) -> CollectedBody {
+        var collected = CollectedBody(body: .file(opened.file.url))
+        // The error page of a file that is complete is accepted unasked.
+        if case .nothing = opened.step { collected.verdict = .accepted }
+        collected.file = CompleteDownload(request: download, opened: opened, lane: lane, exchange: exchange)
+        return collected
+    }
+
     private func fetchOtherSegments(_ opened: OpenedDownload) async -> CurlewError? {
-        guard case .segment(_, let progress, _) = opened.step, let exchange, !progress.current.isComplete else {
-            return nil
-        }
+        guard case .segment(_, let progress, _) = opened.step, !progress.current.isComplete else { return nil }
         return await SegmentedTransfer(
             request: download,
-            transport: exchange.transport,
-            lowered: exchange.lowered,
-            budget: exchange.budget,
+            transport: outgoing.transport,
+            lowered: outgoing.lowered,
+            budget: outgoing.budget,
             opened: opened,
             progress: progress,
             lane: lane
@@ -192,55 +206,30 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
 
     /// A server may send less than the rest, and say so.
     private func shortage(_ opened: OpenedDownload) -> CurlewError? {
-        guard case .rest = opened.step, expected >= 0, received != expected else { return nil }
-        return CurlewError(.truncated, phase: .receive, reason: "\(received) of \(expected) bytes have come")
-    }
-
-    override var hasToSettle: Bool { true }
-
-    override func settle(accepted: Bool, body: ReceivedBody) async throws(CurlewError) -> ReceivedBody {
-        guard !isDecided, case .open(let opened) = state.withLock({ $0 }) else { return .none }
-        let download = download
-        guard accepted else {
-            await lane.carryOut { download.rejected(opened) }
-            return .none
-        }
-        do throws(CurlewError) {
-            let url = try await lane.run { () throws(CurlewError) -> URL in
-                do throws(CurlewError) { try opened.verify(unless: { download.isCancelled }) } catch {
-                    download.rejected(opened)
-                    throw error
-                }
-                download.settled()
-                return try opened.move()
-            }
-            emit(.success(url))
-            return .file(url)
-        } catch {
-            emit(.failure(error))
-            throw error
-        }
+        let (position, expected) = state.withLock { ($0.position, $0.expected) }
+        guard case .rest = opened.step, expected >= 0, position != expected else { return nil }
+        return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(expected) bytes have come")
     }
 
     // MARK: Events
 
-    override func emit(_ bytes: UnsafeRawBufferPointer, to events: EventSink) {
-        let (task, reference, count, total, expected) =
-            (task, request.sessionReference, Int64(bytes.count), received, expected)
+    private func emitWritten(_ count: Int64, upTo position: Int64, of expected: Int64) {
+        guard let events = exchange.events else { return }
+        let (task, reference) = (exchange.task, download.sessionReference)
         events.emitProgress {
             $0.urlSession(
                 reference,
                 downloadTask: task,
                 didWriteData: count,
-                totalBytesWritten: total,
+                totalBytesWritten: position,
                 totalBytesExpectedToWrite: expected
             )
         }
     }
 
     private func emitResume(at offset: Int64) {
-        guard let events else { return }
-        let (task, reference, expected) = (task, request.sessionReference, expected)
+        guard let events = exchange.events else { return }
+        let (task, reference, expected) = (exchange.task, download.sessionReference, state.withLock { $0.expected })
         events.emitExchange {
             $0.urlSession(
                 reference,
@@ -249,14 +238,5 @@ final class DownloadTaskDelegate: TaskDelegate, @unchecked Sendable {
                 expectedTotalBytes: expected
             )
         }
-    }
-
-    private func emit(_ result: Result<URL, CurlewError>) {
-        guard let events else { return }
-        let (task, reference, request) = (task, request.sessionReference, download)
-        events.emitLeading { $0.request(request, didFinishDownloadingUsing: task, with: result) }
-        guard case .success(let url) = result else { return }
-        events.emitExchange { $0.urlSession(reference, downloadTask: task, didFinishDownloadingTo: url) }
-        events.emitLeading { $0.request(request, didCreateDestinationURL: url) }
     }
 }

@@ -6,13 +6,13 @@ internal import Foundation
 /// Hands a response's body on while it arrives, once its head was found acceptable.
 ///
 /// Of a response that is not, the beginning is kept for the error, and the rest is not waited for.
-// SAFETY: as for `TaskDelegate`: one owner at a time. What is judged elsewhere goes through `judgement`.
-final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
+final class StreamTaskDelegate: TaskDelegate {
+    let exchange: ExchangeContext
     private let channel: BodyChannel
     private let rules: RunRules
     /// What was found about the head.
     private let judgement = OneShot<Judgement>()
-    private var excerpt = Data()
+    private let excerpt = Lock(Data())
     private static let excerptLimit = 64 * 1024
 
     private enum Judgement: Sendable {
@@ -20,26 +20,21 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         case rejected(CurlewError, byTerminal: Bool)
     }
 
-    init(
-        request: DataStreamRequest,
-        task: TaskIdentifier,
-        url: URL,
-        events: EventSink?,
-        channel: BodyChannel,
-        rules: RunRules
-    ) {
+    init(_ exchange: ExchangeContext, _ channel: BodyChannel, _ rules: RunRules) {
+        self.exchange = exchange
         self.channel = channel
         self.rules = rules
-        super.init(request: request, task: task, url: url, events: events)
     }
 
-    override func willStart(_ control: any TransferControl) {
+    func willStart(_ control: any TransferControl) {
         channel.producerStarts(control)
-        super.willStart(control)
+        exchange.request.transferStarted(control, self)
     }
 
-    override func begin(_ head: ResponseHead) -> Disposition {
-        let (validations, acceptsAny, response, control) = request.record.withLock { record in
+    // MARK: The head
+
+    func begin(_ head: ResponseHead) -> Disposition {
+        let (validations, acceptsAny, response, control) = exchange.request.record.withLock { record in
             (
                 record.extras?.options.validations ?? [], record.extras?.options.acceptsAnyStatus == true,
                 record.transfer.response, record.run.exchange?.control
@@ -65,7 +60,7 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
     }
 
     private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation]) {
-        let sent = request.lastRequest
+        let (request, sent) = (exchange.request, exchange.request.lastRequest)
         var failure: CurlewError?
         for validation in validations where failure == nil {
             failure = validation(request, sent, response, .streamed)
@@ -77,39 +72,57 @@ final class StreamTaskDelegate: TaskDelegate, @unchecked Sendable {
         judgement.resolve(error.map { .rejected($0, byTerminal: byTerminal) } ?? .accepted)
         guard error == nil, let response else { return }
         let accepted = AcceptedHead(head: response.head)
-        let streams = request.record.withLock { record in
+        let streams = exchange.request.record.withLock { record in
             record.transfer.acceptedHead = accepted
             return record.extras?.hooks.streams ?? []
         }
         for stream in streams { stream.send(accepted) }
     }
 
-    override func untilReady() async { _ = await judgement.waitThroughCancellation() }
+    func untilReady() async { _ = await judgement.waitThroughCancellation() }
 
-    override func take(_ bytes: UnsafeRawBufferPointer) -> Disposition {
+    // MARK: The body
+
+    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
+        if let disposition = exchange.holds(bytes) { return disposition }
+        let disposition: Disposition
         switch judgement.value {
         case nil: return .pause
-        case .accepted: return channel.receive(bytes)
-        case .rejected(let error, _):
-            let room = Self.excerptLimit - excerpt.count
-            excerpt.append(contentsOf: bytes.prefix(room))
-            return excerpt.count < Self.excerptLimit ? .proceed : .abort(error)
+        case .accepted: disposition = channel.receive(bytes)
+        case .rejected(let error, _): disposition = keepsExcerpt(bytes) ? .proceed : .abort(error)
+        }
+        switch disposition {
+        case .proceed:
+            exchange.request.received(bytes.count)
+            exchange.emit(bytes)
+        case .pause: break
+        case .abort(let error): return exchange.abort(error)
+        }
+        return disposition
+    }
+
+    /// False when there is enough of it.
+    private func keepsExcerpt(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        excerpt.withLock { excerpt in
+            excerpt.append(contentsOf: bytes.prefix(Self.excerptLimit - excerpt.count))
+            return excerpt.count < Self.excerptLimit
         }
     }
 
-    override var verdict: (CurlewError?, Bool)? {
+    // MARK: The end
+
+    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+        CollectedBody(body: .streamed, error: error, verdict: verdict)
+    }
+
+    private var verdict: CollectedBody.Verdict {
         switch judgement.value {
-        case nil: return nil
-        case .accepted: return (nil, false)
+        case nil: return .open
+        case .accepted: return .accepted
         case .rejected(var error, let byTerminal):
-            error.responseBody = excerpt
-            return (error, byTerminal)
+            error.responseBody = excerpt.withLock { $0 }
+            return .rejected(error, byTerminal: byTerminal)
         }
-    }
-
-    override func finish(_ error: CurlewError?) async -> Result<ReceivedBody, CurlewError> {
-        request.keep(.streamed)
-        return error.map { .failure($0) } ?? .success(.streamed)
     }
 }
 

@@ -1,0 +1,42 @@
+internal import CurlewCore
+internal import Foundation
+
+/// A download whose bytes have all come, under its temporary name.
+struct CompleteDownload: UnsettledFile {
+    let request: DownloadRequest
+    let opened: OpenedDownload
+    let lane: FileLane
+    let exchange: ExchangeContext
+
+    func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody {
+        let (request, opened) = (request, opened)
+        guard accepted else {
+            await lane.carryOut { request.rejected(opened) }
+            return .none
+        }
+        do throws(CurlewError) {
+            let url = try await lane.run { () throws(CurlewError) -> URL in
+                do throws(CurlewError) { try opened.verify(unless: { request.isCancelled }) } catch {
+                    request.rejected(opened)
+                    throw error
+                }
+                request.settled()
+                return try opened.move()
+            }
+            emit(.success(url))
+            return .file(url)
+        } catch {
+            emit(.failure(error))
+            throw error
+        }
+    }
+
+    private func emit(_ result: Result<URL, CurlewError>) {
+        guard let events = exchange.events else { return }
+        let (task, reference, request) = (exchange.task, request.sessionReference, request)
+        events.emitLeading { $0.request(request, didFinishDownloadingUsing: task, with: result) }
+        guard case .success(let url) = result else { return }
+        events.emitExchange { $0.urlSession(reference, downloadTask: task, didFinishDownloadingTo: url) }
+        events.emitLeading { $0.request(request, didCreateDestinationURL: url) }
+    }
+}

@@ -1,0 +1,41 @@
+internal import CurlewCore
+internal import Foundation
+
+// What is the same for every kind of delegate: what comes before the answer's body.
+extension TaskDelegate {
+    func willStart(_ control: any TransferControl) { exchange.request.transferStarted(control, self) }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        guard !exchange.mayLeadOn(head) else {
+            exchange.request.holdsBack(head)
+            return .proceed
+        }
+        return answer(head)
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) {
+        exchange.sent(TransferCount(completed: bodyBytes, total: expected ?? -1))
+    }
+
+    private func answer(_ head: ResponseHead) -> Disposition {
+        let waits = exchange.answerArrived(head)
+        if head.status == 206, let refusal = exchange.refusal(ofPart: head) { return exchange.abort(refusal) }
+        let disposition = begin(head)
+        if case .proceed = disposition, waits { return .pause }
+        return disposition
+    }
+
+    // MARK: On the run
+
+    /// The response is not followed: it is the answer after all. Waits for the answer about its head.
+    func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) {
+        guard let held = exchange.request.takeHeldBack() else {
+            return try await exchange.untilAnswered(within: budget)
+        }
+        if case .abort(let error) = answer(held.head) { throw error }
+        await untilReady()
+        try await exchange.untilAnswered(within: budget)
+        let disposition = held.body.withUnsafeBytes { bytes in bytes.isEmpty ? .proceed : didReceive(body: bytes) }
+        if case .abort(let error) = disposition { throw error }
+    }
+}

@@ -1,0 +1,12 @@
+#if DEBUG
+internal import Synchronization
+
+/// How often locks were taken in this process, for tests that hold a request to a number of them.
+package enum LockCount {
+    // Relaxed: a test reads it after it has waited for the threads whose locks it counts.
+    static let counter = Atomic<UInt64>(0)
+
+    /// All acquisitions of all locks so far.
+    package static var total: UInt64 { counter.load(ordering: .relaxed) }
+}
+#endif
