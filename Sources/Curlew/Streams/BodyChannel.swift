@@ -5,7 +5,7 @@ internal import Foundation
 /// Hands body bytes from the transport's thread to one reading task, and stops the sender when the
 /// reader is slow. No task of its own: a chunk goes from the callback to the awaiting reader.
 final class BodyChannel: Sendable {
-    private typealias Waiter = CheckedContinuation<Result<Data?, CurlewError>, Never>
+    private typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct Shared: Sendable {
         var machine: BodyChannelStateMachine<Waiter>
@@ -45,7 +45,7 @@ final class BodyChannel: Sendable {
         // have filled the channel since it said that there is room.
         let chunk = bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
         guard !chunk.isEmpty else { return .proceed }
-        perform(shared.withLock { $0.machine.producerDelivered(chunk) })
+        wake(shared.withLock { $0.machine.producerDelivered(chunk) })
         return .proceed
     }
 
@@ -53,13 +53,13 @@ final class BodyChannel: Sendable {
 
     /// What is buffered can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        let (wake, _, _) = shared.withLock { shared in
+        let (action, _, _) = shared.withLock { shared in
             (
                 shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
                 exchange(&shared.onAbandon, with: nil)
             )
         }
-        perform(wake)
+        wake(action)
     }
 
     // MARK: Consumer
@@ -67,13 +67,19 @@ final class BodyChannel: Sendable {
     /// The next chunk, nil at the end. Cancelling the awaiting task ends the channel and its transfer.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Data? {
         if Task.isCancelled { leave() }
-        let (action, control) = shared.withLock {
-            shared -> (BodyChannelStateMachine<Waiter>.TakeAction, (any TransferControl)?) in
-            (shared.machine.consumerAsked(), shared.control)
+        while true {
+            let (action, control) = shared.withLock { ($0.machine.consumerAsked(), $0.control) }
+            switch action {
+            case .wait: await wait()
+            case .deliver(let chunk, let resumesProducer):
+                if resumesProducer { control?.resumeReceiving() }
+                return chunk
+            case .end: return nil
+            case .rethrow(let end): throw end.error
+            case .fail(.cancelled): throw Self.readerCancelled
+            case .fail: throw CurlewError(.internal, phase: .receive, reason: "a body has one reader at a time")
+            }
         }
-        if case .wait = action { return try await wait().get() }
-        if case .deliver(_, resumeProducer: true) = action { control?.resumeReceiving() }
-        return try Self.result(of: action).get()
     }
 
     /// The reader is gone: nothing is buffered any more and the transfer is cancelled.
@@ -82,44 +88,28 @@ final class BodyChannel: Sendable {
             let action = shared.machine.consumerLeft()
             return (action, exchange(&shared.onAbandon, with: nil))
         }
-        action.waiter?.resume(returning: .failure(Self.readerCancelled))
+        action.waiter?.resume()
         if action.cancelProducer { onAbandon?() }
     }
 
     /// Bytes held now, as the watermarks count them.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
-    private func wait(isolation: isolated (any Actor)? = #isolation) async -> Result<Data?, CurlewError> {
+    /// Returns when there may be something to take.
+    private func wait(isolation: isolated (any Actor)? = #isolation) async {
         await withTaskCancellationHandler {
             await withCheckedContinuation { waiter in
-                perform(shared.withLock { $0.machine.consumerWaited(waiter) })
+                wake(shared.withLock { $0.machine.consumerWaited(waiter) })
             }
         } onCancel: {
             leave()
         }
     }
 
-    private func perform(_ action: BodyChannelStateMachine<Waiter>.WakeAction) {
+    private func wake(_ action: BodyChannelStateMachine<Waiter>.WakeAction) {
         switch action {
         case .none: break
-        case .wake(let waiter, let taken):
-            if case .deliver(_, resumeProducer: true) = taken {
-                shared.withLock { $0.control }?.resumeReceiving()
-            }
-            waiter.resume(returning: Self.result(of: taken))
-        }
-    }
-
-    private static func result(
-        of action: BodyChannelStateMachine<Waiter>.TakeAction
-    ) -> Result<Data?, CurlewError> {
-        switch action {
-        case .deliver(let chunk, _): .success(chunk)
-        case .end: .success(nil)
-        case .rethrow(let end): .failure(end.error)
-        case .fail(.cancelled): .failure(readerCancelled)
-        case .fail, .wait:
-            .failure(CurlewError(.internal, phase: .receive, reason: "a body has one reader at a time"))
+        case .wake(let waiter): waiter.resume()
         }
     }
 

@@ -46,10 +46,11 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         package static func == (lhs: Self, rhs: Self) -> Bool { lhs.error.code == rhs.error.code }
     }
 
-    /// Whom to wake after bytes or the end have come.
+    /// Whom to wake after bytes or the end have come. A waiter that is woken asks again: until it runs, more may have
+    /// come, and then it need not wait for that.
     package enum WakeAction: Sendable {
         case none
-        case wake(Waiter, TakeAction)
+        case wake(Waiter)
     }
 
     /// What the consumer's leaving entails.
@@ -135,8 +136,10 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
             state = .buffering(buffer, isProducerPaused: isPaused)
             return .none
         case .awaited(let waiter):
-            state = .buffering(Buffer(), isProducerPaused: false)
-            return .wake(waiter, .deliver(chunk, resumeProducer: false))
+            var buffer = Buffer()
+            buffer.append(chunk)
+            state = .buffering(buffer, isProducerPaused: false)
+            return .wake(waiter)
         case .draining, .finished, .abandoned: return .none
         }
     }
@@ -149,8 +152,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
             state = .draining(buffer, end)
             return .none
         case .awaited(let waiter):
-            state = .finished
-            return .wake(waiter, end.map(TakeAction.rethrow) ?? .end)
+            state = .draining(Buffer(), end)
+            return .wake(waiter)
         case .draining, .finished, .abandoned: return .none
         }
     }
@@ -179,12 +182,14 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// The consumer waits. Bytes may have come since it asked: then it is to be resumed with them at once.
+    /// The consumer waits. Bytes may have come since it asked: then it is woken at once.
     package mutating func consumerWaited(_ waiter: Waiter) -> WakeAction {
-        let action = consumerAsked()
-        guard case .wait = action else { return .wake(waiter, action) }
-        state = .awaited(waiter)
-        return .none
+        switch state {
+        case .buffering(let buffer, _) where buffer.isEmpty:
+            state = .awaited(waiter)
+            return .none
+        case .buffering, .awaited, .draining, .finished, .abandoned: return .wake(waiter)
+        }
     }
 
     /// The consumer was cancelled or let go of its iterator.
