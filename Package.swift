@@ -13,6 +13,7 @@ let package = Package(
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
+        .library(name: "CurlewDiskCache", targets: ["CurlewDiskCache"]),
         .library(name: "CurlewAlamofire", targets: ["CurlewAlamofire"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         // For the packages that live beside this one (Image/).
@@ -41,6 +42,11 @@ let package = Package(
             pkgConfig: "zlib",
             providers: [.apt(["zlib1g-dev"]), .brew(["zlib"]), .yum(["zlib-devel"])]
         ),
+        .systemLibrary(
+            name: "CSQLite",
+            pkgConfig: "sqlite3",
+            providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"]), .yum(["sqlite-devel"])]
+        ),
         // The kernel's routing messages, for reachability.
         .systemLibrary(name: "CNetlink"),
 
@@ -68,6 +74,9 @@ let package = Package(
         ),
         // Apart from Curlew, because FoundationXML is one more library to load at every start.
         .target(name: "CurlewXML", dependencies: ["Curlew", "CurlewFailures"], swiftSettings: strict),
+        // Apart from Curlew, because it needs SQLite.
+        .target(
+            name: "CurlewDiskCache", dependencies: ["CurlewCore", "CurlewLocks", "CSQLite"], swiftSettings: strict),
         // Apart from Curlew, because a program's own names come before those that only some programs bring with them.
         .target(
             name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"], swiftSettings: strict),
@@ -84,6 +93,13 @@ let package = Package(
             name: "ExitProbe",
             dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks"],
             path: "Tests/ExitProbe",
+            swiftSettings: strict
+        ),
+
+        .executableTarget(
+            name: "StoreProbe",
+            dependencies: ["CurlewDiskCache", "CurlewCore", "CurlewLocks"],
+            path: "Tests/StoreProbe",
             swiftSettings: strict
         ),
 
@@ -112,6 +128,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),
+        .testTarget(
+            name: "CurlewDiskCacheTests",
+            dependencies: ["StoreProbe", "CurlewDiskCache", "CurlewCore", "CurlewLocks", "CSQLite"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CurlewToolTests",
             dependencies: ["CurlewTool", "CurlewCore", "CurlewTesting"],

@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// The file of a body that no process is writing: its lock was free, and is held from here on.
+struct UnusedBody: ~Copyable {
+    private let path: String
+    private let descriptor: Int32
+
+    /// Nil where there is no such file, or its writer lives.
+    init?(_ path: String) {
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+            close(descriptor)
+            return nil
+        }
+        self.path = path
+        self.descriptor = descriptor
+    }
+
+    deinit { close(descriptor) }
+
+    func remove() { unlink(path) }
+}

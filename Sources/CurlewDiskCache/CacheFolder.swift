@@ -1,0 +1,67 @@
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+/// Where the files of a store lie.
+///
+///     index.sqlite (-wal, -shm)   the index and the small bodies
+///     bodies/<id>                 one large body each
+///     lock                        held while an index is opened or replaced
+struct CacheFolder: Sendable {
+    let path: String
+
+    init(_ directory: URL) { path = directory.path(percentEncoded: false) }
+
+    var index: String { path + "/index.sqlite" }
+    var bodies: String { path + "/bodies" }
+    func body(_ id: EntryID) -> String { bodies + "/" + id.text }
+
+    /// The bodies that there are, whether they have an entry or not.
+    func bodyIDs() -> [EntryID] {
+        ((try? FileManager.default.contentsOfDirectory(atPath: bodies)) ?? []).compactMap { EntryID($0) }
+    }
+
+    func removeBody(_ id: EntryID) { unlink(body(id)) }
+
+    /// Makes the directories that are missing, for this user alone.
+    func make() throws(SystemFault) {
+        var made = path.hasPrefix("/") ? "" : "."
+        for part in (path + "/bodies").split(separator: "/") {
+            made += "/" + part
+            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
+            // What lies further up may be closed to this process, and needs only to be there.
+            let code = errno
+            var status = stat()
+            guard stat(made, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemFault(errno: code) }
+        }
+    }
+
+    /// Runs `work` while no other process, and no other store of this one, opens or replaces the index.
+    func locked<R>(_ work: () throws(SystemFault) -> R) throws(SystemFault) -> R {
+        let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor >= 0 else { throw SystemFault(errno: errno) }
+        defer { close(descriptor) }
+        while flock(descriptor, LOCK_EX) != 0 {
+            guard errno == EINTR else { throw SystemFault(errno: errno) }
+        }
+        return try work()
+    }
+
+    /// Sees to it that there is an index file, which only this user can read. SQLite gives the files beside it the same mode.
+    ///
+    /// Only a file that is new is opened here: closing a descriptor of one that SQLite has open in this process would give up
+    /// SQLite's own locks.
+    func makeIndexFile() throws(SystemFault) {
+        let descriptor = open(index, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+        guard descriptor < 0 else {
+            close(descriptor)
+            return
+        }
+        guard errno == EEXIST else { throw SystemFault(errno: errno) }
+    }
+
+    /// Removes the index. Connections to it notice that it has moved, and leave the files of the new one alone.
+    func removeIndex() {
+        for end in ["", "-wal", "-shm"] { unlink(index + end) }
+    }
+}

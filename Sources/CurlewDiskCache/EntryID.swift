@@ -1,0 +1,38 @@
+internal import Foundation
+
+/// An entry's `id` as 16 bytes. Only ids of the form that the cache makes have one, so that each can name a file.
+struct EntryID: Sendable, Hashable {
+    let data: Data
+
+    init?(_ text: String) {
+        let digits = Array(text.utf8)
+        guard digits.count == 32 else { return nil }
+        var bytes = Data(capacity: 16)
+        for index in stride(from: 0, to: 32, by: 2) {
+            guard let high = Self.value(digits[index]), let low = Self.value(digits[index + 1]) else { return nil }
+            bytes.append(high << 4 | low)
+        }
+        data = bytes
+    }
+
+    /// Of what the index holds.
+    init?(stored: Data) {
+        guard stored.count == 16 else { return nil }
+        data = stored
+    }
+
+    /// The digits, in lower case.
+    var text: String {
+        let digits = Array("0123456789abcdef".utf8)
+        return String(decoding: data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    }
+
+    // Capitals would make two names of one id.
+    private static func value(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case 0x30...0x39: digit - 0x30
+        case 0x61...0x66: digit - 0x61 + 10
+        default: nil
+        }
+    }
+}

@@ -1,0 +1,148 @@
+internal import CurlewCore
+internal import Foundation
+
+// Each is one transaction. Files are removed by the caller, afterwards: a process that ends in between leaves a file without
+// an entry, never an entry without its file.
+extension CacheIndex {
+    /// Puts a row in the place of that of the same key and variant, and makes room for it first.
+    func insert(_ row: IndexRow, use: Int64, now: Int64, maximumSize: Int64) throws(DatabaseFault) -> FreedFiles {
+        let lifetime = row.entry.lifetime
+        let usable = Self.milliseconds(lifetime.usableUntil)
+        let bodyCheck = row.bodyCheck
+        return try database.transaction { () throws(DatabaseFault) in
+            var freed = FreedFiles()
+            try delete(
+                "url = ? AND key = ? AND variant = ?",
+                [.integer(row.place.url), .integer(row.place.key), .integer(row.place.variant)],
+                freed: &freed
+            )
+            try makeRoom(for: row.cost, now: now, maximumSize: maximumSize, freed: &freed)
+            try database.run(
+                "INSERT INTO entries VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                [
+                    .blob(row.id.data), .integer(row.place.url), .integer(row.place.key), .integer(row.place.variant),
+                    .integer(Self.rank(use, lifetime)), .integer(usable), .integer(lifetime.canBeValidated ? 1 : 0),
+                    .integer(row.cost), .integer(row.size), .integer(row.isFile ? 1 : 0),
+                    .integer(IndexRow.entryCheck(row.encoded, bodyCheck: bodyCheck)), .integer(bodyCheck),
+                    .blob(row.encoded),
+                ]
+            )
+            try database.run("INSERT OR REPLACE INTO bodies VALUES(last_insert_rowid(), ?)", [.blob(row.bytes)])
+            return freed
+        }
+    }
+
+    /// Gives the row of an entry a new head and lifetime. Nothing happens where it is not there any more.
+    func update(_ entry: CacheEntry, id: EntryID, use: Int64) throws(DatabaseFault) {
+        let encoded = entry.encoded
+        let lifetime = entry.lifetime
+        try database.transaction { () throws(DatabaseFault) in
+            let check = try database.integer("SELECT body_check FROM entries WHERE id = ?", [.blob(id.data)])
+            guard let check else { return }
+            try database.run(
+                """
+                UPDATE entries SET cost = cost + ? - length(entry), entry = ?, entry_check = ?, usable = ?, validates = ?,
+                rank = ? WHERE id = ?
+                """,
+                [
+                    .integer(Int64(encoded.count)), .blob(encoded),
+                    .integer(IndexRow.entryCheck(encoded, bodyCheck: check)),
+                    .integer(Self.milliseconds(lifetime.usableUntil)), .integer(lifetime.canBeValidated ? 1 : 0),
+                    .integer(Self.rank(use, lifetime)), .blob(id.data),
+                ]
+            )
+        }
+    }
+
+    /// Remembers when entries were used, by their numbers.
+    func touch(_ uses: [Int64: Int64]) throws(DatabaseFault) {
+        guard !uses.isEmpty else { return }
+        try database.transaction { () throws(DatabaseFault) in
+            for (number, use) in uses {
+                try database.run(
+                    "UPDATE entries SET rank = CASE WHEN validates THEN ?1 ELSE min(?1, usable) END WHERE number = ?2",
+                    [.integer(use), .integer(number)]
+                )
+            }
+        }
+    }
+
+    func remove(id: Data) throws(DatabaseFault) -> FreedFiles {
+        try database.transaction { () throws(DatabaseFault) in
+            var freed = FreedFiles()
+            try delete("id = ?", [.blob(id)], freed: &freed)
+            return freed
+        }
+    }
+
+    /// Removes all that stands at the place of a URL.
+    func remove(url: String) throws(DatabaseFault) -> FreedFiles {
+        try database.transaction { () throws(DatabaseFault) in
+            var freed = FreedFiles()
+            try delete("url = ?", [.integer(IndexPlace.url(url))], freed: &freed)
+            return freed
+        }
+    }
+
+    /// Adds up the total anew, should it have been damaged.
+    func recount() throws(DatabaseFault) {
+        try database.transaction { () throws(DatabaseFault) in
+            try database.run("INSERT OR REPLACE INTO total SELECT 1, ifnull(sum(cost), 0) FROM entries")
+        }
+    }
+
+    // MARK: Room
+
+    /// Removes what is of no use any more, then what was not used for longest, until `cost` bytes have room.
+    private func makeRoom(for cost: Int64, now: Int64, maximumSize: Int64, freed: inout FreedFiles)
+        throws(DatabaseFault)
+    {
+        guard case let excess = try total() - (maximumSize - cost), excess > 0 else { return }
+        let rest = try evict(
+            "validates = 0 AND usable < ? ORDER BY usable", [.integer(now)], excess: excess, freed: &freed)
+        _ = try evict("1 ORDER BY rank", [], excess: rest, freed: &freed)
+        try database.run("PRAGMA incremental_vacuum(64)")
+    }
+
+    /// Removes rows in the order that the condition gives until `excess` bytes are free; answers what is missing.
+    private func evict(
+        _ condition: String,
+        _ values: [Database.Value],
+        excess: Int64,
+        freed: inout FreedFiles
+    ) throws(DatabaseFault) -> Int64 {
+        guard excess > 0 else { return 0 }
+        var rest = excess
+        var numbers: [Int64] = []
+        try database.run("SELECT number, cost FROM entries WHERE \(condition)", values) { row in
+            numbers.append(row.integer(0))
+            rest -= max(0, row.integer(1))
+            return rest > 0
+        }
+        for number in numbers { try delete("number = ?", [.integer(number)], freed: &freed) }
+        return rest
+    }
+
+    private func delete(_ condition: String, _ values: [Database.Value], freed: inout FreedFiles) throws(DatabaseFault)
+    {
+        var ids: [EntryID] = []
+        try database.run("DELETE FROM entries WHERE \(condition) RETURNING id, file", values) { row in
+            if row.integer(1) != 0, let id = EntryID(stored: row.blob(0)) { ids.append(id) }
+            return true
+        }
+        freed.ids += ids
+    }
+
+    // MARK: Time
+
+    /// The rank by which entries go: the last use; for one that is of no use after its end, not later than that.
+    private static func rank(_ use: Int64, _ lifetime: CacheLifetime) -> Int64 {
+        lifetime.canBeValidated ? use : min(use, milliseconds(lifetime.usableUntil))
+    }
+
+    /// Dates that no clock shows are brought to the ends of what can be told apart.
+    static func milliseconds(_ date: Date) -> Int64 {
+        let value = date.timeIntervalSince1970 * 1000
+        return value.isNaN ? 0 : Int64(min(max(value, -1e15), 1e15))
+    }
+}

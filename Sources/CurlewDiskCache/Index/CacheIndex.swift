@@ -1,0 +1,81 @@
+internal import CurlewCore
+internal import Foundation
+
+/// A connection to the index of a store. Used on one lane only.
+///
+/// Readers and a writer do not wait for each other (WAL). A transaction is not synced: after a power cut the last ones may be
+/// missing, and what is there is whole.
+final class CacheIndex {
+    let database: Database
+
+    /// Opens the index, and makes it where there is none. Called with the folder locked.
+    init(_ folder: CacheFolder) throws(SystemFault) {
+        try folder.makeIndexFile()
+        do throws(DatabaseFault) {
+            database = try Database(path: folder.index, patience: .seconds(2))
+            try database.execute(
+                """
+                PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 1048576;
+                PRAGMA cell_size_check = ON;
+                """)
+            switch try database.integer("PRAGMA user_version") {
+            case IndexSchema.version: break
+            case 0:
+                // Before there is a table: freed pages can be given back then. Both write, which a full disk does not allow.
+                try database.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")
+                try database.transaction { () throws(DatabaseFault) in try database.execute(IndexSchema.statements) }
+            default: throw DatabaseFault.foreign
+            }
+            // The tables are there, and begin as tables do.
+            guard try database.integer("SELECT bytes FROM total") != nil else { throw DatabaseFault.foreign }
+        } catch {
+            throw SystemFault(error)
+        }
+    }
+
+    // MARK: Looking up
+
+    /// The rows of a key, checked.
+    func rows(of key: CacheKey) throws(DatabaseFault) -> [FoundRow] {
+        let place = IndexPlace(key)
+        var found: [FoundRow] = []
+        try database.run(
+            """
+            SELECT number, id, size, file, entry_check, body_check, entry, bytes, variant
+            FROM entries LEFT JOIN bodies USING (number) WHERE url = ? AND key = ? ORDER BY number DESC
+            """, [.integer(place.url), .integer(place.key)]
+        ) { row in
+            let id = row.blob(1)
+            let whole = Self.checked(row, id: id)
+            // Another key with the same checksums is no damage.
+            if whole == nil || whole?.entry.key == key {
+                found.append(FoundRow(number: row.integer(0), id: id, row: whole))
+            }
+            return true
+        }
+        return found
+    }
+
+    private static func checked(_ row: Database.Row, id: Data) -> IndexRow? {
+        let (size, isFile) = (row.integer(2), row.integer(3) == 1)
+        let (encoded, bytes) = (row.blob(6), row.blob(7))
+        let bodyCheck = IndexRow.bodyCheck(bytes, size: size, isFile: isFile)
+        guard bodyCheck == row.integer(5), IndexRow.entryCheck(encoded, bodyCheck: bodyCheck) == row.integer(4),
+            let id = EntryID(stored: id), let entry = CacheEntry(encoded: encoded), entry.id == id.text
+        else { return nil }
+        let made = IndexRow(id: id, entry: entry, size: size, isFile: isFile, bytes: bytes)
+        return made.place.variant == row.integer(8) ? made : nil
+    }
+
+    /// What all entries take up.
+    func total() throws(DatabaseFault) -> Int64 { try database.integer("SELECT bytes FROM total") ?? 0 }
+
+    func contains(_ id: EntryID) throws(DatabaseFault) -> Bool {
+        try database.integer("SELECT 1 FROM entries WHERE id = ?", [.blob(id.data)]) != nil
+    }
+
+    /// The time of the use that was last.
+    func lastUse() throws(DatabaseFault) -> Int64? {
+        try database.integer("SELECT rank FROM entries ORDER BY rank DESC LIMIT 1")
+    }
+}

@@ -1,0 +1,134 @@
+internal import CSQLite
+internal import Foundation
+
+/// A connection to an SQLite file, for one thread at a time.
+final class Database {
+    enum Value {
+        case integer(Int64)
+        case blob(Data)
+    }
+
+    private let handle: OpaquePointer
+    // The statements are few and their texts fixed.
+    private var statements: [String: OpaquePointer] = [:]
+
+    /// Opens a file that exists. `patience` is how long a statement waits for other processes.
+    init(path: String, patience: Duration) throws(DatabaseFault) {
+        var opened: OpaquePointer?
+        let code = sqlite3_open_v2(path, &opened, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, nil)
+        guard code == SQLITE_OK, let opened else {
+            sqlite3_close_v2(opened)
+            throw DatabaseFault(code: code)
+        }
+        handle = opened
+        sqlite3_extended_result_codes(handle, 1)
+        sqlite3_busy_timeout(handle, Int32(patience / .milliseconds(1)))
+    }
+
+    deinit {
+        for statement in statements.values { sqlite3_finalize(statement) }
+        sqlite3_close_v2(handle)
+    }
+
+    /// Whether the file is not the one of its name any more: another process has put a new one in its place.
+    var hasMoved: Bool {
+        var moved: Int32 = 0
+        guard sqlite3_file_control(handle, "main", SQLITE_FCNTL_HAS_MOVED, &moved) == SQLITE_OK else { return false }
+        return moved != 0
+    }
+
+    /// Runs statements that are not kept.
+    func execute(_ text: String) throws(DatabaseFault) {
+        let code = sqlite3_exec(handle, text, nil, nil, nil)
+        guard code == SQLITE_OK else { throw fault(code) }
+    }
+
+    /// Runs a statement, and calls `read` for each of its rows until it answers false.
+    func run(
+        _ text: String,
+        _ values: [Value] = [],
+        read: (Row) -> Bool = { _ in true }
+    ) throws(DatabaseFault) {
+        let statement = try prepared(text)
+        defer {
+            sqlite3_reset(statement)
+            sqlite3_clear_bindings(statement)
+        }
+        for (index, value) in values.enumerated() { try bind(value, at: Int32(index + 1), of: statement) }
+        while true {
+            let code = sqlite3_step(statement)
+            switch code {
+            case SQLITE_ROW: guard read(Row(statement: statement)) else { return }
+            case SQLITE_DONE: return
+            default: throw fault(code)
+            }
+        }
+    }
+
+    /// The number in the first column of the first row.
+    func integer(_ text: String, _ values: [Value] = []) throws(DatabaseFault) -> Int64? {
+        var found: Int64?
+        try run(text, values) {
+            found = $0.integer(0)
+            return false
+        }
+        return found
+    }
+
+    /// Runs `body` as one transaction, which is there as a whole or not at all.
+    func transaction<R>(_ body: () throws(DatabaseFault) -> R) throws(DatabaseFault) -> R {
+        // At once for writing: a transaction that begins by reading cannot wait for another writer.
+        try run("BEGIN IMMEDIATE")
+        do throws(DatabaseFault) {
+            let result = try body()
+            try run("COMMIT")
+            return result
+        } catch {
+            // Some faults have ended the transaction already.
+            if sqlite3_get_autocommit(handle) == 0 { try? run("ROLLBACK") }
+            throw error
+        }
+    }
+
+    private func prepared(_ text: String) throws(DatabaseFault) -> OpaquePointer {
+        if let statement = statements[text] { return statement }
+        var made: OpaquePointer?
+        let code = sqlite3_prepare_v3(handle, text, -1, UInt32(SQLITE_PREPARE_PERSISTENT), &made, nil)
+        guard code == SQLITE_OK, let made else { throw fault(code) }
+        statements[text] = made
+        return made
+    }
+
+    private func bind(_ value: Value, at index: Int32, of statement: OpaquePointer) throws(DatabaseFault) {
+        let code =
+            switch value {
+            case .integer(let number): sqlite3_bind_int64(statement, index, number)
+            case .blob(let data):
+                data.withUnsafeBytes { bytes in
+                    // An address of nil would be NULL, and SQLite takes a copy of the rest.
+                    bytes.baseAddress.map {
+                        sqlite3_bind_blob64(statement, index, $0, UInt64(bytes.count), Self.copied)
+                    }
+                        ?? sqlite3_bind_zeroblob(statement, index, 0)
+                }
+            }
+        guard code == SQLITE_OK else { throw fault(code) }
+    }
+
+    // SQLITE_TRANSIENT is a macro with a cast, which Swift does not import.
+    private static var copied: sqlite3_destructor_type { unsafeBitCast(-1, to: sqlite3_destructor_type.self) }
+
+    private func fault(_ code: Int32) -> DatabaseFault { DatabaseFault(code: code) }
+
+    /// A row of a result, valid while it is being read.
+    struct Row {
+        fileprivate let statement: OpaquePointer
+
+        func integer(_ column: Int32) -> Int64 { sqlite3_column_int64(statement, column) }
+
+        func blob(_ column: Int32) -> Data {
+            guard let bytes = sqlite3_column_blob(statement, column) else { return Data() }
+            return Data(bytes: bytes, count: Int(sqlite3_column_bytes(statement, column)))
+        }
+    }
+}

@@ -1,0 +1,120 @@
+internal import CurlewLocks
+
+/// A lane with a connection to the index of its own.
+///
+/// The connection is opened when it is first needed, and again where the index is not the one of its name any more. A damaged
+/// index is replaced by an empty one, by whichever lane or process meets the damage first.
+final class IndexLane: Sendable {
+    private let lane: Lane
+    private let connection: IndexConnection
+
+    init(_ name: String, _ folder: CacheFolder, _ faults: FaultCounts) {
+        lane = Lane(name)
+        connection = IndexConnection(folder, faults)
+    }
+
+    /// Opens the connection and works on it in the calling thread, before the lane has any work.
+    func open<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) throws(SystemFault) -> R {
+        try connection.open()
+        do throws(DatabaseFault) {
+            return try connection.run(work).get()
+        } catch {
+            throw SystemFault(error)
+        }
+    }
+
+    /// Runs work on the index, a second time where the index turns out to be damaged and is replaced.
+    func run<R: Sendable>(
+        isolation: isolated (any Actor)? = #isolation,
+        _ work: @escaping @Sendable (CacheIndex) throws(DatabaseFault) -> R
+    ) async -> Result<R, DatabaseFault> {
+        await lane.run { [connection] in connection.run(work) }
+    }
+
+    /// The same, without waiting for it. `completion` learns whether it was done.
+    func enqueue(
+        _ work: @escaping @Sendable (CacheIndex) throws(DatabaseFault) -> Void,
+        completion: @escaping @Sendable (Bool) -> Void = { _ in }
+    ) {
+        lane.enqueue { [connection] in completion((try? connection.run(work).get()) != nil) }
+    }
+
+    /// Begins anew with an empty index, and without the bodies of the old one.
+    func clear(isolation: isolated (any Actor)? = #isolation) async -> Bool {
+        await lane.run { [connection] in connection.clear() }
+    }
+}
+
+// SAFETY: used on one lane only, and by `open` before that has any work.
+private final class IndexConnection: @unchecked Sendable {
+    private let folder: CacheFolder
+    private let faults: FaultCounts
+    private var index: CacheIndex?
+
+    init(_ folder: CacheFolder, _ faults: FaultCounts) {
+        self.folder = folder
+        self.faults = faults
+    }
+
+    func open() throws(SystemFault) {
+        try folder.make()
+        index = try folder.locked { () throws(SystemFault) in
+            do throws(SystemFault) {
+                return try CacheIndex(folder)
+            } catch {
+                guard error.isDamage else { throw error }
+                faults.countRebuilt(folder, error.text)
+                folder.removeIndex()
+                return try CacheIndex(folder)
+            }
+        }
+    }
+
+    func run<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) -> Result<R, DatabaseFault> {
+        do throws(DatabaseFault) {
+            return .success(try work(try current()))
+        } catch {
+            guard error.isDamage else { return .failure(error) }
+            do throws(DatabaseFault) {
+                try replace(because: error)
+                return .success(try work(try current()))
+            } catch {
+                return .failure(error)
+            }
+        }
+    }
+
+    func clear() -> Bool {
+        index = nil
+        // Both while the folder is locked: bodies of an index that another process begins now are out of reach.
+        let removed: Void? = try? folder.locked { () throws(SystemFault) in
+            folder.removeIndex()
+            for id in folder.bodyIDs() { UnusedBody(folder.body(id))?.remove() }
+        }
+        return removed != nil && (try? open()) != nil
+    }
+
+    private func current() throws(DatabaseFault) -> CacheIndex {
+        if let index, !index.database.hasMoved { return index }
+        index = nil
+        do throws(SystemFault) {
+            try open()
+        } catch {
+            throw DatabaseFault.unreachable
+        }
+        guard let index else { throw DatabaseFault.unreachable }
+        return index
+    }
+
+    private func replace(because fault: DatabaseFault) throws(DatabaseFault) {
+        guard let damaged = index else { throw fault }
+        let replaced: Void? = try? folder.locked { () throws(SystemFault) in
+            // Another lane or process may have done it.
+            guard !damaged.database.hasMoved else { return }
+            faults.countRebuilt(folder, fault.description)
+            folder.removeIndex()
+        }
+        index = nil
+        guard replaced != nil else { throw fault }
+    }
+}

@@ -1,0 +1,34 @@
+/// The tables of the index. Another form of them has another number, and an index of another number is made anew.
+///
+///     entries   one row an entry; `entry` is `CacheEntry.encoded`, its key and variant stand there as checksums
+///     bodies    by the same number: the body itself, or the checksums of its pieces where it lies in a file
+///     total     one row: what all entries take up, kept right by triggers in the transaction that changes it
+enum IndexSchema {
+    static let version: Int64 = 1
+
+    static let statements = """
+        CREATE TABLE entries(
+            number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE,
+            url INTEGER NOT NULL, key INTEGER NOT NULL, variant INTEGER NOT NULL,
+            rank INTEGER NOT NULL, usable INTEGER NOT NULL, validates INTEGER NOT NULL,
+            cost INTEGER NOT NULL, size INTEGER NOT NULL, file INTEGER NOT NULL,
+            entry_check INTEGER NOT NULL, body_check INTEGER NOT NULL, entry BLOB NOT NULL);
+        CREATE INDEX entries_place ON entries(url, key, variant);
+        CREATE INDEX entries_rank ON entries(rank, cost);
+        CREATE INDEX entries_end ON entries(usable) WHERE validates = 0;
+        CREATE TABLE bodies(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
+        CREATE TABLE total(one INTEGER PRIMARY KEY, bytes INTEGER NOT NULL);
+        INSERT INTO total VALUES(1, 0);
+        CREATE TRIGGER entry_added AFTER INSERT ON entries BEGIN
+            UPDATE total SET bytes = bytes + NEW.cost;
+        END;
+        CREATE TRIGGER entry_changed AFTER UPDATE OF cost ON entries BEGIN
+            UPDATE total SET bytes = bytes + NEW.cost - OLD.cost;
+        END;
+        CREATE TRIGGER entry_removed AFTER DELETE ON entries BEGIN
+            UPDATE total SET bytes = bytes - OLD.cost;
+            DELETE FROM bodies WHERE number = OLD.number;
+        END;
+        PRAGMA user_version = 1;
+        """
+}

@@ -1,0 +1,38 @@
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+/// What the system or SQLite could not do for the whole store.
+struct SystemFault: Error {
+    let code: CurlewError.Code
+    let text: String
+    let underlying: (any Error)?
+    /// The index is damaged, rather than out of reach.
+    var isDamage = false
+
+    init(errno number: Int32) {
+        text = String(cString: strerror(number))
+        underlying = POSIXErrorCode(rawValue: number).map { POSIXError($0) }
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: code = .diskFull
+        case ENOENT, ENOTDIR: code = .destinationMissing
+        default: code = .moveFailed
+        }
+    }
+
+    init(_ fault: DatabaseFault) {
+        code = fault.isFullDisk ? .diskFull : .moveFailed
+        text = "SQLite: \(fault)"
+        underlying = nil
+        isDamage = fault.isDamage
+    }
+
+    func error(_ folder: CacheFolder) -> CurlewError {
+        CurlewError(
+            code,
+            phase: .file,
+            reason: "The cache in \(folder.path) cannot be opened for writing: \(text)",
+            underlying: underlying
+        )
+    }
+}

@@ -1,0 +1,152 @@
+import CurlewCore
+import CurlewDiskCache
+import Foundation
+import Testing
+
+@Suite("Damage in a disk cache")
+struct DiskCacheDamageTests {
+    private let folder: TestFolder
+    private let contents: [(CacheEntry, Data)]
+
+    init() async throws {
+        folder = try TestFolder()
+        contents = (0..<30).map { number in
+            (entry("\(number)", variant: number % 5 == 0 ? "v" : ""), bytes(number * 400, seed: UInt64(number)))
+        }
+        var store: DiskCacheStore? = try folder.open()
+        for (entry, body) in contents { await store?.put(entry, body) }
+        store = nil
+        // The last connection brings everything into one file.
+        _ = try await eventually {
+            !FileManager.default.fileExists(atPath: folder.index.path(percentEncoded: false) + "-wal")
+        }
+    }
+
+    /// Every key is a miss or right, and the store works.
+    private func expectHarmless(_ comment: Comment) async throws -> (found: Int, faults: DiskCacheFaults) {
+        let store = try folder.open()
+        var found = 0
+        for (entry, body) in contents {
+            for stored in await store.entries(for: entry.key) {
+                #expect(stored.entry == entry, comment)
+                guard let read = try await stored.body.whole() else { continue }
+                #expect(read == body, comment)
+                found += 1
+            }
+        }
+        let fresh = entry("fresh")
+        var isThere = false
+        // A damage that only a change meets costs that change.
+        for _ in 0..<3 where !isThere {
+            await store.put(fresh, bytes(5000))
+            isThere = try await store.body(fresh.key) == bytes(5000)
+        }
+        #expect(isThere, comment)
+        return (found, store.faults)
+    }
+
+    private func damage(_ url: URL, _ change: (inout Data) -> Void) throws {
+        var data = try Data(contentsOf: url)
+        change(&data)
+        for end in ["-wal", "-shm"] {
+            try? FileManager.default.removeItem(atPath: folder.index.path(percentEncoded: false) + end)
+        }
+        try data.write(to: url)
+    }
+
+    @Test("bytes of the index are other ones, in every region of it")
+    func flippedIndex() async throws {
+        let whole = try Data(contentsOf: folder.index)
+        var (rebuilt, damaged) = (0, 0)
+        let starts = Array(stride(from: 0, to: 100, by: 4)) + Array(stride(from: 100, to: whole.count, by: 1021))
+        for start in starts {
+            try damage(folder.index) { data in
+                data = whole
+                for offset in start..<min(start + 8, data.count) { data[offset] ^= 0xA5 }
+            }
+            let faults = try await expectHarmless("flipped at \(start)").faults
+            rebuilt += faults.rebuiltIndexes
+            damaged += faults.damagedEntries
+        }
+        #expect(rebuilt > 0 && damaged > 0)
+    }
+
+    @Test("the index is cut off, in every page")
+    func truncatedIndex() async throws {
+        let whole = try Data(contentsOf: folder.index)
+        for length in stride(from: 0, to: whole.count, by: 2048) {
+            try damage(folder.index) { $0 = whole.prefix(length) }
+            _ = try await expectHarmless("cut to \(length)")
+        }
+    }
+
+    @Test("an index that is something else is made anew, and that is counted")
+    func foreignIndex() async throws {
+        for content in [Data("no database at all, but long enough for its first line".utf8), bytes(70_000)] {
+            try damage(folder.index) { $0 = content }
+            let result = try await expectHarmless("foreign")
+            #expect(result.found == 0)
+            #expect(result.faults.rebuiltIndexes == 1)
+        }
+    }
+
+    @Test("an index that is damaged, or goes away, while stores have it open is made anew for all of them")
+    func damageWhileOpen() async throws {
+        let (one, two) = (try folder.open(), try folder.open())
+        #expect(await one.entries(for: contents[1].0.key).count == 1)
+        #expect(await two.entries(for: contents[1].0.key).count == 1)
+        try FileManager.default.removeItem(at: folder.index)
+        #expect(await one.put(contents[1].0, contents[1].1))
+        #expect(try await two.body(contents[1].0.key) == contents[1].1)
+        try FileManager.default.removeItem(at: folder.cache)
+        #expect(await two.entries(for: contents[1].0.key).isEmpty)
+        #expect(await two.put(contents[2].0, contents[2].1))
+        #expect(try await one.body(contents[2].0.key) == contents[2].1)
+    }
+
+    @Test("a body that is damaged at its beginning is a miss, and is removed")
+    func damagedBody() async throws {
+        let (stored, body) = (entry("large"), bytes(900_000))
+        for offset in stride(from: 0, to: body.count, by: 36_000) {
+            let store = try folder.open()
+            await store.put(stored, body)
+            let file = folder.bodies.appending(path: stored.id)
+            var data = body
+            data[offset] ^= 1
+            try data.write(to: file)
+            #expect(try await store.body(stored.key) == nil)
+            #expect(store.faults.damagedEntries == 1)
+            #expect(try await eventually { await store.entries(for: stored.key).isEmpty })
+        }
+    }
+
+    @Test("a body that is damaged further on throws there, before a wrong byte", arguments: [1_048_576, 2_999_999])
+    func damagedLater(offset: Int) async throws {
+        let (stored, body) = (entry("large"), bytes(3_000_000))
+        let store = try folder.open()
+        await store.put(stored, body)
+        var data = body
+        data[offset] ^= 1
+        try data.write(to: folder.bodies.appending(path: stored.id))
+        let found = try #require(await store.entries(for: stored.key).first)
+        let reader = try #require(await found.body.reader(of: 0..<3_000_000))
+        var read = Data()
+        await #expect(throws: CurlewError.self) { while let chunk = try await reader.next() { read.append(chunk) } }
+        #expect(read.count >= 1_048_576 && read == body.prefix(read.count))
+        #expect(try await eventually { await store.entries(for: stored.key).isEmpty })
+    }
+
+    @Test(
+        "a body that is missing or has another length is a miss, and is removed", arguments: [nil, 0, 899_999, 900_001])
+    func missingBody(length: Int?) async throws {
+        let (stored, body) = (entry("large"), bytes(900_000))
+        let store = try folder.open()
+        await store.put(stored, body)
+        let file = folder.bodies.appending(path: stored.id)
+        try FileManager.default.removeItem(at: file)
+        if let length { try bytes(length).write(to: file) }
+        #expect(await store.entries(for: stored.key).isEmpty)
+        #expect(store.faults.damagedEntries == 1)
+        #expect(try await eventually { await store.size() < 900_000 })
+    }
+}

@@ -1,0 +1,129 @@
+import CurlewCore
+import CurlewDiskCache
+import Foundation
+import Glibc
+import StoreProbe
+import Testing
+
+@Suite("A disk cache and other processes", .serialized)
+struct DiskCacheProcessTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    private var path: String { folder.cache.path(percentEncoded: false) }
+
+    @Test("a process that is killed while it stores leaves whole entries, and no files without one")
+    func kill() async throws {
+        let keys = 50
+        var committed: Set<Int> = []
+        // More than 1,000 entries, killed at 14 moments.
+        for (round, lines) in [1, 2, 5, 11, 20, 37, 60, 80, 100, 120, 140, 150, 160, 170].enumerated() {
+            let probe = try Probe("put", path, "\(keys)", "kill")
+            committed.formUnion(probe.lines(lines).map { $0 % keys })
+            await probe.kill()
+            let store = try folder.open()
+            var (found, files) = (0, 0)
+            for key in 0..<keys {
+                let stored = await store.entries(for: Sample(key: key, size: 0, tag: "").entry.key)
+                #expect(stored.count <= 1)
+                guard let stored = stored.first else { continue }
+                found += 1
+                if stored.body.size > 16_384 { files += 1 }
+                let body = try #require(try await stored.body.whole())
+                #expect(Sample.isRight(body, key: key, tag: "kill"), "round \(round), key \(key)")
+            }
+            #expect(found >= committed.count)
+            #expect(store.faults == DiskCacheFaults())
+            #expect(try await eventually { try folder.bodyNames().count == files })
+        }
+    }
+
+    @Test("two processes write one key, a third reads whole entries of either")
+    func twoWriters() async throws {
+        let (one, two) = (try Probe("put", path, "2", "a"), try Probe("put", path, "2", "b"))
+        _ = (one.lines(1), two.lines(1))
+        let store = try folder.open()
+        var seen: Set<String> = []
+        for round in 0..<300 {
+            let key = round % 2
+            let stored = await store.entries(for: Sample(key: key, size: 0, tag: "").entry.key)
+            #expect(stored.count <= 1)
+            guard let stored = stored.first, let body = try await stored.body.whole() else { continue }
+            let tag = stored.entry.response.head.headers["X-Tag"] ?? ""
+            seen.insert(tag)
+            #expect(Sample.isRight(body, key: key, tag: tag))
+        }
+        #expect(!seen.isEmpty)
+        #expect(store.faults.damagedEntries == 0 && store.faults.rebuiltIndexes == 0)
+        await one.kill()
+        await two.kill()
+    }
+
+    @Test("a collection leaves files alone that another process is still writing")
+    func collection() async throws {
+        let first = try folder.open()
+        let stored = entry("a")
+        let body = bytes(600_000)
+        let writer = try #require(await first.writer(for: stored, expectedSize: nil))
+        #expect(await writer.write(body))
+        try Data("orphan".utf8).write(to: folder.bodies.appending(path: String(repeating: "0", count: 32)))
+        let second = try folder.open()
+        #expect(try await eventually { try folder.bodyNames() == [stored.id] })
+        #expect(await writer.commit())
+        #expect(try await second.body(stored.key) == body)
+    }
+
+    @Test("a directory that cannot be written is an error with its reason")
+    func readOnly() async throws {
+        try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)
+        try FileManager.default.setAttributes(
+            [.posixPermissions: 0o755], ofItemAtPath: folder.url.path(percentEncoded: false))
+        try FileManager.default.setAttributes([.posixPermissions: 0o555], ofItemAtPath: path)
+        #expect(try await Probe("open", path).result() == "moveFailed")
+        let file = folder.url.appending(path: "file")
+        try Data().write(to: file)
+        #expect(throws: CurlewError.self) { try DiskCacheStore(directory: file) }
+    }
+
+    @Test("where files cannot grow, entries are missing and none is wrong", arguments: [60_000, 200_000, 500_000])
+    func limitedFiles(bytes: Int) async throws {
+        let words = try await Probe("limited", path, "\(bytes)").result().split(separator: " ").compactMap { Int($0) }
+        try #require(words.count == 2)
+        #expect(words[0] < 40 && words[1] > 0)
+        let store = try folder.open()
+        var found = 0
+        for key in 0..<40 {
+            guard let body = try await store.body(Sample(key: key, size: 0, tag: "").entry.key) else { continue }
+            found += 1
+            #expect(Sample.isRight(body, key: key, tag: "limited"))
+        }
+        #expect(found == words[0])
+        #expect(await Sample(key: 1, size: 600_000, tag: "limited").store(in: store))
+    }
+
+    @Test("on a full disk entries are missing and none is wrong", .enabled(if: getuid() == 0, "mounting needs root"))
+    func fullDisk() async throws {
+        try FileManager.default.createDirectory(at: folder.cache, withIntermediateDirectories: true)
+        guard mount("tmpfs", path, "tmpfs", 0, "size=3m,mode=0700") == 0 else {
+            return print("no tmpfs can be mounted here: the test of a full disk is left out")
+        }
+        defer { umount2(path, Int32(MNT_DETACH)) }
+        let store = try folder.open()
+        var stored: [Int: Sample] = [:]
+        for key in 0..<60 {
+            let sample = Sample(key: key, size: key % 2 == 0 ? 12_000 : 200_000, tag: "full")
+            if await sample.store(in: store) { stored[key] = sample }
+        }
+        #expect(stored.count > 5 && stored.count < 60)
+        #expect(store.faults.failedWrites > 0)
+        for store in [store, try folder.open()] {
+            for key in 0..<60 {
+                #expect(try await store.body(Sample(key: key, size: 0, tag: "").entry.key) == stored[key]?.body)
+            }
+        }
+        // Clearing makes room.
+        await store.removeAll()
+        #expect(try await eventually { await Sample(key: 1, size: 200_000, tag: "full").store(in: store) })
+    }
+}

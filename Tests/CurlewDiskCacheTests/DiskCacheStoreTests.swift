@@ -1,0 +1,198 @@
+import CurlewCore
+import CurlewDiskCache
+import Foundation
+import Testing
+
+@Suite("A disk cache")
+struct DiskCacheStoreTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    // Empty, inside the index, at its limit, behind it, and around whole pieces of a file.
+    @Test(
+        "a body comes back as it was, also in a later store",
+        arguments: [0, 1, 4096, 16_384, 16_385, 262_143, 262_144, 262_145, 1_048_576, 1_500_000]
+    )
+    func roundTrip(size: Int) async throws {
+        let (stored, body) = (entry("a"), bytes(size))
+        for chunk in [size + 1, 10_007] {
+            let store = try folder.open()
+            #expect(await store.put(stored, body, chunk: chunk))
+            for store in [store, try folder.open()] {
+                let found = try #require(await store.entries(for: stored.key).first)
+                #expect(found.entry == stored)
+                #expect(found.body.size == size)
+                #expect(try await found.body.whole() == body)
+            }
+            await store.removeAll()
+        }
+    }
+
+    @Test("a part of a body is exactly that part", arguments: [1000, 1_200_000])
+    func ranges(size: Int64) async throws {
+        let (stored, body) = (entry("a"), bytes(Int(size)))
+        let store = try folder.open()
+        await store.put(stored, body)
+        let found = try #require(await store.entries(for: stored.key).first)
+        let edges: [Int64] = [0, 1, 500, 262_143, 262_144, 262_145, 1_048_575, 1_048_577, size - 1, size].filter {
+            $0 <= size
+        }
+        for start in edges {
+            for end in edges where start <= end {
+                #expect(try await found.body.whole(start..<end) == body[Int(start)..<Int(end)])
+            }
+        }
+        #expect(await found.body.reader(of: 0..<size + 1) == nil)
+        #expect(await found.body.reader(of: -1..<size) == nil)
+    }
+
+    @Test("variants stand beside each other, and a new one takes the place of the old")
+    func variants() async throws {
+        let store = try folder.open()
+        let entries = ["x", "y"].map { entry("a", variant: $0) }
+        for entry in entries { await store.put(entry, Data(entry.variant.utf8)) }
+        await store.put(entry("a", partition: "p"), Data("other".utf8))
+        #expect(Set(await store.entries(for: entries[0].key).map(\.entry.variant)) == ["x", "y"])
+        let newer = entry("a", variant: "x")
+        await store.put(newer, bytes(300_000))
+        let found = await store.entries(for: newer.key).filter { $0.entry.variant == "x" }
+        #expect(found.map(\.entry.id) == [newer.id])
+    }
+
+    @Test("an entry that is replaced or removed can be read to its end")
+    func readingOn() async throws {
+        let store = try folder.open()
+        for size in [100, 3_000_000] {
+            let (stored, body) = (entry("a"), bytes(size))
+            await store.put(stored, body)
+            let found = try #require(await store.entries(for: stored.key).first)
+            let reader = try #require(await found.body.reader(of: 0..<Int64(size)))
+            await store.put(entry("a"), bytes(300_000, seed: 2))
+            await store.removeAll()
+            var read = Data()
+            while let chunk = try await reader.next() { read.append(chunk) }
+            #expect(read == body)
+            #expect(try await found.body.whole() == body)
+        }
+    }
+
+    @Test("nothing is found of what was dropped, released or not yet committed")
+    func writers() async throws {
+        let store = try folder.open()
+        for size in [100, 600_000] {
+            for isDropped in [true, false] {
+                let stored = entry("a")
+                var writer = await store.writer(for: stored, expectedSize: nil)
+                #expect(await writer?.write(bytes(size)) == true)
+                #expect(await store.entries(for: stored.key).isEmpty)
+                if isDropped { await writer?.drop() }
+                writer = nil
+            }
+        }
+        // What the lanes still have to do is done when the store has nothing under way: a clearing comes after it.
+        await store.removeAll()
+        #expect(try await eventually { try folder.bodyNames().isEmpty })
+        #expect(await store.size() == 0)
+    }
+
+    @Test("a validation changes head and lifetime, and not the body")
+    func updating() async throws {
+        let store = try folder.open()
+        for size in [100, 400_000] {
+            let (stored, body) = (entry("a\(size)"), bytes(size))
+            await store.put(stored, body)
+            var newer = stored
+            newer.response.head.headers.add(name: "Age", value: "7")
+            newer.lifetime.freshUntil += 60
+            newer.lifetime.usableUntil += 60
+            await store.update(newer)
+            let found = try #require(await (try folder.open()).entries(for: stored.key).first)
+            #expect(found.entry == newer)
+            #expect(try await found.body.whole() == body)
+            // Of an entry that has been replaced nothing is changed.
+            let other = entry("a\(size)")
+            await store.put(other, body)
+            await store.update(newer)
+            #expect(await store.entries(for: stored.key).map(\.entry) == [other])
+        }
+    }
+
+    @Test("removing takes the entry, the URL in all partitions, or everything")
+    func removing() async throws {
+        let store = try folder.open()
+        let entries = [entry("a"), entry("a", partition: "p"), entry("b")]
+        for entry in entries { await store.put(entry, bytes(300_000)) }
+        await store.remove(entry("b"))
+        #expect(await store.entries(for: entries[2].key).count == 1)
+        await store.remove(entries[2])
+        #expect(await store.entries(for: entries[2].key).isEmpty)
+        await store.removeAll(url: entries[0].key.url)
+        #expect(await store.entries(for: entries[0].key).isEmpty)
+        #expect(await store.entries(for: entries[1].key).isEmpty)
+        await store.put(entries[0], bytes(300_000))
+        await store.removeAll()
+        #expect(await store.entries(for: entries[0].key).isEmpty)
+        #expect(await store.size() == 0)
+        #expect(try await eventually { try folder.bodyNames().isEmpty })
+        #expect(await store.put(entries[0], bytes(100)))
+    }
+
+    @Test("fields with credentials are not written, and files are for their user alone")
+    func secrets() async throws {
+        let store = try folder.open()
+        let headers: HTTPHeaders = [
+            "Content-Type": "text/plain", "Set-Cookie": "a=marker", "Authorization": "marker", "X-Api-Key": "marker",
+            "Authentication-Info": "marker", "ETag": "\"kept\"",
+        ]
+        let stored = entry("a", headers: headers)
+        await store.put(stored, bytes(100))
+        await store.update(stored)
+        await store.put(entry("large"), bytes(300_000))
+        let found = try #require(await store.entries(for: stored.key).first)
+        #expect(found.entry.response.head.headers.map(\.name).sorted() == ["Content-Type", "ETag"])
+        let manager = FileManager.default
+        let path = folder.cache.path(percentEncoded: false)
+        for name in [""] + (try manager.subpathsOfDirectory(atPath: path)) {
+            let attributes = try manager.attributesOfItem(atPath: path + "/" + name)
+            let isDirectory = attributes[.type] as? FileAttributeType == .typeDirectory
+            #expect(attributes[.posixPermissions] as? Int == (isDirectory ? 0o700 : 0o600), "\(name)")
+            guard !isDirectory else { continue }
+            let content = try Data(contentsOf: folder.cache.appending(path: name))
+            #expect(content.range(of: Data("marker".utf8)) == nil, "\(name)")
+        }
+    }
+
+    @Test("what is too large is refused before its first byte, or when that turns out")
+    func entrySize() async throws {
+        let store = try folder.open(maximumEntrySize: 10_000)
+        #expect(await store.writer(for: entry("a"), expectedSize: 10_001) == nil)
+        #expect(await store.put(entry("a"), bytes(9000)))
+        let writer = try #require(await store.writer(for: entry("a"), expectedSize: nil))
+        #expect(await writer.write(bytes(6000)))
+        #expect(await !writer.write(bytes(6000)))
+        #expect(await !writer.commit())
+        #expect(store.faults == DiskCacheFaults())
+    }
+
+    @Test(
+        "an id that cannot name a file is refused",
+        arguments: ["", "../../../etc/passwd", String(repeating: "G", count: 32)])
+    func ids(id: String) async throws {
+        let store = try folder.open()
+        let model = entry("a")
+        let stored = CacheEntry(id: id, key: model.key, response: model.response, lifetime: model.lifetime)
+        #expect(await store.writer(for: stored, expectedSize: nil) == nil)
+        await store.remove(stored)
+        await store.update(stored)
+    }
+}
+
+/// Whether a condition comes true while other lanes do their work.
+func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+    for _ in 0..<500 {
+        if try await condition() { return true }
+        try await Task.sleep(for: .milliseconds(10))
+    }
+    return false
+}

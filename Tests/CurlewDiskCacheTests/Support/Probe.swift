@@ -1,0 +1,52 @@
+import Foundation
+import Glibc
+
+/// `StoreProbe`, running.
+final class Probe: Sendable {
+    private let process = Process()
+    private let output = Pipe()
+    private let ended: AsyncStream<Void>
+
+    /// It lies beside the test bundle.
+    private static let executable: URL = {
+        let bundle = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+        return URL(filePath: bundle).deletingLastPathComponent().appending(path: "StoreProbe")
+    }()
+
+    init(_ arguments: String...) throws {
+        let ended = AsyncStream<Void>.makeStream()
+        self.ended = ended.stream
+        process.executableURL = Self.executable
+        process.arguments = arguments
+        process.environment = [
+            "SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "report_bugs=0",
+        ]
+        process.standardOutput = output
+        process.terminationHandler = { _ in ended.continuation.finish() }
+        try process.run()
+    }
+
+    /// Waits until so many lines were printed; the numbers in them.
+    func lines(_ count: Int) -> [Int] {
+        var text = Data()
+        while text.count(where: { $0 == 10 }) < count {
+            let more = output.fileHandleForReading.availableData
+            if more.isEmpty { break }
+            text.append(more)
+        }
+        let whole = text[..<(text.lastIndex(of: 10) ?? text.startIndex)]
+        return String(decoding: whole, as: UTF8.self).split(separator: "\n").compactMap { Int($0) }
+    }
+
+    func kill() async {
+        Glibc.kill(process.processIdentifier, SIGKILL)
+        for await _ in ended {}
+    }
+
+    /// Waits for its end; all that it printed.
+    func result() async -> String {
+        let text = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+        for await _ in ended {}
+        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}

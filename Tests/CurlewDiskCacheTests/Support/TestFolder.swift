@@ -1,0 +1,41 @@
+import CurlewCore
+import CurlewDiskCache
+import Foundation
+
+/// A directory that goes with the test.
+final class TestFolder: Sendable {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appending(path: "curlew-store-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    var cache: URL { url.appending(path: "cache") }
+    var index: URL { cache.appending(path: "index.sqlite") }
+    var bodies: URL { cache.appending(path: "bodies") }
+
+    func bodyNames() throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: bodies.path(percentEncoded: false))
+    }
+
+    func open(
+        maximumSize: Int64 = 512 << 20,
+        maximumEntrySize: Int64 = 64 << 20,
+        now: @escaping @Sendable () -> Date = { Date() }
+    ) throws -> DiskCacheStore {
+        try DiskCacheStore(
+            directory: cache, maximumSize: maximumSize, maximumEntrySize: maximumEntrySize, now: now)
+    }
+
+    /// How many bytes all files have.
+    func sizeOnDisk() throws -> Int {
+        let paths = try FileManager.default.subpathsOfDirectory(atPath: cache.path(percentEncoded: false))
+        return try paths.reduce(0) { sum, path in
+            let values = try cache.appending(path: path).resourceValues(forKeys: [.fileSizeKey, .isRegularFileKey])
+            return sum + (values.isRegularFile == true ? values.fileSize ?? 0 : 0)
+        }
+    }
+}
