@@ -23,7 +23,7 @@ enum TargetURL {
         let allQuery = [typedQuery, added].filter { !$0.isEmpty }.joined(separator: "&")
         let (origin, path) = split(url)
         try checkPort(of: origin, in: text)
-        let finalPath = keepsPath ? path : DotSegments.removed(from: path)
+        let finalPath = keepsPath ? path : withoutDotSegments(path)
         let result =
             origin + (finalPath.isEmpty ? "/" : finalPath) + (allQuery.isEmpty ? "" : "?" + allQuery) + fragment
         // The host is left alone: names in other scripts are the library's business.
@@ -121,11 +121,9 @@ enum TargetURL {
         let hex = String(byte, radix: 16, uppercase: true)
         return hex.utf8.count == 1 ? "%0" + hex : "%" + hex
     }
-}
 
-/// RFC 3986, 5.2.4.
-enum DotSegments {
-    static func removed(from path: String) -> String {
+    /// RFC 3986, 5.2.4.
+    private static func withoutDotSegments(_ path: String) -> String {
         guard path.contains("/.") else { return path }
         var kept: [Substring] = []
         let segments = path.split(separator: "/", omittingEmptySubsequences: false).dropFirst()

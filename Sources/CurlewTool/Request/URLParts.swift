@@ -1,0 +1,32 @@
+/// A URL taken apart as far as a request line needs.
+struct URLParts: Equatable, Sendable {
+    let scheme: String
+    /// Host and port, without user information.
+    let authority: String
+    /// Path and query.
+    let target: String
+
+    init(_ url: String) {
+        var rest = url[...]
+        if let colon = rest.firstIndex(of: ":"), rest[colon...].hasPrefix("://") {
+            scheme = String(rest[..<colon])
+            rest = rest[rest.index(colon, offsetBy: 3)...]
+        } else {
+            scheme = ""
+        }
+        rest = rest.prefix { $0 != "#" }
+        let end = rest.firstIndex { $0 == "/" || $0 == "?" } ?? rest.endIndex
+        let full = rest[..<end]
+        authority = String(full.lastIndex(of: "@").map { full[full.index(after: $0)...] } ?? full)
+        let tail = rest[end...]
+        target = tail.hasPrefix("/") ? String(tail) : "/" + tail
+    }
+
+    /// The host alone, without port and brackets.
+    var host: String {
+        if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {
+            return String(authority[authority.index(after: authority.startIndex)..<end])
+        }
+        return String(authority.prefix { $0 != ":" })
+    }
+}
