@@ -216,7 +216,7 @@ struct HTTP3Tests {
         #expect(transport.statistics.connectionsMade == 1)
     }
 
-    /// Its length is known: caddy 2.6 takes a body without one for none by HTTP/3.
+    /// Its length is known: caddy 2.6 hands no other body on to the server behind it.
     @Test func anUploadThatPausesGoesOn() async throws {
         let transport = try makeHTTP3Transport()
         let body = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
@@ -246,6 +246,23 @@ struct HTTP3Tests {
             IntegrationEnvironment.url("CADDY", "/echo"), method: .post, body: .data(body))
         #expect(answer.metrics.httpVersion == .http3)
         #expect(answer.record.body == body)
+    }
+
+    /// Read by caddy itself.
+    @Test(arguments: [0, 1, 100_000, 2_000_000])
+    func aBodyOfUnknownLengthArrives(count: Int) async throws {
+        let text = String(repeating: "0123456789", count: count / 10 + 1).prefix(count)
+        let session = try session { $0.httpVersion = .http3 }
+        let pieces = AsyncStream<Data> { continuation in
+            for piece in stride(from: 0, to: count, by: 30_000) {
+                continuation.yield(Data(text.utf8.dropFirst(piece).prefix(30_000)))
+            }
+            continuation.finish()
+        }
+        let request = session.upload(
+            pieces, to: try IntegrationEnvironment.url("CADDY", "/body"), method: .post)
+        #expect(try await request.string() == text)
+        #expect(request.metrics?.httpVersion == .http3)
     }
 }
 

@@ -1,7 +1,18 @@
 """caddy: HTTP/3, and what servers announce of it."""
 
+import base64
 import json
+import ssl
 from pathlib import Path
+
+# Servers whose certificate is wrong in one way each.
+FAULTS = {
+    "CADDY_EXPIRED": "expired",
+    "CADDY_NOT_YET_VALID": "not_yet_valid",
+    "CADDY_WRONG_HOST": "wrong_host",
+    "CADDY_UNKNOWN_CA": "unknown_ca",
+    "CADDY_REVOKED": "revoked",
+}
 
 PORTS = [
     # HTTP/3 beside the others, at the same port; caddy announces it itself.
@@ -17,10 +28,13 @@ PORTS = [
     "CADDY_STRANGER",
     # Announces nothing, and has no HTTP/3.
     "CADDY_SILENT",
+    # Asks for a client certificate.
+    "CADDY_CLIENT_CERTIFICATE",
+    *FAULTS,
 ]
 
 
-def server(port, routes, http3=False, announces=None):
+def server(port, routes, http3=False, announces=None, certificate="good", **policy):
     if announces:
         header = {"handler": "headers", "response": {"set": {"Alt-Svc": [announces]}}}
         routes = [{"handle": [header]}, *routes]
@@ -28,7 +42,7 @@ def server(port, routes, http3=False, announces=None):
         "listen": [f"127.0.0.1:{port}"],
         "protocols": ["h1", "h2", "h3"] if http3 else ["h1", "h2"],
         "automatic_https": {"disable": True},
-        "tls_connection_policies": [{}],
+        "tls_connection_policies": [{"certificate_selection": {"any_tag": [certificate]}, **policy}],
         "routes": routes,
     }
 
@@ -40,8 +54,13 @@ def proxy(address, **transport):
     }
 
 
-def configuration(folder: Path, ports: dict, pair, nginx: str, nghttpd: str, closed: str):
-    key, certificate = pair
+def demands_certificate(authority: Path):
+    der = base64.b64encode(ssl.PEM_cert_to_DER_cert(authority.read_text())).decode()
+    return {"client_authentication": {"mode": "require_and_verify", "trusted_ca_certs": [der]}}
+
+
+def configuration(folder: Path, ports: dict, pairs: dict, authority: Path, nginx: str, nghttpd: str, closed: str):
+    protocol = {"handler": "static_response", "body": "{http.request.proto}"}
     whole = [
         {
             # Without another server behind: for measurements.
@@ -51,7 +70,9 @@ def configuration(folder: Path, ports: dict, pair, nginx: str, nghttpd: str, clo
                 {"handler": "file_server", "root": str(folder / "files")},
             ],
         },
-        {"match": [{"path": ["/protocol"]}], "handle": [{"handler": "static_response", "body": "{http.request.proto}"}]},
+        {"match": [{"path": ["/protocol"]}], "handle": [protocol]},
+        # What caddy itself reads of a body: it hands none on by HTTP/3 whose length is unknown.
+        {"match": [{"path": ["/body"]}], "handle": [{"handler": "static_response", "body": "{http.request.body}"}]},
         {"match": [{"path": ["/echo"]}], "handle": [proxy(nghttpd, versions=["h2c"])]},
         {"handle": [proxy(nginx)]},
     ]
@@ -60,7 +81,10 @@ def configuration(folder: Path, ports: dict, pair, nginx: str, nghttpd: str, clo
         "logging": {"logs": {"default": {"level": "WARN"}}},
         "storage": {"module": "file_system", "root": str(folder / "caddy")},
         "apps": {
-            "tls": {"certificates": {"load_files": [{"certificate": str(certificate), "key": str(key)}]}},
+            "tls": {"certificates": {"load_files": [
+                {"certificate": str(pairs[name][1]), "key": str(pairs[name][0]), "tags": [name]}
+                for name in ["good", *FAULTS.values()]
+            ]}},
             "http": {"servers": {
                 "whole": server(ports["CADDY"], whole, http3=True),
                 "elsewhere": server(ports["CADDY_ELSEWHERE"], whole, announces=f'h3=":{ports["CADDY"]}"; ma=600'),
@@ -73,6 +97,16 @@ def configuration(folder: Path, ports: dict, pair, nginx: str, nghttpd: str, clo
                     ports["CADDY_STRANGER"],
                     [{"handle": [{"handler": "static_response", "status_code": 421, "body": "not mine"}]}], http3=True),
                 "silent": server(ports["CADDY_SILENT"], whole),
+                "client_certificate": {
+                    # With it caddy 2.6 answers 421 by HTTP/3.
+                    "strict_sni_host": False,
+                    **server(
+                        ports["CADDY_CLIENT_CERTIFICATE"], [{"handle": [protocol]}], http3=True,
+                        **demands_certificate(authority)),
+                },
+            } | {
+                fault: server(ports[name], [{"handle": [protocol]}], http3=True, certificate=fault)
+                for name, fault in FAULTS.items()
             }},
         },
     }, indent=1)

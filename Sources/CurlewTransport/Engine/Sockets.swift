@@ -102,6 +102,9 @@ extension Sockets: SocketWishes {
         if settings.libcurlReadsWhilePaused, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
             reads(easy, from: fd)
         }
+        if settings.usesGnuTLS, what != CURL_POLL_REMOVE, let easy = easy.flatMap(TransferHandle.of) {
+            watches(easy, at: fd)
+        }
         switch what {
         case CURL_POLL_IN: poller.watch(fd, for: .read, multi: multi)
         case CURL_POLL_OUT: poller.watch(fd, for: .write, multi: multi)
