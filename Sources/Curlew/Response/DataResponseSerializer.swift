@@ -32,9 +32,7 @@ public final class DataResponseSerializer: ResponseSerializer {
 
     /// What `serialize` does, without a Foundation response.
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data {
-        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
-        guard let data = try rule.body(data, method: method, status: status) else { return Data() }
-        return try dataPreprocessor.preprocess(data)
+        try prepared(data, method: method, status: status) ?? Data()
     }
 }
 

@@ -36,14 +36,12 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
 
     /// What `serialize` does, without a Foundation response.
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> T {
-        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
-        guard let data = try rule.body(data, method: method, status: status) else {
+        guard let body = try prepared(data, method: method, status: status) else {
             guard let emptyType = T.self as? any EmptyResponse.Type, let value = emptyType.emptyValue() as? T else {
                 throw CurlewError.responseSerializationFailed(reason: .invalidEmptyResponse(type: "\(T.self)"))
             }
             return value
         }
-        let body = try dataPreprocessor.preprocess(data)
         do {
             return try decoder.decode(T.self, from: body)
         } catch {

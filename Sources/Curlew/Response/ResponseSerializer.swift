@@ -65,6 +65,12 @@ extension ResponseSerializer {
         (response?.statusCode).map(emptyResponseCodes.contains)
     }
 
+    /// The body as it is to be read; nil where it is empty and may be.
+    package func prepared(_ data: Data?, method: HTTPMethod?, status: Int?) throws -> Data? {
+        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
+        return try rule.body(data, method: method, status: status).map(dataPreprocessor.preprocess)
+    }
+
     /// Whether method or status allow an empty body.
     public func emptyResponseAllowed(forRequest request: URLRequest?, response: HTTPURLResponse?) -> Bool {
         requestAllowsEmptyResponseData(request) == true || responseAllowsEmptyResponseData(response) == true

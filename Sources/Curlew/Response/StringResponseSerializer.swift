@@ -44,9 +44,7 @@ public final class StringResponseSerializer: ResponseSerializer {
 
     /// What `serialize` does, without a Foundation response.
     func serialize(_ data: Data?, method: HTTPMethod?, status: Int?, contentType: [String]) throws -> String {
-        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
-        guard let data = try rule.body(data, method: method, status: status) else { return "" }
-        let body = try dataPreprocessor.preprocess(data)
+        guard let body = try prepared(data, method: method, status: status) else { return "" }
         return try ResponseText.decode(body, encoding: encoding, contentType: contentType)
     }
 }

@@ -31,13 +31,11 @@ public final class JSONResponseSerializer: ResponseSerializer {
         error: (any Error)?
     ) throws -> any Any & Sendable {
         if let error { throw error }
-        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
-        guard let data = try rule.body(data, method: request?.method, status: response?.statusCode) else {
+        guard let body = try prepared(data, method: request?.method, status: response?.statusCode) else {
             return NSNull()
         }
-        let body = try dataPreprocessor.preprocess(data)
         do {
-            return JSONValue.sendable(try JSONSerialization.jsonObject(with: body, options: options))
+            return FoundationValue.sendable(try JSONSerialization.jsonObject(with: body, options: options))
         } catch {
             throw CurlewError.responseSerializationFailed(reason: .jsonSerializationFailed(error: error))
         }
@@ -47,17 +45,4 @@ public final class JSONResponseSerializer: ResponseSerializer {
 extension JSONResponseSerializer {
     /// What JSON is labelled with.
     public static let contentTypes: Set<String> = ["application/json", "text/json", "text/javascript"]
-}
-
-/// What `JSONSerialization` gives, as a type that says that it may be sent to another task.
-enum JSONValue {
-    static func sendable(_ value: Any) -> any Any & Sendable {
-        switch value {
-        case let dictionary as [String: Any]: dictionary.mapValues(sendable)
-        case let array as [Any]: array.map(sendable)
-        case let string as String: string
-        case let number as NSNumber: number
-        default: NSNull()
-        }
-    }
 }

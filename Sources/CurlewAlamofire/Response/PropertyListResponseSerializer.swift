@@ -32,27 +32,14 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
         error: (any Error)?
     ) throws -> any Any & Sendable {
         if let error { throw error }
-        let rule = EmptyBodyRule(methods: emptyRequestMethods, codes: emptyResponseCodes)
-        guard let data = try rule.body(data, method: request?.method, status: response?.statusCode) else {
+        guard let body = try prepared(data, method: request?.method, status: response?.statusCode) else {
             return NSNull()
         }
-        let body = try dataPreprocessor.preprocess(data)
         do {
-            return Self.sendable(try PropertyListSerialization.propertyList(from: body, options: [], format: nil))
+            return FoundationValue.sendable(
+                try PropertyListSerialization.propertyList(from: body, options: [], format: nil))
         } catch {
             throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
-        }
-    }
-
-    private static func sendable(_ value: Any) -> any Any & Sendable {
-        switch value {
-        case let dictionary as [String: Any]: dictionary.mapValues(sendable)
-        case let array as [Any]: array.map(sendable)
-        case let string as String: string
-        case let date as Date: date
-        case let data as Data: data
-        case let number as NSNumber: number
-        default: NSNull()
         }
     }
 }
