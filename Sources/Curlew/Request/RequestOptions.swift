@@ -46,9 +46,8 @@ struct RequestHooks {
 }
 
 /// Options and hooks of one request. An object of its own, because few requests have any: the others need not carry the
-/// room for them from thread to thread.
-// SAFETY: unchecked, because they are touched under the request's lock alone, and no access lasts while other code runs.
+/// room for them from thread to thread. Touched under the request's lock alone.
 final class RequestExtras {
-    @exclusivity(unchecked) var options = RequestOptions()
-    @exclusivity(unchecked) var hooks = RequestHooks()
+    var options = RequestOptions()
+    var hooks = RequestHooks()
 }

@@ -9,10 +9,10 @@ final class Preparation {
     let task: TaskIdentifier?
     /// Ends when the result is there.
     let work: Task<Void, Never>
-    // SAFETY: unchecked, because both are touched under the record's lock alone.
-    @exclusivity(unchecked) var result: Result<DescribedRequest, CurlewError>?
+    // Both are touched under the request's lock alone.
+    var result: Result<DescribedRequest, CurlewError>?
     /// Once monitors know of it.
-    @exclusivity(unchecked) var exchange: ActiveExchange?
+    var exchange: ActiveExchange?
 
     init(task: TaskIdentifier?, work: Task<Void, Never>) {
         self.task = task

@@ -89,19 +89,19 @@ enum RunState {
     }
 }
 
-/// What others reach of a run in progress, to cancel it, to hold it, or to wait for its result.
-// SAFETY: unchecked, because it is touched under its request's lock alone, and no access lasts while other code runs.
+/// What others reach of a run in progress, to cancel it, to hold it, or to wait for its result. Touched under its request's
+/// lock alone.
 final class ActiveRun {
-    @exclusivity(unchecked) var link: SessionLink
-    @exclusivity(unchecked) var preparation: Preparation?
+    var link: SessionLink
+    var preparation: Preparation?
     /// The exchange in flight, or the last one.
-    @exclusivity(unchecked) var exchange: ActiveExchange?
+    var exchange: ActiveExchange?
     /// The driver's task, where Curlew started it.
-    @exclusivity(unchecked) var ownedTask: Task<Void, Never>?
+    var ownedTask: Task<Void, Never>?
     /// Foreign code at work, where the driver's task is a user's.
-    @exclusivity(unchecked) var foreignCall: ForeignWork?
+    var foreignCall: ForeignWork?
     /// The driver waits for it: the request is suspended.
-    @exclusivity(unchecked) var hold: OneShot<Void>?
+    var hold: OneShot<Void>?
 
     init(_ link: SessionLink, _ preparation: Preparation?) {
         self.link = link
