@@ -54,8 +54,7 @@ let package = Package(
         .target(name: "CCurl", dependencies: ["CLibcurl", "COpenSSL"]),
 
         // Two system calls, for locks.
-        .target(name: "CFutex"),
-        .target(name: "CurlewLocks", dependencies: ["CFutex"], swiftSettings: strict),
+        .target(name: "CurlewLocks", swiftSettings: strict),
         .target(name: "CurlewCore", swiftSettings: strict),
         .target(
             name: "CurlewTransport",

@@ -1,29 +1,34 @@
-public import Synchronization
+#if canImport(Glibc)
+public import Glibc
+#elseif canImport(Musl)
+public import Musl
+#endif
 
 /// A mutual-exclusion lock around the state that it protects. Copies share both.
 ///
-/// State and lock are one allocation, and `body` is inlined, because every request makes a lock and takes it many
-/// times. Docs/Decisions/0011 says why it is neither `Synchronization.Mutex` nor pthread's.
+/// State and mutex are one allocation, and `body` is inlined, because every request makes a lock and takes it several
+/// times. Docs/Decisions/0015 says why the mutex is pthread's.
 ///
 /// A lock that protects no value of its own is `Lock(false)`, not `Lock(())`: the thread sanitizer needs a state
 /// with a size to tell its accesses from others.
-public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touched only while the lock is held.
-    // Where both live, at addresses that never change.
+public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touched only while the mutex is held.
     @usableFromInline
-    let box: ManagedBuffer<State, Atomic<UInt32>>
+    let box: LockBox<State>
 
     /// Makes a lock around its state, which nothing else may refer to from then on.
     @inlinable
     public init(_ state: sending State) {
-        box = ManagedBuffer.create(minimumCapacity: LockWord.count) { _ in state }
-        LockWord.make(at: word)
+        let made = LockBox<State>.create(minimumCapacity: LockMutex.count) { _ in state }
+        box = unsafeDowncast(made, to: LockBox<State>.self)  // SAFETY: `create` makes the class that it is called on.
+        LockMutex.make(at: mutex)
     }
 
     /// A large state is made where it stays: a copy would cost more than the lock.
     @inlinable
     public init(making state: () -> sending State) {
-        box = ManagedBuffer.create(minimumCapacity: LockWord.count) { _ in state() }
-        LockWord.make(at: word)
+        let made = LockBox<State>.create(minimumCapacity: LockMutex.count) { _ in state() }
+        box = unsafeDowncast(made, to: LockBox<State>.self)  // SAFETY: as above.
+        LockMutex.make(at: mutex)
     }
 
     /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
@@ -35,23 +40,35 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     public func withLock<R: ~Copyable, E: Error>(
         _ body: (inout sending State) throws(E) -> sending R
     ) throws(E) -> sending R {
-        let word = word
-        LockWord.lock(word)
+        let mutex = mutex
+        LockMutex.lock(mutex)
         // The body may drop the last reference to the lock itself, and the addresses are the box's.
-        defer { withExtendedLifetime(box) { LockWord.unlock(word) } }
+        defer { withExtendedLifetime(box) { LockMutex.unlock(mutex) } }
         return try body(&state.pointee)
     }
 
     // SAFETY of both: the addresses are the box's own and valid as long as `self` keeps it.
     @inlinable
-    var word: LockWord.Address { box.withUnsafeMutablePointerToElements { $0 } }
+    var mutex: LockMutex.Address { box.withUnsafeMutablePointerToElements { $0 } }
     @inlinable
     var state: UnsafeMutablePointer<State> { box.withUnsafeMutablePointerToHeader { $0 } }
+}
+
+/// Where a lock's state and mutex live, at addresses that never change.
+@usableFromInline
+final class LockBox<State>: ManagedBuffer<State, pthread_mutex_t> {
+    @inlinable
+    deinit { withUnsafeMutablePointerToElements { LockMutex.destroy($0) } }
 }
 
 #if DEBUG
 extension Lock {
     /// How often the lock was taken: tests hold requests to a number.
-    package var acquisitions: Int { Int(word[2].load(ordering: .relaxed)) }
+    package var acquisitions: Int {
+        LockMutex.lock(mutex)
+        defer { LockMutex.unlock(mutex) }
+        // Not by this look at it.
+        return LockMutex.acquisitions(of: mutex).pointee - 1
+    }
 }
 #endif

@@ -1,0 +1,59 @@
+#if canImport(Glibc)
+public import Glibc
+#elseif canImport(Musl)
+public import Musl
+#endif
+
+/// How a lock is taken and given back. In a debug build the mutex is one that finds out where a thread takes it twice, and
+/// counts how often it is taken.
+@usableFromInline
+enum LockMutex {
+    // Not as an `inout` of Swift's: the thread sanitizer would take that for an access to the mutex.
+    @usableFromInline typealias Address = UnsafeMutablePointer<pthread_mutex_t>
+
+    /// How many places of a mutex's size a lock takes. In a debug build the second holds the count.
+    @inlinable static var count: Int {
+        #if DEBUG
+        2
+        #else
+        1
+        #endif
+    }
+
+    @inlinable
+    static func destroy(_ mutex: Address) { pthread_mutex_destroy(mutex) }
+
+    @inlinable
+    static func unlock(_ mutex: Address) { pthread_mutex_unlock(mutex) }
+
+    #if DEBUG
+    @usableFromInline
+    static func make(at mutex: Address) {
+        var attributes = pthread_mutexattr_t()
+        pthread_mutexattr_init(&attributes)
+        pthread_mutexattr_settype(&attributes, CInt(PTHREAD_MUTEX_ERRORCHECK))
+        pthread_mutex_init(mutex, &attributes)
+        pthread_mutexattr_destroy(&attributes)
+        UnsafeMutableRawPointer(mutex + 1).initializeMemory(as: Int.self, to: 0)
+    }
+
+    @usableFromInline
+    static func lock(_ mutex: Address) {
+        let code = pthread_mutex_lock(mutex)
+        assert(code == 0, "This thread holds the lock already: foreign code ran, or was released, under it.")
+        acquisitions(of: mutex).pointee += 1
+        LockCount.add()
+    }
+
+    /// Behind the mutex, and read and written under it.
+    static func acquisitions(of mutex: Address) -> UnsafeMutablePointer<Int> {
+        UnsafeMutableRawPointer(mutex + 1).assumingMemoryBound(to: Int.self)
+    }
+    #else
+    @inlinable
+    static func make(at mutex: Address) { pthread_mutex_init(mutex, nil) }
+
+    @inlinable
+    static func lock(_ mutex: Address) { pthread_mutex_lock(mutex) }
+    #endif
+}
