@@ -1,0 +1,65 @@
+internal import Foundation
+
+/// Texts for Foundation's decoder, without what makes it crash in Swift 6.3.
+enum JSON5Text {
+    /// The text with a line feed at its end: Foundation's scanners read beyond the end of some malformed texts. Numbers
+    /// on which it crashes become malformed ones.
+    static func harmless(_ text: UnsafeBufferPointer<UInt8>) -> Data {
+        var data = Data(capacity: text.count + 1)
+        data.append(contentsOf: text)
+        data.append(0x0a)
+        var at = 0
+        while at < text.count {
+            switch text[at] {
+            case UInt8(ascii: "\""), UInt8(ascii: "'"): at = end(ofString: at, text)
+            case UInt8(ascii: "/"): at = end(ofComment: at, text)
+            case let byte where isWord(byte):
+                let word = text[at...].prefix(while: isWord)
+                at = word.endIndex
+                if let last = replacement(forLastOf: word) { data[at - 1] = last }
+            case _: at += 1
+            }
+        }
+        return data
+    }
+
+    /// What makes an error of a number that crashes: `1e+`, and those just below the smallest `Int64`, in hexadecimal.
+    private static func replacement(forLastOf word: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
+        let text = String(decoding: word, as: UTF8.self).lowercased()
+        if text.hasPrefix("-0x") {
+            let number = UInt64(text.dropFirst(3), radix: 16) ?? 0
+            return 0x8000_0000_0000_0001...0x8000_0000_0000_0400 ~= number ? UInt8(ascii: "g") : nil
+        }
+        return !text.hasPrefix("0x") && (text.hasSuffix("e+") || text.hasSuffix("e-")) ? UInt8(ascii: "e") : nil
+    }
+
+    private static func isWord(_ byte: UInt8) -> Bool {
+        let letter = byte | 0x20
+        return JSONByte.isDigit(byte) || letter >= UInt8(ascii: "a") && letter <= UInt8(ascii: "z")
+            || byte == UInt8(ascii: ".") || byte == UInt8(ascii: "+") || byte == JSONByte.minus
+    }
+
+    private static func end(ofString start: Int, _ text: UnsafeBufferPointer<UInt8>) -> Int {
+        var at = start + 1
+        while at < text.count, text[at] != text[start] { at += text[at] == JSONByte.backslash ? 2 : 1 }
+        return at + 1
+    }
+
+    private static func end(ofComment start: Int, _ text: UnsafeBufferPointer<UInt8>) -> Int {
+        guard start + 1 < text.count else { return text.count }
+        var at = start + 2
+        switch text[start + 1] {
+        case UInt8(ascii: "/"):
+            while at < text.count, text[at] != 0x0a, text[at] != 0x0d { at += 1 }
+            return at
+        case UInt8(ascii: "*"):
+            while at < text.count,
+                !(text[at - 1] == UInt8(ascii: "*") && text[at] == UInt8(ascii: "/") && at > start + 2)
+            {
+                at += 1
+            }
+            return at + 1
+        case _: return start + 1
+        }
+    }
+}

@@ -1,0 +1,103 @@
+internal import Foundation
+
+// Numbers are checked and converted when they are asked for.
+extension JSONDocument {
+    /// The integer at a place; nil where no number stands there.
+    @inline(__always)
+    func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type, at place: Int) throws(JSONFault) -> T? {
+        let word = word(at: place)
+        if word.kind == .integer, T.bitWidth <= 64, word.length < 19 {
+            let first = bytes + word.offset
+            let isNegative = first.pointee == JSONByte.minus
+            let digits = isNegative ? first + 1 : first
+            let count = isNegative ? word.length &- 1 : word.length
+            var value: Int64 = 0
+            for at in 0..<count { value = value &* 10 &+ Int64(digits[at] &- JSONByte.zero) }
+            guard count > 0, digits[0] != JSONByte.zero || count == 1 else { throw JSONFault() }
+            guard let result = T(exactly: isNegative ? 0 &- value : value) else { throw JSONFault() }
+            return result
+        }
+        return try largeInteger(type, word)
+    }
+
+    @inline(never)
+    private func largeInteger<T: FixedWidthInteger & Decodable>(_ type: T.Type, _ word: JSONWord) throws(JSONFault)
+        -> T?
+    {
+        guard word.kind == .integer || word.kind == .number else { return nil }
+        guard let number = JSONNumber(text(of: word)) else { throw JSONFault() }
+        if word.kind == .integer {
+            guard let value = T(String(decoding: text(of: word), as: UTF8.self)) else { throw JSONFault() }
+            return value
+        }
+        // 34.0 and 1e3 are integers, too.
+        let double = number.double(text(of: word))
+        guard let value = T(exactly: double) else { throw JSONFault() }
+        if double.magnitude < 0x1p53 { return value }
+        return try foundations(type, word)
+    }
+
+    /// The `Double` at a place; nil where no number stands there.
+    @inline(__always)
+    func double(at place: Int) throws(JSONFault) -> Double? {
+        let word = word(at: place)
+        guard word.kind == .integer || word.kind == .number else { return try nonConforming(word) }
+        guard let number = JSONNumber(text(of: word)) else { throw JSONFault() }
+        let double = number.double(text(of: word))
+        guard double.isFinite, double != 0 || number.isZero && Self.acceptsZero(text(of: word)) else {
+            throw JSONFault()
+        }
+        return double
+    }
+
+    /// The `Float` at a place; nil where no number stands there.
+    func float(at place: Int) throws(JSONFault) -> Float? {
+        let word = word(at: place)
+        guard word.kind == .integer || word.kind == .number else { return try nonConforming(word) }
+        guard let number = JSONNumber(text(of: word)) else { throw JSONFault() }
+        let float = number.float(text(of: word))
+        guard float.isFinite, float != 0 || number.isZero && Self.acceptsZero(text(of: word)) else { throw JSONFault() }
+        return float
+    }
+
+    /// The `Decimal` at a place; nil where no number stands there.
+    func decimal(at place: Int) throws(JSONFault) -> Decimal? {
+        let word = word(at: place)
+        guard word.kind == .integer || word.kind == .number else { return nil }
+        guard let number = JSONNumber(text(of: word)) else { throw JSONFault() }
+        if let decimal = number.decimal { return decimal }
+        return try foundations(Decimal.self, word)
+    }
+
+    /// Foundation looks for digits other than 0 before an exponent, to refuse what is too small. It reads four
+    /// characters at a time, and the rest from the end: `0e5` is refused by mistake, `0.0e5` is not.
+    private static func acceptsZero(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
+        let rest = text.count & ~3
+        for byte in [text[..<rest].map(\.self), text[rest...].reversed()].joined() {
+            if byte | 0x20 == UInt8(ascii: "e") { return true }
+            if JSONByte.isDigit(byte), byte != JSONByte.zero { return false }
+        }
+        return true
+    }
+
+    /// Infinity or NaN by the strings that the options have for them.
+    private func nonConforming<T: BinaryFloatingPoint>(_ word: JSONWord) throws(JSONFault) -> T? {
+        guard word.kind == .plainString || word.kind == .simpleString,
+            case .convertFromString(let positive, let negative, let nan) = decoder.nonConformingFloatDecodingStrategy
+        else { return nil }
+        let text = text(of: word)
+        if text.elementsEqual(positive.utf8) { return .infinity }
+        if text.elementsEqual(negative.utf8) { return -.infinity }
+        return text.elementsEqual(nan.utf8) ? .nan : nil
+    }
+
+    /// What Foundation's decoder makes of a number: for the rare ones.
+    @inline(never)
+    private func foundations<T: Decodable>(_ type: T.Type, _ word: JSONWord) throws(JSONFault) -> T {
+        do {
+            return try JSONDecoder().decode(type, from: Data(text(of: word)))
+        } catch {
+            throw JSONFault()
+        }
+    }
+}

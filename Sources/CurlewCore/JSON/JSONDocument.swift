@@ -1,0 +1,63 @@
+internal import Foundation
+
+/// A text and its tape. Decoders and containers hold it, so that a type may keep them.
+final class JSONDocument {
+    let decoder: FastJSONDecoder
+    let usesDefaultKeys: Bool
+    let words: UnsafeMutablePointer<UInt64>
+    /// The place of a null that stands for what is absent, behind the last value.
+    let placeOfNull: Int
+    let count: Int
+    private(set) var bytes: UnsafePointer<UInt8>
+    private var copy: UnsafeMutablePointer<UInt8>?
+
+    /// Reads the text, which must outlive the document or the call of `copyBytes`.
+    init(_ bytes: UnsafePointer<UInt8>, count: Int, decoder: FastJSONDecoder) throws(JSONFault) {
+        (words, placeOfNull) = try JSONTapeBuilder.tape(of: bytes, count: count)
+        self.bytes = bytes
+        self.count = count
+        self.decoder = decoder
+        usesDefaultKeys = if case .useDefaultKeys = decoder.keyDecodingStrategy { true } else { false }
+    }
+
+    deinit {
+        words.deallocate()
+        copy?.deallocate()
+    }
+
+    /// Makes the document independent of the caller's bytes.
+    func copyBytes() {
+        let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
+        copy.initialize(from: bytes, count: count)
+        self.copy = copy
+        bytes = UnsafePointer(copy)
+    }
+
+    @inline(__always)
+    func word(at place: Int) -> JSONWord { JSONWord(bits: words[place]) }
+
+    /// The place of the value after this one.
+    @inline(__always)
+    func place(after place: Int) -> Int {
+        let word = word(at: place)
+        return word.isContainer ? word.end : place &+ 1
+    }
+
+    /// What is wrong with a value whose kind a type does not take.
+    @inline(never)
+    func mismatch(_ type: any Any.Type, at place: Int, _ path: JSONPath) -> DecodingError {
+        let kind = word(at: place).kind
+        if kind == .null, type != Bool.self {
+            return .valueNotFound(
+                type,
+                .init(
+                    codingPath: path.keys,
+                    debugDescription: "Cannot get value of type \(type) -- found null value instead"))
+        }
+        return .typeMismatch(
+            type,
+            .init(
+                codingPath: path.keys,
+                debugDescription: "Expected to decode \(type) but found \(kind.name) instead."))
+    }
+}

@@ -1,0 +1,106 @@
+internal import Foundation
+
+/// The parts of a number: ± significand × 10 ^ exponent.
+struct JSONNumber {
+    var isNegative = false
+    var significand: UInt64 = 0
+    var exponent = 0
+    /// The significand has more digits than fit.
+    var isCut = false
+
+    var isZero: Bool { significand == 0 && !isCut }
+
+    /// Reads a number; nil where it breaks JSON's grammar.
+    @inline(__always)
+    init?(_ text: UnsafeBufferPointer<UInt8>) {
+        guard var at = text.baseAddress else { return nil }
+        let end = at + text.count
+        if at < end, at.pointee == JSONByte.minus {
+            isNegative = true
+            at += 1
+        }
+        let first = at
+        while at < end, JSONByte.isDigit(at.pointee) {
+            significand = significand &* 10 &+ UInt64(at.pointee &- JSONByte.zero)
+            at += 1
+        }
+        var digits = at - first
+        guard digits > 0, first.pointee != JSONByte.zero || digits == 1 else { return nil }
+        if at < end, at.pointee == UInt8(ascii: ".") {
+            at += 1
+            let fraction = at
+            while at < end, JSONByte.isDigit(at.pointee) {
+                significand = significand &* 10 &+ UInt64(at.pointee &- JSONByte.zero)
+                at += 1
+            }
+            guard at > fraction else { return nil }
+            exponent = fraction - at
+            digits += at - fraction
+        }
+        // Zeros before the first other digit do not count.
+        if digits > 19 { isCut = Self.significantDigits(first, end) > 19 }
+        if at < end {
+            guard let power = Self.power(at, end) else { return nil }
+            exponent += power
+        }
+    }
+
+    private static func significantDigits(_ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int {
+        var count = 0
+        for byte in UnsafeBufferPointer(start: first, count: end - first) {
+            if byte == UInt8(ascii: ".") { continue }
+            guard JSONByte.isDigit(byte) else { break }
+            if count > 0 || byte != JSONByte.zero { count += 1 }
+        }
+        return count
+    }
+
+    /// The number after an `e`.
+    private static func power(_ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int? {
+        var at = first
+        guard at.pointee | 0x20 == UInt8(ascii: "e") else { return nil }
+        at += 1
+        var isNegative = false
+        if at < end, at.pointee == JSONByte.minus || at.pointee == UInt8(ascii: "+") {
+            isNegative = at.pointee == JSONByte.minus
+            at += 1
+        }
+        guard at < end else { return nil }
+        var power = 0
+        while at < end, JSONByte.isDigit(at.pointee) {
+            // Far out of range, whatever follows.
+            if power < 1_000_000_000 { power = power * 10 + Int(at.pointee &- JSONByte.zero) }
+            at += 1
+        }
+        guard at == end else { return nil }
+        return isNegative ? -power : power
+    }
+}
+
+extension JSONNumber {
+    /// The nearest `Double`; infinite where it is too large.
+    @inline(__always)
+    func double(_ text: UnsafeBufferPointer<UInt8>) -> Double {
+        if !isCut, let magnitude = JSONDouble.magnitude(significand, exponent) {
+            return isNegative ? -magnitude : magnitude
+        }
+        return Double(String(decoding: text, as: UTF8.self)) ?? .infinity
+    }
+
+    /// The nearest `Float`; infinite where it is too large.
+    func float(_ text: UnsafeBufferPointer<UInt8>) -> Float {
+        // Both are exact, so that there is one rounding.
+        if !isCut, significand <= 1 << 24, exponent >= -10, exponent <= 10 {
+            let power = Float(JSONDouble.powersOfTen[abs(exponent)])
+            let magnitude = exponent < 0 ? Float(significand) / power : Float(significand) * power
+            return isNegative ? -magnitude : magnitude
+        }
+        return Float(String(decoding: text, as: UTF8.self)) ?? .infinity
+    }
+
+    /// The number itself; nil where Foundation should decide how much of it can be kept.
+    var decimal: Decimal? {
+        guard !isCut, significand > 0, exponent >= -100, exponent <= 100 else { return nil }
+        return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: Decimal(significand))
+    }
+}

@@ -1,0 +1,271 @@
+/// Reads a text once and writes its tape.
+///
+/// It accepts exactly what Foundation's scanner accepts: the structure is checked here, a comma before a closing
+/// bracket is allowed, and what stands in strings and numbers is checked when a type reads it.
+struct JSONTapeBuilder {
+    /// As many arrays and objects may be inside each other.
+    static let depthLimit = 512
+    /// An object with more keys than this gets an index.
+    static let keyLimit = 48
+
+    private let start: UnsafePointer<UInt8>
+    private let end: UnsafePointer<UInt8>
+    private var at: UnsafePointer<UInt8>
+    private var tape: JSONTape
+    private var depth = 0
+    /// The array or object that is open; -1 for none. The word of an open one holds its count and its parent's place.
+    private var open = -1
+
+    /// The words of the tape, and the place of a null after its values; the caller deallocates them.
+    static func tape(
+        of text: UnsafePointer<UInt8>,
+        count: Int
+    ) throws(JSONFault) -> (UnsafeMutablePointer<UInt64>, Int) {
+        var builder = JSONTapeBuilder(text, count)
+        do throws(JSONFault) {
+            try builder.build()
+        } catch {
+            builder.tape.words.deallocate()
+            throw error
+        }
+        builder.tape.reserve(at: count)
+        builder.tape.append(JSONWord(.null))
+        return (builder.tape.words, builder.tape.count - 1)
+    }
+
+    private init(_ text: UnsafePointer<UInt8>, _ count: Int) {
+        start = text
+        end = text + count
+        at = text
+        tape = JSONTape(textCount: count)
+    }
+
+    private mutating func build() throws(JSONFault) {
+        var byte = try next()
+        while true {
+            tape.reserve(at: at - start)
+            switch byte {
+            case JSONByte.quote: try string()
+            case JSONByte.openBrace:
+                try enter(.object)
+                if try next() == JSONByte.closeBrace {
+                    at += 1
+                    leave()
+                } else {
+                    byte = try key()
+                    continue
+                }
+            case JSONByte.openBracket:
+                try enter(.array)
+                byte = try next()
+                guard byte == JSONByte.closeBracket else { continue }
+                at += 1
+                leave()
+            case JSONByte.minus, UInt8(ascii: "0")...UInt8(ascii: "9"): number(byte)
+            case UInt8(ascii: "t"): try literal("true", .true)
+            case UInt8(ascii: "f"): try literal("false", .false)
+            case UInt8(ascii: "n"): try literal("null", .null)
+            case _: throw JSONFault()
+            }
+            guard let following = try afterValue() else { return }
+            byte = following
+        }
+    }
+
+    /// Closes what ends here; then the first byte of the next value, or nil at the end of the text.
+    @inline(__always)
+    private mutating func afterValue() throws(JSONFault) -> UInt8? {
+        while open >= 0 {
+            tape.words[open] &+= JSONWord.one
+            let isObject = JSONWord(bits: tape.words[open]).kind != .array
+            let close = isObject ? JSONByte.closeBrace : JSONByte.closeBracket
+            var byte = try next()
+            at += 1
+            if byte == JSONByte.comma {
+                byte = try next()
+                if byte != close { return isObject ? try key() : byte }
+                at += 1
+            } else if byte != close {
+                throw JSONFault()
+            }
+            leave()
+        }
+        while at < end {
+            guard JSONByte.isSpace(at.pointee) else { throw JSONFault() }
+            at += 1
+        }
+        return nil
+    }
+
+    /// The next byte that is no space; it is not taken.
+    @inline(__always)
+    private mutating func next() throws(JSONFault) -> UInt8 {
+        while at < end {
+            let byte = at.pointee
+            if !JSONByte.isSpace(byte) { return byte }
+            at += 1
+        }
+        throw JSONFault()
+    }
+
+    @inline(__always)
+    private mutating func enter(_ kind: JSONKind) throws(JSONFault) {
+        at += 1
+        guard depth < Self.depthLimit else { throw JSONFault() }
+        depth &+= 1
+        let place = tape.count
+        tape.append(JSONWord(kind, 0, open &+ 1))
+        // While an object is open its second word marks the keys it has.
+        if kind == .object { tape.append(JSONWord(bits: 0)) }
+        open = place
+    }
+
+    @inline(__always)
+    private mutating func leave() {
+        let word = JSONWord(bits: tape.words[open])
+        tape.words[open] = JSONWord(word.kind, word.count, tape.count).bits
+        if word.kind != .array { tape.words[open &+ 1] = UInt64(open &+ 2) }
+        open = word.end &- 1
+        depth &-= 1
+    }
+
+    /// Takes a key and its colon; then the first byte of its value.
+    @inline(__always)
+    private mutating func key() throws(JSONFault) -> UInt8 {
+        guard at.pointee == JSONByte.quote else { throw JSONFault() }
+        tape.reserve(at: at - start)
+        try string()
+        checkKey()
+        guard try next() == JSONByte.colon else { throw JSONFault() }
+        at += 1
+        return try next()
+    }
+}
+
+// Strings, numbers and literals.
+extension JSONTapeBuilder {
+    @inline(__always)
+    private mutating func string() throws(JSONFault) {
+        at += 1
+        let first = at
+        var seen: UInt64 = 0
+        while at + 8 <= end {
+            let word = JSONBytes.load(at)
+            let ends = JSONBytes.endsOfPlainText(word)
+            if ends == 0 {
+                seen |= word
+                at += 8
+                continue
+            }
+            let length = ends.trailingZeroBitCount &>> 3
+            // The shift is at most 56.
+            seen |= word & ((1 &<< UInt64(length &* 8)) &- 1)
+            at += length
+            return try endString(first, isPlain: seen & JSONBytes.highBits == 0)
+        }
+        while at < end {
+            let byte = at.pointee
+            if byte == JSONByte.quote || byte == JSONByte.backslash || byte < 0x20 {
+                return try endString(first, isPlain: seen & JSONBytes.highBits == 0)
+            }
+            seen |= UInt64(byte)
+            at += 1
+        }
+        throw JSONFault()
+    }
+
+    @inline(__always)
+    private mutating func endString(_ first: UnsafePointer<UInt8>, isPlain: Bool) throws(JSONFault) {
+        if at.pointee == JSONByte.quote {
+            tape.append(JSONWord(isPlain ? .plainString : .simpleString, first - start, at - first))
+            at += 1
+        } else {
+            try escapedString(first)
+        }
+    }
+
+    @inline(never)
+    private mutating func escapedString(_ first: UnsafePointer<UInt8>) throws(JSONFault) {
+        while at < end {
+            let byte = at.pointee
+            at += 1
+            if byte == JSONByte.quote {
+                tape.append(JSONWord(.escapedString, first - start, at - first - 1))
+                return
+            }
+            guard byte == JSONByte.backslash else { continue }
+            guard at < end else { throw JSONFault() }
+            let escaped = at.pointee
+            at += 1
+            guard escaped == UInt8(ascii: "u") else { continue }
+            guard end - at >= 4, !(0..<4).contains(where: { at[$0] == JSONByte.quote }) else { throw JSONFault() }
+            at += 4
+        }
+        throw JSONFault()
+    }
+
+    @inline(__always)
+    private mutating func number(_ first: UInt8) {
+        let begin = at
+        at += 1
+        while at < end, JSONByte.isDigit(at.pointee) { at += 1 }
+        var kind = JSONKind.integer
+        while at < end {
+            switch at.pointee {
+            case UInt8(ascii: "0")...UInt8(ascii: "9"): at += 1
+            case UInt8(ascii: "."), UInt8(ascii: "e"), UInt8(ascii: "E"), UInt8(ascii: "+"), UInt8(ascii: "-"):
+                kind = .number
+                at += 1
+            case _:
+                tape.append(JSONWord(kind, begin - start, at - begin))
+                return
+            }
+        }
+        tape.append(JSONWord(kind, begin - start, at - begin))
+    }
+
+    @inline(__always)
+    private mutating func literal(_ text: StaticString, _ kind: JSONKind) throws(JSONFault) {
+        let count = text.utf8CodeUnitCount
+        guard end - at >= count, JSONBytes.areEqual(at, text.utf8Start, count) else { throw JSONFault() }
+        at += count
+        tape.append(JSONWord(kind))
+    }
+
+    /// Sees to it that an object whose keys are not plain, too many or perhaps repeated gets an index.
+    @inline(__always)
+    private mutating func checkKey() {
+        let object = JSONWord(bits: tape.words[open])
+        guard object.kind == .object else { return }
+        let key = JSONWord(bits: tape.words[tape.count &- 1])
+        guard key.kind == .plainString, object.count < Self.keyLimit else { return needIndex() }
+        // One bit for each key. Two keys with the same bit are compared.
+        let bytes = start + key.offset
+        let last = key.length == 0 ? 0 : UInt64(bytes[key.length &- 1])
+        let first = key.length == 0 ? 0 : UInt64(bytes[0]) &+ UInt64(bytes[key.length &>> 1]) &* 5
+        let bit: UInt64 = 1 &<< ((first &* 31 &+ last &* 7 &+ UInt64(key.length) &* 13) & 63)
+        if tape.words[open &+ 1] & bit != 0, isRepeated(key, in: open) { return needIndex() }
+        tape.words[open &+ 1] |= bit
+    }
+
+    private mutating func needIndex() {
+        let object = JSONWord(bits: tape.words[open])
+        tape.words[open] = JSONWord(.indexedObject, object.count, object.end).bits
+    }
+
+    @inline(never)
+    private func isRepeated(_ key: JSONWord, in object: Int) -> Bool {
+        var place = object + 2
+        while place < tape.count - 1 {
+            let other = JSONWord(bits: tape.words[place])
+            if other.length == key.length,
+                JSONBytes.areEqual(start + other.offset, start + key.offset, key.length)
+            {
+                return true
+            }
+            let value = JSONWord(bits: tape.words[place + 1])
+            place = value.isContainer ? value.end : place + 2
+        }
+        return false
+    }
+}
