@@ -14,6 +14,7 @@ let package = Package(
         .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewDiskCache", targets: ["CurlewDiskCache"]),
+        .library(name: "CurlewRedis", targets: ["CurlewRedis"]),
         .library(name: "CurlewAlamofire", targets: ["CurlewAlamofire"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         // For the packages that live beside this one (Image/).
@@ -47,6 +48,11 @@ let package = Package(
             pkgConfig: "sqlite3",
             providers: [.apt(["libsqlite3-dev"]), .brew(["sqlite"]), .yum(["sqlite-devel"])]
         ),
+        // Without pkg-config: it would only add a flag that packages may not have.
+        .systemLibrary(
+            name: "CHiredis",
+            providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"]), .yum(["hiredis-devel"])]
+        ),
         // The kernel's routing messages, for reachability.
         .systemLibrary(name: "CNetlink"),
 
@@ -76,6 +82,8 @@ let package = Package(
         // Apart from Curlew, because it needs SQLite.
         .target(
             name: "CurlewDiskCache", dependencies: ["CurlewCore", "CurlewLocks", "CSQLite"], swiftSettings: strict),
+        // Apart from Curlew, because it needs hiredis.
+        .target(name: "CurlewRedis", dependencies: ["CurlewCore", "CurlewLocks", "CHiredis"], swiftSettings: strict),
         // Apart from Curlew, because a program's own names come before those that only some programs bring with them.
         .target(
             name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"], swiftSettings: strict),
@@ -130,6 +138,11 @@ let package = Package(
         .testTarget(
             name: "CurlewDiskCacheTests",
             dependencies: ["StoreProbe", "CurlewDiskCache", "CurlewCore", "CurlewLocks", "CSQLite"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CurlewRedisTests",
+            dependencies: ["CurlewRedis", "CurlewCore", "CurlewLocks"],
             swiftSettings: strict
         ),
         .testTarget(

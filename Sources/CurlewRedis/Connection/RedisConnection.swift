@@ -1,0 +1,120 @@
+internal import CHiredis
+internal import Foundation
+internal import Glibc
+
+/// A connection to a server: hiredis connects, formats and parses; sending and waiting are done here, with a deadline and
+/// without SIGPIPE. On one lane only.
+final class RedisConnection {
+    typealias Instant = ContinuousClock.Instant
+
+    private let context: UnsafeMutablePointer<redisContext>
+    /// More than that in one exchange is not what was asked for.
+    private let maximumAnswer: Int
+    private var input = [UInt8](repeating: 0, count: 64 << 10)
+
+    /// Connects to an address.
+    init(to address: String, port: Int32, deadline: Instant, maximumAnswer: Int) throws(RedisFault) {
+        self.maximumAnswer = maximumAnswer
+        guard let context = redisConnectNonBlock(address, port) else { throw .unreachable("no memory") }
+        self.context = context
+        guard context.pointee.err == 0 else { throw .unreachable(Self.text(context)) }
+        try wait(POLLOUT, until: deadline)
+        var code: Int32 = 0
+        var size = socklen_t(MemoryLayout<Int32>.size)
+        guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &size) == 0, code == 0 else {
+            throw .unreachable(String(cString: strerror(code)))
+        }
+    }
+
+    deinit { redisFree(context) }
+
+    private var descriptor: Int32 { Int32(context.pointee.fd) }
+
+    /// Sends commands together, and answers their replies in the same order. After an error the connection is of no use.
+    func exchange(_ commands: [RedisCommand], deadline: Instant) throws(RedisFault) -> [RedisReply] {
+        var output = Data()
+        for command in commands { output.append(Self.encoded(command)) }
+        var (replies, received): ([RedisReply], Int) = ([], 0)
+        while replies.count < commands.count {
+            try wait(output.isEmpty ? POLLIN : POLLIN | POLLOUT, until: deadline)
+            if !output.isEmpty { try send(&output) }
+            received += try receive()
+            guard received <= maximumAnswer else { throw .garbage("too long an answer") }
+            while let reply = try nextReply() { replies.append(reply) }
+        }
+        // More replies than commands: whatever answers here, it is no Redis that has understood them.
+        guard replies.count == commands.count else { throw .garbage("more answers than questions") }
+        return replies
+    }
+
+    private func send(_ output: inout Data) throws(RedisFault) {
+        let sent = output.withUnsafeBytes {
+            Glibc.send(descriptor, $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        }
+        guard sent >= 0 else {
+            if errno == EAGAIN || errno == EINTR { return }
+            throw .unreachable(String(cString: strerror(errno)))
+        }
+        output = sent == output.count ? Data() : output.dropFirst(sent)
+    }
+
+    /// Takes what has come, and answers how much that was.
+    private func receive() throws(RedisFault) -> Int {
+        let count = recv(descriptor, &input, input.count, Int32(MSG_DONTWAIT))
+        guard count != 0 else { throw .unreachable("the server has closed the connection") }
+        guard count > 0 else {
+            if errno == EAGAIN || errno == EINTR { return 0 }
+            throw .unreachable(String(cString: strerror(errno)))
+        }
+        let isFed = input.withUnsafeBytes {
+            redisReaderFeed(context.pointee.reader, $0.baseAddress?.assumingMemoryBound(to: CChar.self), count)
+                == REDIS_OK
+        }
+        guard isFed else { throw .garbage("no answer") }
+        return count
+    }
+
+    private func nextReply() throws(RedisFault) -> RedisReply? {
+        var reply: UnsafeMutableRawPointer?
+        guard redisReaderGetReply(context.pointee.reader, &reply) == REDIS_OK else { throw .garbage("no answer") }
+        guard let reply else { return nil }
+        defer { freeReplyObject(reply) }
+        return RedisReply(reply.assumingMemoryBound(to: redisReply.self))
+    }
+
+    private func wait(_ events: Int32, until deadline: Instant) throws(RedisFault) {
+        while true {
+            let rest = ContinuousClock.now.duration(to: deadline)
+            guard rest > .zero else { throw .timedOut }
+            var entry = pollfd(fd: descriptor, events: Int16(events), revents: 0)
+            let ready = poll(&entry, 1, Int32(min(rest / .milliseconds(1) + 1, 60_000)))
+            if ready > 0 { return }
+            guard ready == 0 || errno == EINTR else { throw .unreachable(String(cString: strerror(errno))) }
+        }
+    }
+
+    private static func encoded(_ command: RedisCommand) -> Data {
+        // Views into one text of all arguments: hiredis copies them.
+        var (all, starts): (Data, [Int]) = (Data(), [])
+        for argument in command.arguments {
+            starts.append(all.count)
+            all.append(argument)
+        }
+        all.append(0)
+        let lengths = command.arguments.map(\.count)
+        var target: UnsafeMutablePointer<CChar>?
+        let count = all.withUnsafeBytes { bytes -> Int in
+            let base = bytes.baseAddress?.assumingMemoryBound(to: CChar.self)
+            var addresses = starts.map { start in base.map { $0 + start } }
+            return Int(redisFormatCommandArgv(&target, Int32(addresses.count), &addresses, lengths))
+        }
+        guard let target, count > 0 else { return Data() }
+        defer { redisFreeCommand(target) }
+        return Data(bytes: target, count: count)
+    }
+
+    private static func text(_ context: UnsafeMutablePointer<redisContext>) -> String {
+        withUnsafeBytes(of: context.pointee.errstr) { bytes in String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+        }
+    }
+}

@@ -1,0 +1,38 @@
+internal import CurlewCore
+internal import Foundation
+
+/// The names of what a store keeps in a server.
+///
+///     <prefix>k:<key>        a hash: variant → record, of all variants of one key
+///     <prefix>u:<url>        a set: the names of these hashes, of all partitions of one URL
+///     <prefix>b:<id>:<n>     a chunk of a body
+///     <prefix>l:<key>        who is sending the request of a key
+struct RedisKeys: Sendable {
+    let prefix: String
+
+    func entries(_ key: CacheKey) -> String { prefix + "k:" + Self.digest(key.text) }
+    func url(_ url: String) -> String { prefix + "u:" + Self.digest(url) }
+    func claim(_ key: CacheKey) -> String { prefix + "l:" + Self.digest(key.text) }
+    func chunk(_ id: String, _ number: Int) -> String { "\(prefix)b:\(id):\(number)" }
+    func chunks(_ id: String, count: Int) -> [String] { (0..<count).map { chunk(id, $0) } }
+
+    /// The field of a variant in the hash of its key.
+    static func field(_ variant: String) -> Data { Data(digest(variant).utf8) }
+
+    /// What begins with the prefix, for the server's own matching.
+    var everything: String {
+        prefix.reduce(into: "") { pattern, character in
+            if "*?[]\\^".contains(character) { pattern.append("\\") }
+            pattern.append(character)
+        } + "*"
+    }
+
+    // Two checksums, so that keys hardly ever share a name. An entry's own key is compared all the same.
+    private static func digest(_ text: String) -> String {
+        let parts = [StoreChecksum.of(text), StoreChecksum.of(text, seed: 0x63_75_72_6C_65_77)]
+        return parts.map { part in
+            let digits = String(part, radix: 16)
+            return String(repeating: "0", count: 16 - digits.count) + digits
+        }.joined()
+    }
+}

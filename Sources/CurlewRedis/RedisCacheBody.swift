@@ -1,0 +1,64 @@
+internal import CurlewCore
+internal import Foundation
+
+/// A body that lies in the server in chunks.
+struct RedisCacheBody: CacheBody {
+    let store: RedisCacheStore
+    let record: RedisRecord
+
+    var size: Int64 { record.size }
+
+    func reader(of range: Range<Int64>) async -> (any CacheReader)? {
+        guard range.lowerBound >= 0, range.upperBound <= size else { return nil }
+        let reader = RedisCacheReader(store, record, range)
+        return await reader.prepare() ? reader : nil
+    }
+}
+
+/// Reads chunks, several at a time, and checks each. A body of up to 4 MiB, the largest that a store keeps by default, is there
+/// as a whole before its first byte is handed out: the server may drop chunks at any time.
+// SAFETY: called by one task at a time.
+final class RedisCacheReader: CacheReader, @unchecked Sendable {
+    private static let chunksAtOnce = 8
+
+    private let store: RedisCacheStore
+    private let record: RedisRecord
+    private var rest: Range<Int64>
+    private var ready: [Data] = []
+
+    init(_ store: RedisCacheStore, _ record: RedisRecord, _ range: Range<Int64>) {
+        self.store = store
+        self.record = record
+        rest = range
+    }
+
+    /// Fetches the first chunks; false where they are gone or damaged.
+    func prepare() async -> Bool {
+        guard !rest.isEmpty else { return true }
+        return await fetch()
+    }
+
+    func next() async throws(CurlewError) -> Data? {
+        if ready.isEmpty, !rest.isEmpty, await !fetch() {
+            rest = rest.upperBound..<rest.upperBound
+            throw CurlewError(.contentDecodingFailed, phase: .receive, reason: "The stored body is not whole any more.")
+        }
+        return ready.isEmpty ? nil : ready.removeFirst()
+    }
+
+    private func fetch() async -> Bool {
+        let size = Int64(RedisRecord.chunkSize)
+        let first = Int(rest.lowerBound / size)
+        let end = min(Int((rest.upperBound + size - 1) / size), first + Self.chunksAtOnce)
+        guard let chunks = await store.chunks(first..<end, of: record) else { return false }
+        for (number, chunk) in zip(first..<end, chunks) {
+            let start = Int64(number) * size
+            let part = rest.clamped(to: start..<start + Int64(chunk.count))
+            ready.append(
+                chunk[chunk.startIndex + Int(part.lowerBound - start)..<chunk.startIndex + Int(part.upperBound - start)]
+            )
+        }
+        rest = min(Int64(end) * size, rest.upperBound)..<rest.upperBound
+        return true
+    }
+}

@@ -1,0 +1,91 @@
+import CurlewCore
+import CurlewLocks
+import Foundation
+import Testing
+
+@testable import CurlewRedis
+
+/// Each store stands for a process of a fleet.
+@Suite("Claims", .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
+struct RedisClaimTests {
+    private let server: RedisProcess
+    private let key = entry("a").key
+
+    init() throws { server = try RedisProcess() }
+
+    private func fleet(_ count: Int) -> [RedisCacheStore] {
+        (0..<count).map { _ in
+            RedisCacheStore(
+                url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5), connections: 1)
+        }
+    }
+
+    /// All but the one that has the claim ask for it; what each was told, once `then` is over.
+    private func waiters(_ stores: [RedisCacheStore], then: () async -> Void) async -> [Bool] {
+        await withTaskGroup(of: Bool.self) { group in
+            for store in stores { group.addTask { await store.claimFetch(of: key) } }
+            await then()
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test("of a fleet that asks at once one sends, and the others find what it has stored") func fleet() async throws {
+        let answers = await withTaskGroup(of: Bool.self) { group in
+            for store in fleet(20) {
+                group.addTask {
+                    let isFirst = await store.claimFetch(of: key)
+                    if isFirst {
+                        await store.put(entry("a"), bytes(100))
+                        await store.fetchEnded(of: key, stored: true)
+                    } else if await store.entries(for: key).count != 1 {
+                        Issue.record("an entry was promised")
+                    }
+                    return isFirst
+                }
+            }
+            return await group.reduce(into: [Bool]()) { $0.append($1) }
+        }
+        #expect(answers.count { $0 } == 1)
+    }
+
+    @Test("waiters are told that there is an entry, or that they need not wait", arguments: [true, false])
+    func ended(stored: Bool) async throws {
+        let stores = fleet(6)
+        #expect(await stores[0].claimFetch(of: key))
+        let told = await waiters(Array(stores.dropFirst())) {
+            try? await Task.sleep(for: .milliseconds(100))
+            await stores[0].fetchEnded(of: key, stored: stored)
+        }
+        #expect(told == Array(repeating: !stored, count: 5))
+        // The same for a process that asks a moment later.
+        #expect(await stores[1].claimFetch(of: key) == !stored)
+        #expect(try await eventually { await stores[1].claimFetch(of: key) })
+    }
+
+    @Test("where the claim ends without a word one of the waiters takes over") func abandoned() async throws {
+        let stores = fleet(4)
+        #expect(await stores[0].claimFetch(of: key))
+        let told = await waiters(Array(stores.dropFirst())) {
+            try? await Task.sleep(for: .milliseconds(50))
+            _ = await stores[0].replies([RedisCommand("DEL", stores[0].keys.claim(key))])
+            // The one that took over has a token there; it ends its claim as the others wait.
+            _ = try? await eventually { stores.dropFirst().contains { $0.claims.withLock { !$0.isEmpty } } }
+            for store in stores.dropFirst() { await store.fetchEnded(of: key, stored: true) }
+        }
+        #expect(told.count { $0 } == 1)
+        // What the first one says now is too late.
+        await stores[0].fetchEnded(of: key, stored: false)
+        #expect(
+            await stores[1].replies([RedisCommand("GET", stores[1].keys.claim(key))])?.first?.data == Data("+".utf8))
+    }
+
+    @Test("a waiter that is cancelled returns at once") func cancelled() async throws {
+        let stores = fleet(2)
+        #expect(await stores[0].claimFetch(of: key))
+        let start = ContinuousClock.now
+        let task = Task { await stores[1].claimFetch(of: key) }
+        task.cancel()
+        _ = await task.value
+        #expect(ContinuousClock.now - start < .seconds(8))
+    }
+}
