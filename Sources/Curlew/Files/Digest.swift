@@ -5,8 +5,8 @@ internal import Foundation
 /// A digest that grows with the bytes of a file: OpenSSL's, which uses what the processor has for it.
 ///
 /// The one file that knows libcrypto's digests. See EVP_DigestInit(3).
-// SAFETY: one owner at a time, as for the `TaskDelegate` that feeds it: the transport's thread while the
-// exchange lasts, the run's lane before and after.
+// SAFETY: one owner at a time: the transport's thread while the exchange lasts, the run's file lane before and after. The
+// download's state, behind its lock, hands it over.
 final class Digest: @unchecked Sendable {
     private let context: OpaquePointer
 
