@@ -67,6 +67,11 @@ public final class DiskCacheStore: CacheStore {
         OrphanCollection(folder: folder, lane: writing).start()
     }
 
+    deinit {
+        let uses = uses
+        writing.enqueue { (index) throws(DatabaseFault) in try uses.write(to: index) }
+    }
+
     /// What went wrong since the store was opened.
     public var faults: DiskCacheFaults { counts.current }
 

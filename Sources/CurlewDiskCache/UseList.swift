@@ -1,7 +1,7 @@
 internal import CurlewLocks
 
 /// The uses that the index has not been told of: they are written together, for a use by itself is not worth a transaction.
-/// What a process has not written when it ends is lost, which changes only the order in which entries go.
+/// What a killed process has not written is lost, which changes only the order in which entries go.
 struct UseList: Sendable {
     private static let most = 256
 

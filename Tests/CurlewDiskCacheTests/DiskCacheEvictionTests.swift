@@ -34,6 +34,21 @@ struct DiskCacheEvictionTests {
         #expect(try await store.body(entries[2].key) != nil)
     }
 
+    @Test("a later store knows what was used in this one") func usesAreKept() async throws {
+        var store: DiskCacheStore? = try folder.open(maximumSize: 2 << 20)
+        let entries = ["a", "b", "c"].map { entry($0, canBeValidated: true) }
+        for entry in entries { await store?.put(entry, bytes(600_000)) }
+        #expect(try await store?.body(entries[0].key) != nil)
+        store = nil
+        // The last connection closes when the lane has written.
+        let log = folder.index.path(percentEncoded: false) + "-wal"
+        #expect(try await eventually { !FileManager.default.fileExists(atPath: log) })
+        let later = try folder.open(maximumSize: 2 << 20)
+        #expect(await later.put(entry("d", canBeValidated: true), bytes(600_000)))
+        #expect(try await later.body(entries[0].key) != nil)
+        #expect(try await later.body(entries[1].key) == nil)
+    }
+
     @Test("an entry that is of no use any more goes before one that was used earlier")
     func lifetime() async throws {
         let now = Date(timeIntervalSince1970: 1_700_000_000)
