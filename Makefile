@@ -88,9 +88,10 @@ format: ## Formats the Swift sources in place
 	swift format format --in-place --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 
 .PHONY: check
-check: ## Checks the arrows between targets, the words, the C for aarch64 and the formatting
+check: ## Checks the arrows between targets, the words, the compatibility page, the C for aarch64 and the formatting
 	@scripts/check-arrows
 	@scripts/check-words
+	@scripts/check-compatibility
 	@scripts/check-aarch64
 	swift format lint --strict --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 

@@ -134,6 +134,13 @@ let package = Package(
             dependencies: ["CurlewAlamofire", "CurlewLocks", "CurlewTesting"],
             swiftSettings: strict
         ),
+        // Programs in the ways of the libraries that people come from.
+        .testTarget(
+            name: "MigrationTests",
+            dependencies: ["Curlew", "CurlewAlamofire", "CurlewTesting"],
+            // As most of those programs are compiled.
+            swiftSettings: [.swiftLanguageMode(.v5)]
+        ),
         .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),
         .testTarget(
             name: "CurlewDiskCacheTests",

@@ -29,12 +29,13 @@ public class Request: @unchecked Sendable {
     let context: SessionContext
     /// Tells requests that were made earlier from those that were made later.
     let serial: UInt64
-    private let shouldAutomaticallyResume: Bool?
+    /// What the request was told about its start; nil leaves it to the session.
+    package let automaticallyResumes: Bool?
 
     init(session: Session, interceptor: __shared (any RequestInterceptor)?, shouldAutomaticallyResume: Bool?) {
         context = session.context
         serial = context.nextSerial()
-        self.shouldAutomaticallyResume = shouldAutomaticallyResume
+        automaticallyResumes = shouldAutomaticallyResume
         record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })
     }
 
@@ -98,7 +99,7 @@ public class Request: @unchecked Sendable {
     public var isFinished: Bool { state == .finished }
 
     /// Whether the first response handler starts this request.
-    var startsImmediately: Bool { shouldAutomaticallyResume ?? context.startsImmediately }
+    var startsImmediately: Bool { automaticallyResumes ?? context.startsImmediately }
 
     /// Session monitors, then the request's own; nil where there are none.
     var eventSink: EventSink? {

@@ -1,4 +1,4 @@
-internal import CurlewCore
+package import CurlewCore
 internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
@@ -15,7 +15,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         /// `length` nil is unknown.
         case stream(any BodyStream, length: Int64?)
 
-        init(_ source: BodySource) {
+        package init(_ source: BodySource) {
             switch source {
             case .none: self = .data(Data())
             case .data(let data): self = .data(data)
@@ -34,7 +34,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     }
 
     /// Makes the body of every try.
-    let makeUploadable: @Sendable () throws -> Uploadable
+    package let makeUploadable: @Sendable () throws -> Uploadable
 
     init(
         _ convertible: any URLRequestConvertible,

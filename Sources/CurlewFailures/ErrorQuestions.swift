@@ -71,6 +71,7 @@ extension CurlewError {
     /// The transport failed: connection, TLS, protocol, a limit or a clock.
     public var isSessionTaskError: Bool {
         if isServerTrustEvaluationError { return false }
+        if underlying is SessionTaskFailure { return true }
         if isTimeout || isConnectivity || isTLS { return true }
         switch code {
         case .addressRefused, .protocolViolation, .contentDecodingFailed, .limitExceeded, .authenticationFailed,

@@ -2,8 +2,8 @@ internal import CurlewCore
 internal import Foundation
 
 /// The sentence that an error tells people.
-enum Explanation {
-    static func of(_ error: any Error) -> String {
+package enum Explanation {
+    package static func of(_ error: any Error) -> String {
         if let error = error as? CurlewError { return error.reason.isEmpty ? error.code.rawValue : error.reason }
         // A foreign error may repeat the URL that it is about.
         return Redaction.text((error as? any LocalizedError)?.errorDescription ?? "\(error)")

@@ -1,9 +1,11 @@
-import CurlewAlamofire
+import CurlewLocks
 import CurlewTesting
 import Dispatch
 import Foundation
 import FoundationNetworking
 import Testing
+
+@testable import CurlewAlamofire
 
 /// What Alamofire's code hands to a session.
 @Suite(.timeLimit(.minutes(4)))
@@ -49,5 +51,69 @@ struct ConfigurationTests {
         for session in sessions {
             #expect(await session.request(server.url("/anything")).serializingData().response.error == nil)
         }
+    }
+
+    @Test func aSessionTakesFoundationsConfiguration() async throws {
+        let server = try TestServer()
+        let foundation = URLSessionConfiguration.af.default
+        foundation.headers.add(name: "X-Mark", value: "yes")
+        let session = Session(
+            configuration: foundation, rootQueue: DispatchQueue(label: "root"), interceptor: .retryPolicy)
+        #expect(await session.request(server.url("/anything")).serializingData().response.error == nil)
+        #expect(server.requests.map { $0.headers["X-Mark"] } == ["yes"])
+        #expect(Session(configuration: .af.default).configuration.cookies == nil)
+        #expect(Session(configuration: .af.ephemeral).configuration.cookies != nil)
+    }
+
+    @Test func proxiesGoByScheme() throws {
+        let foundation = URLSessionConfiguration.default
+        foundation.connectionProxyDictionary = [
+            "HTTPEnable": 1, "HTTPProxy": "plain.example", "HTTPPort": 8080,
+            "HTTPSEnable": 1, "HTTPSProxy": "secure.example", "HTTPSPort": 8443, "ExceptionsList": ["*.local"],
+        ]
+        let routing = try #require(SessionConfiguration(foundation).proxyRouting)
+        let plain = try #require(URL(string: "http://plain.example:8080"))
+        let secure = try #require(URL(string: "http://secure.example:8443"))
+        #expect(routing(try #require(URL(string: "http://a.org"))) == .url(plain, exclusions: [".local"]))
+        #expect(routing(try #require(URL(string: "https://a.org"))) == .url(secure, exclusions: [".local"]))
+        foundation.connectionProxyDictionary = ["SOCKSEnable": 1, "SOCKSProxy": "socks.example", "SOCKSPort": 1080]
+        let socks = try #require(SessionConfiguration(foundation).proxyRouting)
+        #expect(
+            socks(try #require(URL(string: "https://a.org")))
+                == .url(try #require(URL(string: "socks5h://socks.example:1080"))))
+        foundation.connectionProxyDictionary = ["HTTPEnable": 0, "HTTPProxy": "plain.example"]
+        #expect(SessionConfiguration(foundation).proxyRouting?(plain) == Proxy.none)
+        foundation.connectionProxyDictionary = nil
+        #expect(SessionConfiguration(foundation).proxyRouting == nil)
+    }
+
+    @Test func whatHasNoMeaningIsNamed() {
+        let foundation = URLSessionConfiguration.default
+        #expect(FoundationNotice.properties(setIn: foundation) == [])
+        foundation.networkServiceType = .background
+        foundation.allowsCellularAccess = false
+        #expect(FoundationNotice.properties(setIn: foundation) == ["allowsCellularAccess", "networkServiceType"])
+    }
+
+    /// With work on the session's queue, too.
+    @Test func progressComesBeforeTheCompletion() async throws {
+        let server = try TestServer()
+        let session = Session()
+        let order = Lock<[String]>([])
+        let size: Int64 = 200_000
+        await withCheckedContinuation { continuation in
+            session.request(server.url("/bytes/\(size)"))
+                .downloadProgress { progress in
+                    if progress.completedUnitCount == size { order.withLock { $0.append("progress") } }
+                }
+                .response { _ in
+                    order.withLock { $0.append("completion") }
+                    session.rootQueue.async {
+                        order.withLock { $0.append("after") }
+                        continuation.resume()
+                    }
+                }
+        }
+        #expect(order.withLock { $0 } == ["progress", "completion", "after"])
     }
 }

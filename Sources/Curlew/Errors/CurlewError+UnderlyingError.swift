@@ -1,8 +1,15 @@
 public import CurlewCore
 internal import CurlewFailures
-internal import Foundation
+public import Foundation
+internal import FoundationNetworking
 
 extension CurlewError {
+    /// What `URLSession` would have thrown: the `URLError` that user code put inside, else the one that stands for a failed
+    /// exchange; nil where there is none.
+    public var urlError: URLError? {
+        URLError.given(by: self) ?? URLError.Code(standingFor: self).map { URLError($0, url: url) }
+    }
+
     /// The error inside this one: what an encoder, adapter, decoder or the system said. Where the exchange failed
     /// and nothing of these was thrown, the `URLError` that stands for the code, for callers that expect one.
     public var underlyingError: (any Error)? {
@@ -16,6 +23,7 @@ extension CurlewError {
         case let failure as RequestRetryFailure: failure.retryError
         case let failure as DownloadedFileMoveFailure: failure.error
         case let reason as SessionClosedReason: reason.underlyingError
+        case let failure as SessionTaskFailure: failure.error
         case is InvalidURLReason, is URLRequestValidationFailureReason: nil
         case let error?: error
         case nil: URLError.Code(standingFor: self).map { URLError($0, url: url) }

@@ -1,6 +1,7 @@
-internal import CurlewCore
+package import CurlewCore
 internal import CurlewFailures
-internal import Foundation
+package import Foundation
+internal import FoundationNetworking
 
 extension URLError.Code {
     /// What URLSession calls a failure of this kind; nil where it has no name for it.
@@ -9,7 +10,13 @@ extension URLError.Code {
         self = code
     }
 
-    private static let codes: [CurlewError.Code: URLError.Code] = [
+    /// What URLSession calls a failure of this code; nil where it has no name for it.
+    package init?(standingFor code: CurlewError.Code) {
+        guard let found = Self.codes[code] else { return nil }
+        self = found
+    }
+
+    fileprivate static let codes: [CurlewError.Code: URLError.Code] = [
         .invalidURL: .unsupportedURL,
         .unsupported: .unsupportedURL,
         .resolveFailed: .cannotFindHost,
@@ -39,7 +46,61 @@ extension URLError.Code {
     ]
 }
 
+extension CurlewError.Code {
+    /// The code of what URLSession calls so; nil where it means nothing here.
+    package init?(standingFor code: URLError.Code) {
+        guard let found = Self.codes[code] else { return nil }
+        self = found
+    }
+
+    /// Every code that stands for one of these, or is what one of these stands for.
+    package static func all(standingFor codes: Set<URLError.Code>) -> Set<CurlewError.Code> {
+        Set(URLError.Code.codes.filter { codes.contains($0.value) }.map(\.key))
+            .union(codes.compactMap(CurlewError.Code.init(standingFor:)))
+    }
+
+    private static let codes: [URLError.Code: CurlewError.Code] = [
+        .cannotFindHost: .resolveFailed,
+        .dnsLookupFailed: .resolveFailed,
+        .cannotConnectToHost: .connectFailed,
+        .notConnectedToInternet: .connectFailed,
+        .dataNotAllowed: .connectFailed,
+        .internationalRoamingOff: .connectFailed,
+        .callIsActive: .connectFailed,
+        .networkConnectionLost: .receiveFailed,
+        .cannotLoadFromNetwork: .receiveFailed,
+        .backgroundSessionInUseByAnotherProcess: .receiveFailed,
+        .backgroundSessionWasDisconnected: .receiveFailed,
+        .timedOut: .idleTimedOut,
+        .secureConnectionFailed: .tlsFailed,
+        .serverCertificateHasBadDate: .certificateExpired,
+        .serverCertificateNotYetValid: .certificateExpired,
+        .serverCertificateUntrusted: .certificateUntrusted,
+        .serverCertificateHasUnknownRoot: .certificateUntrusted,
+        .clientCertificateRequired: .clientCertificateRequired,
+        .clientCertificateRejected: .clientCertificateRequired,
+        .badServerResponse: .protocolViolation,
+        .cannotParseResponse: .protocolViolation,
+        .cannotDecodeContentData: .contentDecodingFailed,
+        .cannotDecodeRawData: .contentDecodingFailed,
+        .downloadDecodingFailedMidStream: .contentDecodingFailed,
+        .downloadDecodingFailedToComplete: .contentDecodingFailed,
+        .dataLengthExceedsMaximum: .limitExceeded,
+        .httpTooManyRedirects: .tooManyRedirects,
+        .redirectToNonExistentLocation: .redirectRefused,
+        .userAuthenticationRequired: .authenticationFailed,
+    ]
+}
+
 extension URLError {
+    /// The error itself, or the one that user code put inside. Not the one that stands for a failed exchange, whose code says
+    /// more.
+    static func given(by error: any Error) -> URLError? {
+        if let error = error as? URLError { return error }
+        let inner = (error as? CurlewError)?.underlying
+        return inner as? URLError ?? (inner as? CurlewError.SessionTaskFailure)?.error as? URLError
+    }
+
     init(_ code: URLError.Code, url: URL?) {
         self.init(code, userInfo: url.map { [NSURLErrorFailingURLErrorKey: $0] } ?? [:])
     }

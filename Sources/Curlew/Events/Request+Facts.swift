@@ -1,11 +1,27 @@
+package import CurlewCore
 internal import CurlewLocks
 package import Foundation
+package import FoundationNetworking
 
-// What the notifications of CurlewAlamofire tell in addition to a request's public properties.
+// What CurlewAlamofire tells in addition to a request's public properties.
 extension Request {
     /// Whether response handlers were added.
     package var hasResponseHandlers: Bool { record.withLock { !$0.handlers.isEmpty } }
 
     /// Where the body is, if it is in a file.
     package var bodyFileURL: URL? { record.withLock { $0.transfer.body }.fileURL }
+
+    /// The final `URLRequest` of the last try, before redirects; nil before there is one.
+    package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
+
+    /// Whether the run is over.
+    package var hasEnded: Bool { record.withLock { $0.run.result != nil } }
+
+    /// The configuration of the request's session.
+    package var sessionConfiguration: SessionConfiguration { context.configuration }
+
+    /// The request's own credentials, else the session's for that origin.
+    package func authentication(for url: URL) -> TransferAuthentication? {
+        record.withLock { $0.extras?.options.authentication } ?? context.configuration.authentication(for: url)
+    }
 }

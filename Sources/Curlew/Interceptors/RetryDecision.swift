@@ -11,6 +11,7 @@ enum RetryDecision {
     static func isRetryable(method: HTTPMethod?, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
         guard let method, policy.retryableHTTPMethods.contains(method) else { return false }
         if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
+        if let given = URLError.given(by: error) { return policy.retries(given.code) }
         guard let error = error as? CurlewError else { return false }
         if policy.retryableErrorCodes.contains(error.code) { return true }
         guard let inner = error.underlyingError as? CurlewError else { return false }

@@ -57,6 +57,10 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// Bounds the retries of all requests together, if there is one.
     public let budget: RetryBudget?
 
+    /// The codes of `URLError`s that are retried where an error of Foundation's is asked about; nil are those that stand for
+    /// `retryableErrorCodes`. Set before the policy is shared.
+    package var foundationCodes: Set<URLError.Code>?
+
     // Time and chance may come from outside. The public initializer is the designated one, so that subclasses of
     // other modules inherit it.
     private(set) var now: @Sendable () -> Date = { Date() }

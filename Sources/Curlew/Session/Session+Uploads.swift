@@ -132,7 +132,7 @@ extension Session {
         return upload(convertible, interceptor, shouldAutomaticallyResume) { body }
     }
 
-    nonisolated func upload(
+    package nonisolated func upload(
         _ convertible: any URLRequestConvertible,
         _ interceptor: (any RequestInterceptor)?,
         _ shouldAutomaticallyResume: Bool?,

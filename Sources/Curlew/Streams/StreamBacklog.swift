@@ -44,7 +44,7 @@ package final class StreamBacklog: Sendable {
     }
 
     /// The reader has taken the oldest value.
-    func taken() {
+    package func taken() {
         let ready = state.withLock { state -> (@Sendable () -> Void)? in
             // The completion comes after all chunks, and costs nothing.
             guard state.next < state.costs.count else { return nil }
@@ -61,7 +61,7 @@ package final class StreamBacklog: Sendable {
     }
 
     /// The reader is gone: what still comes is dropped.
-    func leave() {
+    package func leave() {
         let ready = state.withLock { state in
             state.isLeft = true
             state.costs = []

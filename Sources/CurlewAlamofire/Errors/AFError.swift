@@ -1,5 +1,7 @@
 public import Curlew
 internal import CurlewFailures
+internal import Foundation
+internal import FoundationNetworking
 
 /// Alamofire's name for `CurlewError`.
 public typealias AFError = CurlewError
@@ -7,6 +9,17 @@ public typealias AFError = CurlewError
 extension CurlewError {
     /// The error of something that is not a URL, as Alamofire writes it.
     public static func invalidURL(url: any URLConvertible) -> CurlewError { .invalidURL(of: url) }
+
+    /// The error of an exchange that failed, as Alamofire writes it: its code is the one that stands for a `URLError`,
+    /// `.internal` for other errors.
+    public static func sessionTaskFailed(error: any Error) -> CurlewError {
+        CurlewError(
+            (error as? URLError).flatMap { CurlewError.Code(standingFor: $0.code) } ?? .internal,
+            phase: .receive,
+            reason: Explanation.of(error),
+            underlying: SessionTaskFailure(error: error)
+        )
+    }
 
     /// The value that is no URL.
     public var urlConvertible: (any URLConvertible)? {

@@ -60,7 +60,7 @@ public enum AFErrorCase: Error {
 }
 
 extension Error {
-    /// The error as one of Alamofire's cases; nil if it is no `CurlewError`.
+    /// The error as one of Alamofire's cases; nil if it is no `CurlewError`. `AFErrorCase.afError` is the way back.
     public var afError: AFErrorCase? { (self as? CurlewError).map(AFErrorCase.init) }
 }
 
@@ -85,6 +85,7 @@ extension AFErrorCase {
         case let failure as CurlewError.DownloadedFileMoveFailure:
             self = .downloadedFileMoveFailed(
                 error: failure.error, source: failure.source, destination: failure.destination)
+        case let failure as CurlewError.SessionTaskFailure: self = .sessionTaskFailed(error: failure.error)
         case let reason as CurlewError.SessionClosedReason:
             switch reason {
             case .deinitialized: self = .sessionDeinitialized
@@ -116,14 +117,8 @@ extension AFErrorCase {
         } else if error.isResponseSerializationError {
             self = .responseSerializationFailed(reason: .customSerializationFailed(error: inside))
         } else {
-            self = .sessionTaskFailed(error: Self.urlError(standingFor: error) ?? inside)
+            // Code for Alamofire looks for a `URLError`, also where the system's own error is known.
+            self = .sessionTaskFailed(error: error.urlError ?? inside)
         }
-    }
-
-    /// Code for Alamofire looks for a `URLError`, also where the system's own error is known.
-    private static func urlError(standingFor error: CurlewError) -> URLError? {
-        var bare = error
-        bare.underlying = nil
-        return bare.underlyingError as? URLError
     }
 }

@@ -7,6 +7,8 @@ public import FoundationNetworking
 public final class CompositeEventMonitor: EventMonitor {
     /// Where events are taken in.
     public let queue: DispatchQueue
+    /// What the events are passed on to, in this order.
+    public let monitors: [any EventMonitor]
     private let hub: MonitorHub?
 
     /// Passes events on to `monitors`, in this order.
@@ -15,6 +17,7 @@ public final class CompositeEventMonitor: EventMonitor {
         monitors: [any EventMonitor]
     ) {
         self.queue = queue
+        self.monitors = monitors
         hub = MonitorHub(monitors)
     }
 

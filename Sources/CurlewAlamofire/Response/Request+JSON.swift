@@ -50,3 +50,35 @@ extension DownloadRequest {
         )
     }
 }
+
+// Code in Swift's fifth mode keeps JSON objects as `Any`: `AFDataResponse<Any>`. Where the handler's type says nothing,
+// the forms above are meant.
+extension DataRequest {
+    /// Calls the handler with the body as a JSON object of the type that it takes.
+    @_disfavoredOverload
+    @discardableResult
+    public func responseJSON<Value: Sendable>(
+        queue: DispatchQueue? = nil,
+        options: JSONSerialization.ReadingOptions = .allowFragments,
+        completionHandler: @escaping @Sendable (AFDataResponse<Value>) -> Void
+    ) -> Self {
+        responseJSON(queue: queue, options: options) { response in
+            completionHandler(response.tryMap(FoundationValue.cast).mapError(FoundationValue.error))
+        }
+    }
+}
+
+extension DownloadRequest {
+    /// Calls the handler with the body as a JSON object of the type that it takes.
+    @_disfavoredOverload
+    @discardableResult
+    public func responseJSON<Value: Sendable>(
+        queue: DispatchQueue? = nil,
+        options: JSONSerialization.ReadingOptions = .allowFragments,
+        completionHandler: @escaping @Sendable (AFDownloadResponse<Value>) -> Void
+    ) -> Self {
+        responseJSON(queue: queue, options: options) { response in
+            completionHandler(response.tryMap(FoundationValue.cast).mapError(FoundationValue.error))
+        }
+    }
+}

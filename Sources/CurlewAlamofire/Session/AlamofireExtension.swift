@@ -58,6 +58,16 @@ extension AlamofireExtension where ExtendedType: FoundationNetworking.URLSession
     }
 }
 
+extension SessionConfiguration: AlamofireExtended {}
+
+extension AlamofireExtension where ExtendedType == SessionConfiguration {
+    /// Curlew's default configuration.
+    public static var `default`: SessionConfiguration { .default }
+
+    /// The configuration that keeps nothing beyond its sessions.
+    public static var ephemeral: SessionConfiguration { .ephemeral }
+}
+
 extension FoundationNetworking.URLSessionConfiguration {
     /// The additional header fields as a value.
     public var headers: HTTPHeaders {

@@ -12,10 +12,10 @@ extension SessionConfiguration {
     /// - `httpAdditionalHeaders` become `headers`; without them Curlew's default ones stay.
     /// - `timeoutIntervalForRequest` becomes the clocks for the first byte and for idling, `timeoutIntervalForResource`
     ///   the total clock; a week, which is Foundation's default, is none.
-    /// - `httpMaximumConnectionsPerHost`, `httpShouldSetCookies` (a jar in memory, unless the policy is `.never`),
-    ///   and `tlsMinimumSupportedProtocolVersion` where Foundation has it.
+    /// - `httpMaximumConnectionsPerHost`; `httpShouldSetCookies` (a jar in memory with what the storage has, unless the policy
+    ///   is `.never`); `connectionProxyDictionary`, which Foundation on Linux does not read.
     ///
-    /// What else it has is dropped: credential storage, URL cache, protocol classes, background sessions, service types.
+    /// Of what else was set, the process's log says once that it has no effect.
     public init(_ configuration: FoundationNetworking.URLSessionConfiguration) {
         self.init()
         identifier = configuration.identifier
@@ -40,5 +40,9 @@ extension SessionConfiguration {
             for cookie in storage.cookies ?? [] { jar.set(cookie) }
             cookies = jar
         }
+        if let proxies = configuration.connectionProxyDictionary.map(FoundationProxies.init) {
+            proxyRouting = { proxies.proxy(for: $0) }
+        }
+        FoundationNotice.tell(of: configuration)
     }
 }

@@ -1,0 +1,87 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+// URLSession's `async` methods, so that code for `URLSession.shared` moves to `Session.default` by that one name. As there,
+// no status is an error, and what is thrown tells that the exchange failed.
+extension Session {
+    /// Fetches a body, whatever the status.
+    public nonisolated func data(for request: URLRequest) async throws(CurlewError) -> (Data, URLResponse) {
+        try await self.request(request).dataAndHead()
+    }
+
+    /// Fetches a body, whatever the status.
+    public nonisolated func data(from url: URL) async throws(CurlewError) -> (Data, URLResponse) {
+        try await request(url).dataAndHead()
+    }
+
+    /// Sends bytes and fetches the answer, whatever the status.
+    public nonisolated func upload(
+        for request: URLRequest,
+        from bodyData: Data
+    ) async throws(CurlewError) -> (Data, URLResponse) {
+        try await upload(bodyData, with: request).dataAndHead()
+    }
+
+    /// Sends a file and fetches the answer, whatever the status.
+    public nonisolated func upload(
+        for request: URLRequest,
+        fromFile fileURL: URL
+    ) async throws(CurlewError) -> (Data, URLResponse) {
+        try await upload(fileURL, with: request).dataAndHead()
+    }
+
+    /// Fetches a body into a temporary file, which is yours, whatever the status.
+    public nonisolated func download(for request: URLRequest) async throws(CurlewError) -> (URL, URLResponse) {
+        try await download(request).fileAndHead()
+    }
+
+    /// Fetches a body into a temporary file, which is yours, whatever the status.
+    public nonisolated func download(from url: URL) async throws(CurlewError) -> (URL, URLResponse) {
+        try await download(url).fileAndHead()
+    }
+
+    /// Goes on with an earlier download.
+    public nonisolated func download(resumeFrom resumeData: Data) async throws(CurlewError) -> (URL, URLResponse) {
+        try await download(resumingWith: resumeData).fileAndHead()
+    }
+
+    /// A body byte by byte while it comes, whatever the status. Letting go of the bytes cancels the request.
+    public nonisolated func bytes(for request: URLRequest) async throws(CurlewError) -> (StreamBytes, URLResponse) {
+        let stream = streamRequest(request).acceptingAnyStatus()
+        let bytes = StreamBytes(of: stream)
+        _ = try await stream.head()
+        return (bytes, try stream.response.orMissing())
+    }
+
+    /// A body byte by byte while it comes, whatever the status. Letting go of the bytes cancels the request.
+    public nonisolated func bytes(from url: URL) async throws(CurlewError) -> (StreamBytes, URLResponse) {
+        try await bytes(for: URLRequest(url: url))
+    }
+}
+
+extension DataRequest {
+    fileprivate func dataAndHead() async throws(CurlewError) -> (Data, URLResponse) {
+        let response = await response()
+        return (try response.result.get() ?? Data(), try response.response.orMissing())
+    }
+}
+
+extension DownloadRequest {
+    fileprivate func fileAndHead() async throws(CurlewError) -> (URL, URLResponse) {
+        let response = await response()
+        guard let url = try response.result.get() else { throw Self.nothing }
+        return (url, try response.response.orMissing())
+    }
+
+    private static var nothing: CurlewError {
+        CurlewError(.internal, phase: .receive, reason: "A download without an error has no file.")
+    }
+}
+
+extension HTTPURLResponse? {
+    fileprivate func orMissing() throws(CurlewError) -> URLResponse {
+        if let self { return self }
+        throw CurlewError(.internal, phase: .receive, reason: "An exchange without an error has no response.")
+    }
+}

@@ -1,0 +1,41 @@
+public import Curlew
+public import Dispatch
+public import Foundation
+internal import FoundationNetworking
+
+// Alamofire's names for what an `OfflineRetrier` goes by.
+extension OfflineRetrier {
+    /// How long it waits for the network.
+    public static let defaultWait: DispatchTimeInterval = .seconds(5)
+    /// The `URLError`s that tell of a missing network.
+    public static let defaultURLErrorOfflineCodes: Set<URLError.Code> = [.notConnectedToInternet]
+    /// Whether the error, or one inside it, tells of a missing network.
+    public static let defaultIsOfflineError: @Sendable (_ error: any Error) -> Bool = { error in
+        if let code = (error as? URLError)?.code { return defaultURLErrorOfflineCodes.contains(code) }
+        guard let error = error as? CurlewError else { return false }
+        return mayBeOffline(error) || error.underlying.map(defaultIsOfflineError) ?? false
+    }
+
+    /// Waits `maximumWait` for the network, as Alamofire writes it.
+    @_disfavoredOverload
+    public init(
+        maximumWait: DispatchTimeInterval,
+        isOfflineError: @escaping @Sendable (_ error: any Error) -> Bool = OfflineRetrier.defaultIsOfflineError
+    ) {
+        self.init(maximumWait: maximumWait.duration, isOfflineError: { isOfflineError($0) })
+    }
+}
+
+extension DispatchTimeInterval {
+    /// The same length of time; `.never` is a hundred years.
+    fileprivate var duration: Duration {
+        switch self {
+        case .seconds(let count): .seconds(count)
+        case .milliseconds(let count): .milliseconds(count)
+        case .microseconds(let count): .microseconds(count)
+        case .nanoseconds(let count): .nanoseconds(count)
+        case .never: .seconds(100 * 365 * 86_400)
+        @unknown default: .seconds(5)
+        }
+    }
+}

@@ -1,0 +1,89 @@
+public import Curlew
+internal import CurlewLocks
+public import Dispatch
+internal import Foundation
+internal import FoundationNetworking
+
+/// How a request is written as a command line.
+public enum CURLStyle: Sendable {
+    /// Alamofire's: double quotes, cookies as `-b`, the jar's among them, and **nothing left out**: credentials, cookies
+    /// and query values are shown. `$` and backquotes mean something to a shell. For tests that compare texts, not for logs.
+    case alamofire
+}
+
+extension Request {
+    /// The request as a command line in Alamofire's spelling, with its credentials.
+    public func cURLDescription(style: CURLStyle) -> String {
+        switch style {
+        case .alamofire: AlamofireCURL.text(of: self)
+        }
+    }
+
+    /// Tells the command line in Alamofire's spelling once, when the `URLRequest` exists or has turned out impossible.
+    @discardableResult
+    public func cURLDescription(
+        style: CURLStyle,
+        on queue: DispatchQueue = .main,
+        calling handler: @escaping @Sendable (String) -> Void
+    ) -> Self {
+        let watcher = CURLWatcher(queue: queue) { handler($0.cURLDescription(style: style)) }
+        eventMonitor(watcher)
+        // Made before the monitor was there.
+        if describedRequest != nil { queue.async { watcher.tell(self) } }
+        return self
+    }
+}
+
+/// Calls once, when a request's `URLRequest` has been made or could not be.
+private final class CURLWatcher: EventMonitor {
+    let queue: DispatchQueue
+    private let isTold = Lock(false)
+    private let body: @Sendable (Request) -> Void
+
+    init(queue: DispatchQueue, body: @escaping @Sendable (Request) -> Void) {
+        self.queue = queue
+        self.body = body
+    }
+
+    func tell(_ request: Request) {
+        let isFirst = isTold.withLock { isTold in
+            defer { isTold = true }
+            return !isTold
+        }
+        if isFirst { body(request) }
+    }
+
+    func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { tell(request) }
+
+    func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) { tell(request) }
+}
+
+/// The command line as Alamofire writes it.
+private enum AlamofireCURL {
+    static func text(of request: Request) -> String {
+        guard let sent = request.lastRequest, let url = sent.url, url.host() != nil, let method = sent.httpMethod else {
+            return "$ curl command could not be created"
+        }
+        let configuration = request.sessionConfiguration
+        var parts = ["$ curl -v", "-X \(method)"]
+        if let credentials = request.authentication(for: url) {
+            parts.append("-u \(credentials.username):\(credentials.password)")
+        }
+        if sent.httpShouldHandleCookies, let cookies = configuration.cookies?.cookies(for: url), !cookies.isEmpty {
+            parts.append("-b \"\(cookies.map { "\($0.name)=\($0.value)" }.joined(separator: ";"))\"")
+        }
+        var headers = configuration.headers
+        for header in sent.headers { headers.update(header) }
+        for header in headers.sorted() where header.name.lowercased() != "cookie" {
+            parts.append("-H \"\(header.name): \(escaped(header.value))\"")
+        }
+        if let body = sent.httpBody {
+            let text = String(decoding: body, as: UTF8.self).replacingOccurrences(of: "\\\"", with: "\\\\\"")
+            parts.append("-d \"\(escaped(text))\"")
+        }
+        parts.append("\"\(url.absoluteString)\"")
+        return parts.joined(separator: " \\\n\t")
+    }
+
+    private static func escaped(_ text: String) -> String { text.replacingOccurrences(of: "\"", with: "\\\"") }
+}

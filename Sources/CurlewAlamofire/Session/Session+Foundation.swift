@@ -1,0 +1,31 @@
+public import Curlew
+public import Dispatch
+public import FoundationNetworking
+
+extension Session {
+    /// A session with what of Foundation's configuration has a meaning here: `SessionConfiguration(_:)`. The queues have no
+    /// effect.
+    @_disfavoredOverload
+    public init(
+        configuration: FoundationNetworking.URLSessionConfiguration,
+        rootQueue: DispatchQueue? = nil,
+        startRequestsImmediately: Bool = true,
+        requestSetup: RequestSetup = .lazy,
+        requestQueue: DispatchQueue? = nil,
+        serializationQueue: DispatchQueue? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        serverTrustManager: ServerTrustManager? = nil,
+        redirectHandler: (any RedirectHandler)? = nil,
+        eventMonitors: [any EventMonitor] = []
+    ) {
+        self.init(
+            configuration: SessionConfiguration(configuration),
+            startRequestsImmediately: startRequestsImmediately,
+            requestSetup: requestSetup,
+            interceptor: interceptor,
+            serverTrustManager: serverTrustManager,
+            redirectHandler: redirectHandler,
+            eventMonitors: eventMonitors
+        )
+    }
+}

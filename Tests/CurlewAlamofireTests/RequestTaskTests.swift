@@ -1,0 +1,56 @@
+import CurlewAlamofire
+import CurlewTesting
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// `request.task` answers what code reads of a `URLSessionTask`.
+@Suite(.timeLimit(.minutes(4)))
+struct RequestTaskTests {
+    @Test func aTaskTellsWhatHappened() async throws {
+        let server = try TestServer()
+        let request = Session().upload(Data(count: 1000), to: server.url("/redirect-to?url=/anything&status_code=307"))
+        #expect(request.task == nil)
+        #expect(await request.serializingData().response.error == nil)
+        #expect(request.task?.state == .completed)
+        #expect(request.task?.originalRequest?.url?.path == "/redirect-to")
+        #expect(request.task?.currentRequest?.url?.path == "/anything")
+        #expect((request.task?.response as? HTTPURLResponse)?.statusCode == 200)
+        #expect(request.task?.countOfBytesSent == 1000)
+        #expect(request.task?.countOfBytesExpectedToSend == 1000)
+        #expect((request.task?.countOfBytesReceived ?? 0) > 0)
+        #expect(request.task?.countOfBytesReceived == request.task?.countOfBytesExpectedToReceive)
+        #expect(request.task?.error == nil)
+        #expect(request.task?.identifier == request.lastTask)
+    }
+
+    @Test func aTaskIsHeldAndCancelled() async throws {
+        let server = try TestServer()
+        let request = Session().request(server.url("/hang"))
+        let handle = request.serializingData()
+        try await server.waitForRequests(count: 1)
+        #expect(request.task?.state == .running)
+        request.task?.suspend()
+        #expect(request.task?.state == .suspended)
+        request.task?.resume()
+        request.task?.cancel()
+        #expect(await handle.response.error?.isExplicitlyCancelledError == true)
+        #expect(request.task?.state == .completed)
+        #expect(request.task?.error?.asAFError?.isExplicitlyCancelledError == true)
+    }
+
+    @Test func aRequestTellsWhatItWasTold() {
+        let session = Session()
+        #expect(session.request("https://example.org").shouldAutomaticallyResume == nil)
+        #expect(
+            session.request("https://example.org", shouldAutomaticallyResume: false).shouldAutomaticallyResume == false)
+        #expect(
+            session.upload(Data(), to: "https://example.org", shouldAutomaticallyResume: true).shouldAutomaticallyResume
+                == true)
+    }
+
+    @Test func aCompositeMonitorTellsItsParts() {
+        let parts = [ClosureEventMonitor(), ClosureEventMonitor()]
+        #expect(CompositeEventMonitor(monitors: parts).monitors.count == 2)
+    }
+}
