@@ -69,6 +69,11 @@ static inline const char *curlew_get_string(CURL *easy, CURLINFO info) {
     return curl_easy_getinfo(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
+static inline curl_socket_t curlew_get_socket(CURL *easy) {
+    curl_socket_t value = CURL_SOCKET_BAD;
+    return curl_easy_getinfo(easy, CURLINFO_ACTIVESOCKET, &value) == CURLE_OK ? value : CURL_SOCKET_BAD;
+}
+
 static inline const curl_version_info_data *curlew_version_info(void) { return curl_version_info(CURLVERSION_NOW); }
 
 // For readable plans: the option's name, or NULL.

@@ -22,7 +22,7 @@ final class CurlMulti {
     // SAFETY: the engine frees its multi handles before what notes their wishes.
     unowned(unsafe) private let wishes: any SocketWishes
 
-    init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits) {
+    init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits?) {
         guard let handle = curl_multi_init() else { return nil }
         self.handle = handle
         self.index = index
@@ -55,6 +55,7 @@ final class CurlMulti {
             own
         )
         curlew_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        guard let limits else { return }
         curlew_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost)
         curlew_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total(of: index))
         curlew_multi_set_long(handle, CURLMOPT_MAXCONNECTS, limits.total(of: index))

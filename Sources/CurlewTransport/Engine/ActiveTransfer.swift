@@ -35,7 +35,11 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var ownHeaders: HeaderList?
     var headers: HeaderList? { ownHeaders ?? plan.defaultList }
     let upload: UploadSource?
-    private let loop: EngineLoop
+    let loop: EngineLoop
+    /// How much the connection that is made may have to send; nil for an exchange.
+    let sendBuffer: Int?
+    /// The connection, once it is up.
+    var connection: CurlByteConnection?
 
     private var continuation: UnsafeContinuation<Void, Never>?
     /// Why there is no result.
@@ -109,13 +113,15 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         plan: RequestPlan,
         sink: any TransferSink,
         upload: UploadSource?,
-        loop: EngineLoop
+        loop: EngineLoop,
+        sendBuffer: Int? = nil
     ) {
         self.request = consume request
         self.sink = sink
         ownHeaders = plan.ownList
         self.upload = upload
         self.loop = loop
+        self.sendBuffer = sendBuffer
         clocks = plan.clocks
         queued = Date()
         metrics = TransferMetrics(queued: queued, ended: queued)
@@ -150,6 +156,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func closeBody() {
         if hasOpenedBody { upload?.close() }
     }
+
+    /// Its handle stays with the connection that it has made.
+    func leavesHandle() { easy = nil }
 
     func ends() {
         easy = nil
@@ -194,7 +203,28 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     // Never inlined: see `CurlTransport.makeTransfer`.
     @inline(never)
     func outcome() throws(CurlewError) -> TransferOutcome {
-        // SAFETY: as above.
+        try checkEnd()
+        guard let head = exchange(&head, with: nil), isMeasured else {
+            throw makeError(.`internal`, "the exchange ended without a result")
+        }
+        let trailers = HTTPHeaders(received: collector.trailers)
+        if answeredChallenges.isEmpty { return TransferOutcome(head: head, trailers: trailers, metrics: metrics) }
+        var outcome = TransferOutcome(head: head, trailers: trailers, metrics: metrics)
+        outcome.answeredChallenges = answeredChallenges
+        return outcome
+    }
+
+    /// The connection that it has made, once it was resumed.
+    func madeConnection() throws(CurlewError) -> CurlByteConnection {
+        try checkEnd()
+        guard let connection = exchange(&connection, with: nil) else {
+            throw makeError(.`internal`, "the connection is lost")
+        }
+        return connection
+    }
+
+    private func checkEnd() throws(CurlewError) {
+        // SAFETY: as in `handBack`.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if var finalError {
             // It may have ended before it had a handle that measures: in line, or held.
@@ -204,14 +234,6 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
             }
             throw finalError
         }
-        guard let head = exchange(&head, with: nil), isMeasured else {
-            throw makeError(.`internal`, "the exchange ended without a result")
-        }
-        let trailers = HTTPHeaders(received: collector.trailers)
-        if answeredChallenges.isEmpty { return TransferOutcome(head: head, trailers: trailers, metrics: metrics) }
-        var outcome = TransferOutcome(head: head, trailers: trailers, metrics: metrics)
-        outcome.answeredChallenges = answeredChallenges
-        return outcome
     }
 
     /// A sink may keep its control, which is this object: without letting go here both would stay for ever.
@@ -248,7 +270,7 @@ extension ActiveTransfer: BodyWaker {
 }
 
 /// Stands where a transfer's sink was.
-private final class NoSink: TransferSink {
+final class NoSink: TransferSink {
     static let shared = NoSink()
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }

@@ -1,3 +1,4 @@
+internal import CCurl
 internal import Glibc
 
 /// `address:port` of both ends of connections, IPv6 in brackets.
@@ -24,6 +25,11 @@ struct AddressTexts {
     private static let longest = 100
 
     private var entries = [Entry](repeating: Entry(), count: slots)
+
+    /// Those of a transfer's connection.
+    mutating func texts(_ raw: curlew_metrics) -> (remote: String?, local: String?) {
+        (text(raw.remote_ip, raw.remote_port), text(raw.local_ip, raw.local_port))
+    }
 
     /// nil where there is no address.
     mutating func text(_ address: UnsafePointer<CChar>?, _ port: Int) -> String? {

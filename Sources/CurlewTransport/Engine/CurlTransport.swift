@@ -81,11 +81,11 @@ public final class CurlTransport: Transport {
 
     // Never inlined: temporaries would be part of `perform`'s frame, which each request in flight has.
     @inline(never)
-    func makeTransfer(_ request: consuming TransferRequest, _ sink: any TransferSink) throws(CurlewError)
-        -> ActiveTransfer
-    {
+    func makeTransfer(
+        _ request: consuming TransferRequest, _ sink: any TransferSink, sendBuffer: Int? = nil
+    ) throws(CurlewError) -> ActiveTransfer {
         let upload: UploadSource?
-        let plan: RequestPlan
+        var plan: RequestPlan
         let loop: EngineLoop
         do throws(CurlewError) {
             loop = try self.loop.get()
@@ -97,11 +97,28 @@ public final class CurlTransport: Transport {
             error.attempt = request.attempt
             throw error
         }
-        return ActiveTransfer(request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop)
+        if sendBuffer != nil { plan.onlyConnect() }
+        return ActiveTransfer(
+            request: consume request, plan: consume plan, sink: sink, upload: upload, loop: loop, sendBuffer: sendBuffer
+        )
     }
 
     /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
     public func shutdown() async {
         await engine?.close()
+    }
+}
+
+extension CurlTransport: ConnectTransport {
+    package func connect(
+        _ request: TransferRequest, sendBuffer: Int
+    ) async throws(CurlewError) -> any ByteConnection {
+        let transfer = try makeTransfer(request, NoSink.shared, sendBuffer: sendBuffer)
+        await withTaskCancellationHandler {
+            await withUnsafeContinuation { transfer.start(resuming: $0) }
+        } onCancel: {
+            transfer.cancel(with: CurlewError(.cancelled, phase: .lifecycle))
+        }
+        return try transfer.madeConnection()
     }
 }

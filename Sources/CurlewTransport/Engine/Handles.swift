@@ -9,6 +9,8 @@ final class Handles {
     private let loop: LoopIdentity
     private let sockets: Sockets
     private(set) var multis: [CurlMulti] = []
+    /// Those of byte connections, which count for no limit.
+    private(set) var connectionMultis: [CurlMulti] = []
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
     private(set) var inUse = 0
@@ -55,10 +57,26 @@ final class Handles {
     /// Takes a handle back from libcurl.
     func remove(_ easy: TransferHandle) {
         loop.assertOnLoop()
-        if easy.multi >= 0 { multis[easy.multi].remove(easy) }
+        if easy.multi >= 0 { multi(at: easy.multi)?.remove(easy) }
+        leave(easy)
+    }
+
+    private func leave(_ easy: TransferHandle) {
         easy.transfer = nil
         easy.socket = -1
         inUse -= 1
+    }
+
+    /// The handle stays with libcurl, for a byte connection: libcurl finds that through its multi handle alone.
+    func lend(_ easy: TransferHandle) {
+        loop.assertOnLoop()
+        leave(easy)
+    }
+
+    /// Ends the byte connection of a handle that was lent.
+    func close(_ easy: TransferHandle) {
+        loop.assertOnLoop()
+        multi(at: easy.multi)?.remove(easy)
     }
 
     /// Keeps a handle for the next transfer, where it may serve one.
@@ -74,8 +92,28 @@ final class Handles {
 
     // MARK: Multi handles
 
+    /// How many byte connections share a multi handle. libcurl looks for a handle's connection among all of its multi
+    /// handle, each time that something is read or sent.
+    static let connectionsPerMulti = 32
+    private static let firstConnectionMulti = 1000
+
+    func multi(at index: Int) -> CurlMulti? {
+        if index < multis.count { return multis[index] }
+        let index = index - Self.firstConnectionMulti
+        return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
+    }
+
+    private func multiForConnection() -> CurlMulti? {
+        if let known = connectionMultis.first(where: { $0.count < Self.connectionsPerMulti }) { return known }
+        let index = Self.firstConnectionMulti + connectionMultis.count
+        guard let multi = CurlMulti(index: index, wishes: sockets, limits: nil) else { return nil }
+        connectionMultis.append(multi)
+        return multi
+    }
+
     func multi(for transfer: ActiveTransfer) -> CurlMulti? {
         loop.assertOnLoop()
+        if transfer.plan.connectsOnly { return multiForConnection() }
         let limits = settings.limits
         var index = 0
         if limits.multis > 1 {
@@ -105,6 +143,7 @@ final class Handles {
     var deadline: LoopInstant {
         var earliest = LoopInstant.never
         for multi in multis { earliest = min(earliest, multi.deadline) }
+        for multi in connectionMultis { earliest = min(earliest, multi.deadline) }
         return earliest
     }
 
@@ -116,6 +155,7 @@ final class Handles {
         isClosed = true
         idle.removeAll()
         multis.removeAll()
+        connectionMultis.removeAll()
     }
 
     /// Frees what handles share: after `closeAll`.

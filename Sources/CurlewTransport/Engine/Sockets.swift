@@ -45,6 +45,15 @@ final class Sockets {
     var openCount: Int { poller.ownedCount }
     var openedCount: Int { poller.openedCount }
 
+    /// In the place of a multi handle's index: the socket is a byte connection's.
+    static let byteConnection = -2
+
+    /// What a byte connection waits for.
+    func watch(_ fd: Int32, for wanted: Readiness) {
+        loop.assertOnLoop()
+        if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: Self.byteConnection) }
+    }
+
     // MARK: Opening and closing
 
     func open(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {

@@ -22,8 +22,7 @@ extension ActiveTransfer {
         metrics.firstByte = date(raw.first_byte)
         metrics.isConnectionReused = hasSent && raw.new_connections == 0
         metrics.httpVersion = head?.version
-        metrics.remoteAddress = easy.transfers.addresses.text(raw.remote_ip, raw.remote_port)
-        metrics.localAddress = easy.transfers.addresses.text(raw.local_ip, raw.local_port)
+        (metrics.remoteAddress, metrics.localAddress) = easy.transfers.addresses.texts(raw)
         if tlsVersion != nil {
             (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher)
         } else if head?.version == .http3 {

@@ -10,6 +10,7 @@ final class Transfers {
     let sockets: Sockets
     let handles: Handles
     let handshakes: Handshakes
+    let connections: ByteConnections
     let loop: LoopIdentity
     var texts = TextCache()
     var addresses = AddressTexts()
@@ -35,6 +36,7 @@ final class Transfers {
         self.handles = handles
         self.loop = loop
         handshakes = Handshakes(settings, loop: loop)
+        connections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
     }
 
     /// Time of the present turn.
@@ -218,6 +220,7 @@ final class Transfers {
             return repeatLaunch(transfer, easy)
         }
         if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return repeatLaunch(transfer, easy) }
+        if result == CURLE_OK, !transfer.hasFailed, transfer.plan.connectsOnly { return connected(transfer, easy) }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
@@ -232,6 +235,21 @@ final class Transfers {
     private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         if transfer.hasEnded { return }
         transfer.measure(easy)
+        putAway(transfer)
+    }
+
+    /// The connection is up that the transfer was to make: it goes on without the transfer.
+    private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
+        transfer.measure(easy)
+        // Nothing of a request went out.
+        (transfer.metrics.requestSent, transfer.metrics.firstByte) = (nil, nil)
+        guard let connection = connections.adopt(easy, of: transfer) else {
+            return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
+        }
+        transfer.connection = connection
+        forget(transfer)
+        handles.lend(easy)
+        transfer.leavesHandle()
         putAway(transfer)
     }
 
@@ -269,7 +287,10 @@ final class Transfers {
         if let transfer = easy.transfer { sockets.receivingResumes(transfer) }
         let transfer = easy.transfer
         handles.remove(easy)
-        guard let transfer else { return }
+        if let transfer { forget(transfer) }
+    }
+
+    private func forget(_ transfer: ActiveTransfer) {
         handshakes.forget(transfer)
         inFlight.lines.left(transfer)
         sockets.hasConnected(transfer)

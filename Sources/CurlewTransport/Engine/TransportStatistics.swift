@@ -14,16 +14,19 @@ public struct TransportStatistics: Sendable, Equatable {
     public var transfersEnded = 0
     /// How often the loop went round.
     public var loopTurns = 0
+    /// Byte connections that are open.
+    package var byteConnections = 0
 
     /// Makes statistics of zeros.
     public init() {}
 
     init(
         liveTransfers: Int, easyHandlesInUse: Int, easyHandlesIdle: Int, openSockets: Int, connectionsMade: Int,
-        transfersEnded: Int, loopTurns: Int
+        transfersEnded: Int, loopTurns: Int, byteConnections: Int
     ) {
         (self.liveTransfers, self.transfersEnded, self.loopTurns) = (liveTransfers, transfersEnded, loopTurns)
         (self.easyHandlesInUse, self.easyHandlesIdle) = (easyHandlesInUse, easyHandlesIdle)
+        self.byteConnections = byteConnections
         (self.openSockets, self.connectionsMade) = (openSockets, connectionsMade)
     }
 }

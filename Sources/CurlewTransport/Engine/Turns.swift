@@ -6,6 +6,7 @@ internal import CurlewLocks
 enum EngineWork: Sendable {
     case start(ActiveTransfer)
     case command(ActiveTransfer, TransferCommand)
+    case connection(Int, ConnectionCommand)
     /// Fails what runs, closes every connection, and resumes the waiter.
     case close(UnsafeContinuation<Void, Never>)
 }
@@ -48,6 +49,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         switch work {
         case .start(let transfer): transfers.start(transfer)
         case .command(let transfer, let command): transfers.take(command, for: transfer)
+        case .connection(let number, let command): transfers.connections.take(command, for: number)
         case .close(let waiter):
             closeAll()
             closing.append(waiter)
@@ -57,21 +59,24 @@ final class Turns: LoopClient, @unchecked Sendable {
     func serveSockets() {
         for index in 0..<sockets.eventCount {
             // The work of this turn may have closed everything.
-            guard let ready = sockets.takeEvent(index), ready.multi < handles.multis.count else { continue }
+            guard let ready = sockets.takeEvent(index) else { continue }
+            if ready.multi == Sockets.byteConnection {
+                transfers.connections.socketReady(ready)
+                continue
+            }
+            guard let multi = handles.multi(at: ready.multi) else { continue }
             var events: Int32 = 0
             if !ready.readiness.isDisjoint(with: [.read, .hangUp]) { events |= CURL_CSELECT_IN }
             if ready.readiness.contains(.write) { events |= CURL_CSELECT_OUT }
             if !ready.readiness.isDisjoint(with: [.error, .closed]) { events |= CURL_CSELECT_ERR }
-            handles.multis[ready.multi].socketReady(ready.fd, events)
+            multi.socketReady(ready.fd, events)
         }
     }
 
     func endTurn() {
         runConnecting()
-        for multi in handles.multis {
-            if multi.deadline <= sockets.now { multi.timerExpired() }
-            transfers.collect(multi)
-        }
+        for multi in handles.multis { run(multi) }
+        for multi in handles.connectionMultis { run(multi) }
         transfers.runDeadlines()
         transfers.startWaiting()
         publish()
@@ -82,12 +87,17 @@ final class Turns: LoopClient, @unchecked Sendable {
         closing.removeAll()
     }
 
+    private func run(_ multi: CurlMulti) {
+        if multi.deadline <= sockets.now { multi.timerExpired() }
+        transfers.collect(multi)
+    }
+
     private func runConnecting() {
         guard sockets.connectingDue <= sockets.now else { return }
         var done: Set<Int> = []
         for transfer in sockets.lateConnecting() {
             guard let index = transfer.easy?.multi, index >= 0, done.insert(index).inserted else { continue }
-            handles.multis[index].runAll()
+            handles.multi(at: index)?.runAll()
         }
     }
 
@@ -100,6 +110,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     private func closeAll() {
         transfers.closeAll()
+        transfers.connections.closeAll()
         handles.closeAll()
     }
 
@@ -111,7 +122,8 @@ final class Turns: LoopClient, @unchecked Sendable {
             openSockets: sockets.openCount,
             connectionsMade: sockets.openedCount,
             transfersEnded: transfers.endedCount,
-            loopTurns: loopTurns
+            loopTurns: loopTurns,
+            byteConnections: transfers.connections.count
         )
         published.withLock { $0 = snapshot }
     }

@@ -28,6 +28,8 @@ struct RequestPlan: Sendable {
     private var ownSettings: [OptionValue] = []
     /// A handle must not carry anything from an earlier request (authentication state), nor on to a later one.
     var needsOwnHandle = false
+    /// No request is sent: see `onlyConnect`.
+    private(set) var connectsOnly = false
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }
@@ -345,6 +347,18 @@ struct RequestPlan: Sendable {
         guard let route else { return }
         headerLines.removeAll { $0 == route.headerLine }
         self.route = nil
+    }
+
+    /// Only the connection is wanted, for the HTTP/1.1 of its user. Through an HTTP proxy it is a tunnel.
+    mutating func onlyConnect() {
+        leaveRoute()
+        ownSettings =
+            settings + [
+                .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
+                .long(CURLOPT_HTTPPROXYTUNNEL, 1), .long(CURLOPT_BUFFERSIZE, 64 * 1024), .long(CURLOPT_CONNECT_ONLY, 1),
+            ]
+        known = nil
+        (connectsOnly, needsOwnHandle) = (true, true)
     }
 
     /// For the repetition of a request whose expectation was refused.

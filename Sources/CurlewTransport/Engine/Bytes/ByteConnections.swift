@@ -1,0 +1,81 @@
+internal import CCurl
+internal import CurlewCore
+
+/// The byte connections of one engine: reading and writing for their users, and their end.
+///
+/// Belongs to the loop's thread, as `Transfers` does: every entry asserts that in debug builds.
+final class ByteConnections {
+    private let sockets: Sockets
+    private let handles: Handles
+    private let loop: LoopIdentity
+    private var live: [Int: LiveConnection] = [:]
+    private var byDescriptor: [Int32: LiveConnection] = [:]
+    private var lastNumber = 0
+    private var isShutDown = false
+    /// One for all: what is read is copied out before anything else happens.
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+
+    init(sockets: Sockets, handles: Handles, loop: LoopIdentity) {
+        (self.sockets, self.handles, self.loop) = (sockets, handles, loop)
+    }
+
+    deinit { scratch.deallocate() }
+
+    var count: Int { live.count }
+
+    /// Takes over a handle whose connection is up; nil where libcurl has it no more.
+    func adopt(_ easy: TransferHandle, of transfer: ActiveTransfer) -> CurlByteConnection? {
+        loop.assertOnLoop()
+        let fd = curlew_get_socket(easy.handle)
+        guard fd >= 0 else { return nil }
+        lastNumber += 1
+        let queue = SendQueue(limit: transfer.sendBuffer ?? 1)
+        let connection = LiveConnection(number: lastNumber, fd: fd, easy: easy, queue: queue, transfer: transfer)
+        connection.readFirst(scratch)
+        live[lastNumber] = connection
+        byDescriptor[fd] = connection
+        return CurlByteConnection(number: lastNumber, queue: queue, loop: transfer.loop, metrics: transfer.metrics)
+    }
+
+    func take(_ command: ConnectionCommand, for number: Int) {
+        loop.assertOnLoop()
+        guard let connection = live[number] else {
+            return command.fail(isShutDown ? .transportShutDown : .connectionClosed())
+        }
+        if case .close = command { return end(connection, .connectionClosed()) }
+        connection.take(command, scratch)
+        watch(connection)
+    }
+
+    /// The poller has an event for a connection.
+    func socketReady(_ ready: Poller.Ready) {
+        loop.assertOnLoop()
+        guard let connection = byDescriptor[ready.fd] else { return }
+        if !ready.readiness.isDisjoint(with: [.write, .error, .closed, .hangUp]) { connection.write() }
+        if !ready.readiness.isDisjoint(with: [.read, .error, .closed, .hangUp]) { connection.read(scratch) }
+        watch(connection)
+    }
+
+    /// Asks the poller for what the connection waits for. A reader that does not come keeps its peer waiting.
+    private func watch(_ connection: LiveConnection) {
+        let wanted = connection.wanted
+        guard wanted != connection.watched else { return }
+        connection.watched = wanted
+        sockets.watch(connection.fd, for: wanted)
+    }
+
+    /// Ends every connection.
+    func closeAll() {
+        loop.assertOnLoop()
+        isShutDown = true
+        for connection in live.values { end(connection, .transportShutDown) }
+    }
+
+    private func end(_ connection: LiveConnection, _ error: CurlewError) {
+        live[connection.number] = nil
+        byDescriptor[connection.fd] = nil
+        connection.end(error)
+        // libcurl closes the connection with that.
+        handles.close(connection.easy)
+    }
+}

@@ -1,0 +1,33 @@
+internal import CurlewCore
+
+/// The calls of one kind that wait at a connection, in their order.
+struct ConnectionWaits<Value: Sendable> {
+    struct Wait {
+        let number: Int
+        let answer: ConnectionCommand.Answer<Value>
+        /// For readers: how many bytes they take.
+        var maximum = 0
+    }
+
+    private var waits: [Wait] = []
+
+    var isEmpty: Bool { waits.isEmpty }
+    var first: Wait? { waits.first }
+
+    mutating func append(_ wait: Wait) { waits.append(wait) }
+
+    /// Answers the first.
+    mutating func answerFirst(_ result: Result<Value, CurlewError>) {
+        waits.removeFirst().answer.resume(returning: result)
+    }
+
+    mutating func answerAll(_ result: Result<Value, CurlewError>) {
+        while !waits.isEmpty { answerFirst(result) }
+    }
+
+    /// Ends the wait of a task that was cancelled. One that is over is not found.
+    mutating func abandon(_ number: Int, _ error: CurlewError) {
+        guard let index = waits.firstIndex(where: { $0.number == number }) else { return }
+        waits.remove(at: index).answer.resume(returning: .failure(error))
+    }
+}

@@ -1,0 +1,218 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Flow of byte connections", .timeLimit(.minutes(4)))
+struct ByteConnectionFlowTests {
+    @Test func aSlowReaderStopsItsPeer() async throws {
+        let sent = Lock(0)
+        try await withByteServer(serve: { peer in
+            let chunk = [UInt8](repeating: 1, count: 65536)
+            for _ in 0..<1000 {
+                if !peer.write(chunk) { return }
+                sent.withLock { $0 += chunk.count }
+            }
+        }) { transport, server in
+            let connection = try await transport.connect(request(server.url))
+            #expect(try await connection.receive(exactly: 10).count == 10)
+            // The peer stands still once the system's buffers are full.
+            var before = -1
+            while before != sent.withLock({ $0 }) {
+                before = sent.withLock { $0 }
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            #expect(before < 65_536_000)
+            #expect(try await connection.receive(exactly: 65_536_000 - 10).count == 65_536_000 - 10)
+            #expect(try await connection.receive(maximum: 1) == nil)
+        }
+    }
+
+    @Test func aSlowPeerMakesTheSenderWait() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let taken = Lock(0)
+        try await withByteServer(
+            buffer: 4096,
+            serve: { peer in
+                gate.wait()
+                while true {
+                    let count = peer.read().count
+                    if count == 0 { return }
+                    taken.withLock { $0 += count }
+                }
+            }
+        ) { transport, server in
+            let connection = try await transport.connect(request(server.url), sendBuffer: 100_000)
+            let given = Lock(0)
+            let sender = Task {
+                for _ in 0..<500 {
+                    try await connection.send([UInt8](repeating: 7, count: 65536))
+                    given.withLock { $0 += 65536 }
+                }
+                try await connection.finishSending()
+            }
+            var before = -1
+            while before != given.withLock({ $0 }) {
+                before = given.withLock { $0 }
+                try await Task.sleep(for: .milliseconds(200))
+            }
+            #expect(before < 500 * 65536)
+            gate.signal()
+            try await sender.value
+            #expect(await eventually { taken.withLock { $0 } == 500 * 65536 })
+        }
+    }
+
+    @Test func aCancelledReaderTakesNoBytes() async throws {
+        try await withByteServer(serve: { $0.echo() }) { transport, server in
+            let connection = try await transport.connect(request(server.url))
+            for number in 0..<50 as Range<UInt8> {
+                let reader = Task { await connection.failureOfReceive() }
+                if number.isMultiple(of: 2) { await Task.yield() }
+                reader.cancel()
+                #expect(await reader.value?.code == .cancelled)
+                try await connection.send([number])
+                #expect(try await connection.receive(exactly: 1) == [number])
+            }
+        }
+    }
+
+    /// Either the reader or the next one gets each byte, however a cancellation and its arrival fall together.
+    @Test func bytesThatComeWithACancellationAreNotLost() async throws {
+        try await withByteServer(serve: { $0.echo() }) { transport, server in
+            let connection = try await transport.connect(request(server.url))
+            for number in 0..<200 as Range<UInt8> {
+                try await connection.send([number])
+                let reader = Task { try? await connection.receive(maximum: 1) }
+                for _ in 0..<(number % 5) { await Task.yield() }
+                reader.cancel()
+                if let bytes = await reader.value {
+                    #expect(bytes == [number])
+                } else {
+                    #expect(try await connection.receive(exactly: 1) == [number])
+                }
+            }
+        }
+    }
+
+    @Test func aCancelledSenderEndsItsWaitAlone() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let taken = Lock(0)
+        try await withByteServer(
+            buffer: 4096,
+            serve: { peer in
+                gate.wait()
+                while true {
+                    let count = peer.read().count
+                    if count == 0 { return }
+                    taken.withLock { $0 += count }
+                }
+            }
+        ) { transport, server in
+            let connection = try await transport.connect(request(server.url), sendBuffer: 1)
+            let bytes = [UInt8](repeating: 7, count: 20_000_000)
+            let sender = Task { await connection.failureOfSend(bytes) }
+            await Task.yield()
+            sender.cancel()
+            #expect(await sender.value?.code == .cancelled)
+            gate.signal()
+            try await connection.finishSending()
+            #expect(await eventually { taken.withLock { $0 } == bytes.count })
+        }
+    }
+
+    @Test func closingEndsWhatWaits() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        defer { gate.signal() }
+        try await withByteServer(serve: { _ in gate.wait() }) { transport, server in
+            let connection = try await transport.connect(request(server.url), sendBuffer: 1)
+            let reader = Task { await connection.failureOfReceive() }
+            let sender = Task {
+                // More than the system's buffers take.
+                var error: CurlewError?
+                while error == nil { error = await connection.failureOfSend([UInt8](repeating: 1, count: 1 << 20)) }
+                return error
+            }
+            await Task.yield()
+            connection.close()
+            #expect(await reader.value?.code == .cancelled)
+            #expect(await sender.value != nil)
+            #expect(await connection.failureOfReceive()?.code == .cancelled)
+            #expect(await connection.failureOfSend()?.code == .cancelled)
+        }
+    }
+
+    @Test func shutdownEndsThem() async throws {
+        let server = try ByteServer { $0.echo() }
+        defer { server.stop() }
+        let transport = CurlTransport()
+        let connection = try await transport.connect(request(server.url))
+        let reader = Task { await connection.failureOfReceive() }
+        await Task.yield()
+        await transport.shutdown()
+        #expect(await reader.value?.code == .sessionClosed)
+        #expect(await connection.failureOfReceive()?.code == .sessionClosed)
+        #expect(await connection.failureOfSend()?.code == .sessionClosed)
+        let late = await #expect(throws: CurlewError.self) { _ = try await transport.connect(request(server.url)) }
+        #expect(late?.code == .sessionClosed)
+        #expect(await eventually { server.openConnections == 0 })
+    }
+
+    @Test func aDroppedConnectionCloses() async throws {
+        try await withByteServer(serve: { $0.echo() }) { transport, server in
+            var connection: (any ByteConnection)? = try await transport.connect(request(server.url))
+            try await connection?.send([1])
+            connection = nil
+            #expect(await eventually { server.openConnections == 0 })
+        }
+    }
+
+    /// However the cancellation and the connection fall together.
+    @Test func aCancelledConnectLeavesNothing() async throws {
+        try await withByteServer(serve: { $0.echo() }, countingSockets: false) { transport, server in
+            for round in 0..<200 {
+                let task = Task { try? await transport.connect(request(server.url)) }
+                for _ in 0..<(round % 20) { await Task.yield() }
+                task.cancel()
+                (await task.value)?.close()
+            }
+            #expect(await eventually { server.openConnections == 0 })
+        }
+    }
+
+    @Test func aThousandConnectsAndClosesLeaveNothing() async throws {
+        try await withByteServer(serve: { $0.echo() }) { transport, server in
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for worker in 0..<20 {
+                    group.addTask {
+                        for round in 0..<50 {
+                            let connection = try await transport.connect(request(server.url))
+                            let byte = UInt8(truncatingIfNeeded: worker &* 50 &+ round)
+                            try await connection.send([byte])
+                            #expect(try await connection.receive(exactly: 1) == [byte])
+                            if round.isMultiple(of: 2) { connection.close() }
+                        }
+                    }
+                }
+                try await group.waitForAll()
+            }
+            #expect(transport.statistics.connectionsMade == 1000)
+            #expect(await eventually { server.openConnections == 0 })
+        }
+    }
+
+    @Test func manyAtOnceDoNotMeetTheLimitsOfExchanges() async throws {
+        try await withByteServer({ $0.maximumConnectionsPerHost = 2 }, serve: { $0.echo() }) { transport, server in
+            var connections: [any ByteConnection] = []
+            for _ in 0..<100 { connections.append(try await transport.connect(request(server.url))) }
+            for (number, connection) in connections.enumerated() {
+                try await connection.send([UInt8(number)])
+                #expect(try await connection.receive(exactly: 1) == [UInt8(number)])
+            }
+            #expect(await eventually { transport.statistics.byteConnections == 100 })
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Bytes to send")
+struct OutgoingBytesTests {
+    private static let chunks: [[UInt8]] = [[1, 2, 3], [4], [5, 6], [7, 8, 9, 10]]
+
+    /// Each number of bytes that may be sent at a time.
+    @Test(arguments: 1...10)
+    func keepTheirOrderAtAnyCut(_ step: Int) {
+        var outgoing = OutgoingBytes()
+        for chunk in Self.chunks { outgoing.append(chunk) }
+        var sent: [UInt8] = []
+        while !outgoing.isEmpty {
+            let bytes = outgoing.withNext { Array($0.prefix(step)) }
+            sent += bytes
+            outgoing.sent(bytes.count)
+        }
+        #expect(sent == Self.chunks.flatMap(\.self))
+    }
+
+    @Test func manyChunksAreForgottenOnceTheyAreSent() {
+        var outgoing = OutgoingBytes()
+        var next: UInt8 = 0
+        var expected: UInt8 = 0
+        for _ in 0..<1000 {
+            for _ in 0..<3 {
+                outgoing.append([next])
+                next &+= 1
+            }
+            for _ in 0..<2 {
+                #expect(outgoing.withNext { $0[0] } == expected)
+                outgoing.sent(1)
+                expected &+= 1
+            }
+        }
+        #expect(!outgoing.isEmpty)
+    }
+
+    @Test func nothingIsLeftOfWhatIsDropped() {
+        var outgoing = OutgoingBytes()
+        outgoing.append([1, 2])
+        outgoing.sent(1)
+        outgoing.removeAll()
+        #expect(outgoing.isEmpty)
+        outgoing.append([3])
+        #expect(outgoing.withNext { Array($0) } == [3])
+    }
+}

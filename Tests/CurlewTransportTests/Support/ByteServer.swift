@@ -1,0 +1,119 @@
+import CurlewLocks
+import Foundation
+import Glibc
+
+/// A server of bytes: what it does with a connection is a closure's, on a thread of its own.
+final class ByteServer: Sendable {
+    /// A connection as the server has it; closed when the closure returns.
+    struct Peer: Sendable {
+        let socket: Int32
+
+        /// The next bytes; empty at the end, and where the connection broke.
+        func read(_ maximum: Int = 65536) -> [UInt8] {
+            [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
+                count = max(0, recv(socket, buffer.baseAddress, maximum, 0))
+            }
+        }
+
+        /// Exactly so many bytes, fewer at the end.
+        func read(exactly count: Int) -> [UInt8] {
+            var bytes: [UInt8] = []
+            while bytes.count < count {
+                let more = read(count - bytes.count)
+                if more.isEmpty { break }
+                bytes += more
+            }
+            return bytes
+        }
+
+        /// Reads up to an empty line.
+        func readHead() -> String {
+            var head = ""
+            while !head.hasSuffix("\r\n\r\n") {
+                let next = read(1)
+                if next.isEmpty { break }
+                head += String(decoding: next, as: UTF8.self)
+            }
+            return head
+        }
+
+        @discardableResult
+        func write(_ bytes: [UInt8]) -> Bool {
+            var sent = 0
+            while sent < bytes.count {
+                let count = bytes.withUnsafeBytes {
+                    send(socket, $0.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
+                }
+                guard count > 0 else { return false }
+                sent += count
+            }
+            return true
+        }
+
+        func write(_ text: String) { write(Array(text.utf8)) }
+
+        /// Returns what comes, until its end.
+        func echo() {
+            while true {
+                let bytes = read()
+                if bytes.isEmpty || !write(bytes) { return }
+            }
+        }
+
+        /// The end is a reset.
+        func resetsAtEnd() {
+            var hard = linger(l_onoff: 1, l_linger: 0)
+            setsockopt(socket, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
+        }
+    }
+
+    struct Failure: Error {}
+
+    let port: Int
+    private let listener: Int32
+    private let open = Lock(0)
+
+    var url: URL { URL(string: "http://127.0.0.1:\(port)/")! }
+    /// Connections that the server has not closed.
+    var openConnections: Int { open.withLock { $0 } }
+
+    /// `buffer` bounds what the system keeps of a connection's bytes.
+    init(buffer: Int32? = nil, _ serve: @escaping @Sendable (Peer) -> Void) throws {
+        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_addr.s_addr = inet_addr("127.0.0.1")
+        var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let listener = listener
+        if var buffer {
+            setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &buffer, socklen_t(MemoryLayout<Int32>.size))
+        }
+        let code = withUnsafeMutablePointer(to: &address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
+                guard bind(listener, pointer, length) == 0, listen(listener, 512) == 0 else { return Int32(-1) }
+                return getsockname(listener, pointer, &length)
+            }
+        }
+        guard code == 0 else {
+            _ = close(listener)
+            throw Failure()
+        }
+        port = Int(UInt16(bigEndian: address.sin_port))
+        let open = open
+        Thread.detachNewThread {
+            while true {
+                let peer = accept(listener, nil, nil)
+                guard peer >= 0 else { break }
+                open.withLock { $0 += 1 }
+                Thread.detachNewThread {
+                    serve(Peer(socket: peer))
+                    _ = close(peer)
+                    open.withLock { $0 -= 1 }
+                }
+            }
+            _ = close(listener)
+        }
+    }
+
+    func stop() { _ = shutdown(listener, Int32(SHUT_RDWR)) }
+}
