@@ -18,6 +18,8 @@ struct DiskCacheTimingTests {
         // As many rows as a store would make, without their puts.
         var database: OpaquePointer?
         #expect(sqlite3_open(folder.index.path(percentEncoded: false), &database) == SQLITE_OK)
+        // The lanes of the store may still be at work.
+        sqlite3_busy_timeout(database, 30_000)
         let rows = """
             BEGIN;
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)

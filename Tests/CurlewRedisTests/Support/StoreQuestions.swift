@@ -9,7 +9,7 @@ func entry(
     headers: HTTPHeaders = ["Content-Type": "text/plain"],
     usable: TimeInterval = 3600,
     canBeValidated: Bool = false,
-    now: Date = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded())
+    now: Date = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
 ) -> CacheEntry {
     CacheEntry(
         id: UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased(),
