@@ -4,12 +4,14 @@ internal import Foundation
 
 /// Hands body bytes from the transport's thread to one reading task, and stops the sender when the
 /// reader is slow. No task of its own: a chunk goes from the callback to the awaiting reader.
-final class BodyChannel: Sendable {
+final class BodyChannel: TurnObserver {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
     private struct Shared: Sendable {
         var machine: BodyChannelStateMachine<Waiter>
         var control: (any TransferControl)?
+        /// The same, where the transport tells of the end of its turns.
+        var turns: (any TurnControl)?
         var onAbandon: (@Sendable () -> Void)?
     }
 
@@ -26,9 +28,10 @@ final class BodyChannel: Sendable {
 
     /// A new attempt produces from now on, and is resumed through `control`.
     func producerStarts(_ control: any TransferControl) {
+        let turns = control as? any TurnControl
         _ = shared.withLock {
             $0.machine.producerStarted()
-            return exchange(&$0.control, with: control)
+            return (exchange(&$0.control, with: control), exchange(&$0.turns, with: turns))
         }
     }
 
@@ -45,18 +48,24 @@ final class BodyChannel: Sendable {
         // have filled the channel since it said that there is room.
         let chunk = bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
         guard !chunk.isEmpty else { return .proceed }
-        wake(shared.withLock { $0.machine.producerDelivered(chunk) })
+        let (action, turns) = shared.withLock { shared in
+            (shared.machine.producerDelivered(chunk, hasTurns: shared.turns != nil), shared.turns)
+        }
+        if case .awaitEndOfTurn = action { turns?.atEndOfTurn(tell: self) } else { wake(action) }
         return .proceed
     }
+
+    /// What the turn has brought is there: a reader that waits is woken once for all of it.
+    func turnEnded() { wake(shared.withLock { $0.machine.turnEnded() }) }
 
     // MARK: The end, from the run
 
     /// What is buffered can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
-        let (action, _, _) = shared.withLock { shared in
+        let (action, _, _, _) = shared.withLock { shared in
             (
                 shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
-                exchange(&shared.onAbandon, with: nil)
+                exchange(&shared.turns, with: nil), exchange(&shared.onAbandon, with: nil)
             )
         }
         wake(action)
@@ -92,6 +101,9 @@ final class BodyChannel: Sendable {
         if action.cancelProducer { onAbandon?() }
     }
 
+    /// Whether the reader waits for bytes.
+    var hasWaiter: Bool { shared.withLock { $0.machine.hasWaiter } }
+
     /// Bytes held now, as the watermarks count them.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
@@ -108,7 +120,7 @@ final class BodyChannel: Sendable {
 
     private func wake(_ action: BodyChannelStateMachine<Waiter>.WakeAction) {
         switch action {
-        case .none: break
+        case .none, .awaitEndOfTurn: break
         case .wake(let waiter): waiter.resume()
         }
     }

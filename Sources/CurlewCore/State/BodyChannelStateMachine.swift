@@ -20,8 +20,8 @@ package struct BodyChannelWatermarks: Sendable, Hashable {
 /// Methods are named for what has happened and answer what to do about it, after the lock is released.
 /// `Waiter` is whatever the caller resumes the consumer with; the machine only keeps it.
 ///
-///     buffering ── consumerWaited ──▶ awaited ── producerDelivered ──▶ buffering
-///         │                              │
+///     buffering ── consumerWaited ──▶ awaited ── producerDelivered ──▶ buffering, or reached ── turnEnded ──▶ buffering
+///         │                              │                                              │
 ///         ├── producerFinished ──▶ draining ──▶ finished
 ///         └── consumerLeft ─────▶ abandoned          (from every state but finished)
 package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
@@ -51,6 +51,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     package enum WakeAction: Sendable {
         case none
         case wake(Waiter)
+        /// `turnEnded` is to be called once the producer has delivered what it has at the moment.
+        case awaitEndOfTurn
     }
 
     /// What the consumer's leaving entails.
@@ -95,6 +97,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case buffering(Buffer, isProducerPaused: Bool)
         /// Nothing buffered, and the consumer waits. A producer is never paused here.
         case awaited(Waiter)
+        /// Bytes have come for the consumer, which still waits: the end of the turn wakes it for all of them.
+        case reached(Waiter, Buffer, isProducerPaused: Bool)
         case draining(Buffer, FinishedWith?)
         case finished
         case abandoned
@@ -111,6 +115,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     package mutating func producerStarted() {
         switch state {
         case .buffering(let buffer, _): state = .buffering(buffer, isProducerPaused: false)
+        case .reached(let waiter, let buffer, _): state = .reached(waiter, buffer, isProducerPaused: false)
         case .awaited, .draining, .finished, .abandoned: break
         }
     }
@@ -122,12 +127,17 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
             guard buffer.cost >= watermarks.high else { return .take }
             state = .buffering(buffer, isProducerPaused: true)
             return .pause
+        case .reached(let waiter, let buffer, _):
+            guard buffer.cost >= watermarks.high else { return .take }
+            state = .reached(waiter, buffer, isProducerPaused: true)
+            return .pause
         case .awaited: return .take
         case .draining, .finished, .abandoned: return .abort
         }
     }
 
-    package mutating func producerDelivered(_ chunk: Data) -> WakeAction {
+    /// The producer delivers. `hasTurns` tells whether it will say when it has no more at the moment (`turnEnded`).
+    package mutating func producerDelivered(_ chunk: Data, hasTurns: Bool = false) -> WakeAction {
         switch state {
         case .buffering(var buffer, let isPaused):
             // Hollow the state out first, so that the buffer is not copied.
@@ -138,9 +148,28 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case .awaited(let waiter):
             var buffer = Buffer()
             buffer.append(chunk)
-            state = .buffering(buffer, isProducerPaused: false)
-            return .wake(waiter)
+            guard hasTurns else {
+                state = .buffering(buffer, isProducerPaused: false)
+                return .wake(waiter)
+            }
+            state = .reached(waiter, buffer, isProducerPaused: false)
+            return .awaitEndOfTurn
+        case .reached(let waiter, var buffer, let isPaused):
+            state = .finished
+            buffer.append(chunk)
+            state = .reached(waiter, buffer, isProducerPaused: isPaused)
+            return .none
         case .draining, .finished, .abandoned: return .none
+        }
+    }
+
+    /// The producer has no more at the moment.
+    package mutating func turnEnded() -> WakeAction {
+        switch state {
+        case .reached(let waiter, let buffer, let isPaused):
+            state = .buffering(buffer, isProducerPaused: isPaused)
+            return .wake(waiter)
+        case .buffering, .awaited, .draining, .finished, .abandoned: return .none
         }
     }
 
@@ -153,6 +182,9 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
             return .none
         case .awaited(let waiter):
             state = .draining(Buffer(), end)
+            return .wake(waiter)
+        case .reached(let waiter, let buffer, _):
+            state = .draining(buffer, end)
             return .wake(waiter)
         case .draining, .finished, .abandoned: return .none
         }
@@ -171,7 +203,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
             if resume { isPaused = false }
             state = .buffering(buffer, isProducerPaused: isPaused)
             return .deliver(chunk, resumeProducer: resume)
-        case .awaited: return .fail(.internal)
+        case .awaited, .reached: return .fail(.internal)
         case .draining(var buffer, let end):
             state = .finished
             guard let chunk = buffer.popFirst() else { return end.map(TakeAction.rethrow) ?? .end }
@@ -188,7 +220,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case .buffering(let buffer, _) where buffer.isEmpty:
             state = .awaited(waiter)
             return .none
-        case .buffering, .awaited, .draining, .finished, .abandoned: return .wake(waiter)
+        case .buffering, .awaited, .reached, .draining, .finished, .abandoned: return .wake(waiter)
         }
     }
 
@@ -198,7 +230,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case .buffering:
             state = .abandoned
             return LeaveAction(waiter: nil, cancelProducer: true)
-        case .awaited(let waiter):
+        case .awaited(let waiter), .reached(let waiter, _, _):
             state = .abandoned
             return LeaveAction(waiter: waiter, cancelProducer: true)
         case .draining:
@@ -209,10 +241,18 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
+    /// Whether the consumer waits.
+    package var hasWaiter: Bool {
+        switch state {
+        case .awaited, .reached: true
+        case .buffering, .draining, .finished, .abandoned: false
+        }
+    }
+
     /// What is held in memory now, as the watermarks count it.
     package var bufferedCost: Int {
         switch state {
-        case .buffering(let buffer, _), .draining(let buffer, _): buffer.cost
+        case .buffering(let buffer, _), .reached(_, let buffer, _), .draining(let buffer, _): buffer.cost
         case .awaited, .finished, .abandoned: 0
         }
     }

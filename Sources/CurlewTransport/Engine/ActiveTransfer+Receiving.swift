@@ -166,7 +166,9 @@ extension ActiveTransfer {
             return .refused
         }
         clocks.byteMoved(at: transfers.now)
-        switch sink.didReceive(body: chunk) {
+        let answer = sink.didReceive(body: chunk)
+        if turnObserver != nil { transfers.tellsEndOfTurn(to: self) }
+        switch answer {
         case .proceed:
             deliveredBody += Int64(chunk.count)
             responseMayBeComplete(transfers)

@@ -70,6 +70,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// The same without a copy of it, as below.
     var hasHead: Bool { if case .some = head { true } else { false } }
     var coding = BodyCoding.unknown
+    /// What its sink wants told of the end of the present turn.
+    var turnObserver: (any TurnObserver)?
     /// A complete head that may yet be answered by another request (authentication, Expect).
     var deferredHead: ResponseHead?
     /// Challenges that libcurl has answered.
@@ -242,7 +244,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func send(_ command: TransferCommand) { loop.send(.command(self, command)) }
 }
 
-extension ActiveTransfer: TransferControl {
+extension ActiveTransfer: TurnControl {
+    func atEndOfTurn(tell observer: any TurnObserver) { turnObserver = observer }
+
     func resumeReceiving() { send(.resumeReceiving) }
     func suspend() { hold(true) }
     func resume() { hold(false) }

@@ -24,6 +24,8 @@ final class Transfers {
         var lines = ConnectionLines()
         /// Those whose callers are to be resumed at the end of the turn.
         var ended: [ActiveTransfer] = []
+        /// Whom the sinks want told that the turn is over.
+        var turnObservers: [any TurnObserver] = []
     }
 
     // SAFETY: unchecked, because the checks of these alone are 1 % of a session's instructions. No access lasts while
@@ -309,6 +311,23 @@ final class Transfers {
         handles.recycle(easy, after: transfer)
         transfer.startsOver()
         if transfer.pauses.isSuspended { transfer.stage = .held } else { launch(transfer) }
+    }
+
+    // MARK: The end of a turn
+
+    func tellsEndOfTurn(to transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard let observer = transfer.turnObserver else { return }
+        transfer.turnObserver = nil
+        inFlight.turnObservers.append(observer)
+    }
+
+    /// Tells the sinks that asked for it that all the turn had was handed over.
+    func tellEndOfTurn() {
+        loop.assertOnLoop()
+        guard !inFlight.turnObservers.isEmpty else { return }
+        for index in inFlight.turnObservers.indices { inFlight.turnObservers[index].turnEnded() }
+        inFlight.turnObservers.removeAll(keepingCapacity: true)
     }
 
     // MARK: Results

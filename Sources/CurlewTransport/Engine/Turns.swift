@@ -81,6 +81,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         transfers.startWaiting()
         publish()
         // Only now: a caller that goes on at once would compete with the work of this turn.
+        transfers.tellEndOfTurn()
         transfers.handBackEnded()
         guard !closing.isEmpty else { return }
         for waiter in closing { waiter.resume() }

@@ -11,6 +11,9 @@ struct BodyChannelStateMachineTests {
         case started
         case offered(Machine.OfferAction)
         case delivered(String, wakes: Int? = nil)
+        /// By a producer that has turns.
+        case deliveredInTurn(String, awaitsEnd: Bool = false)
+        case turnEnded(wakes: Int? = nil)
         case ended(CurlewError.Code? = nil, wakes: Int? = nil)
         case asked(Machine.TakeAction)
         case waited(Int, isWokenAtOnce: Bool = false)
@@ -48,12 +51,51 @@ struct BodyChannelStateMachineTests {
         Case(
             name: "a waiting consumer is woken, and finds the bytes",
             steps: [
-                .asked(.wait), .waited(1), .offered(.take), .delivered("a", wakes: 1), .asked(chunk("a")), .asked(.wait),
+                .asked(.wait), .waited(1), .offered(.take), .delivered("a", wakes: 1), .asked(chunk("a")),
+                .asked(.wait),
             ]),
         Case(
             name: "a consumer that is woken once finds all that has come until it runs",
             steps: [
                 .waited(1), .delivered("a", wakes: 1), .delivered("b"), .asked(chunk("a")), .asked(chunk("b")),
+            ]),
+        Case(
+            name: "a waiting consumer is woken at the end of the turn, once",
+            steps: [
+                .waited(1), .deliveredInTurn("a", awaitsEnd: true), .deliveredInTurn("b"), .turnEnded(wakes: 1),
+                .turnEnded(), .asked(chunk("a")), .asked(chunk("b")), .asked(.wait),
+            ]),
+        Case(
+            name: "a consumer that does not wait is not woken by the end of the turn",
+            steps: [.deliveredInTurn("a"), .turnEnded(), .asked(chunk("a"))]),
+        Case(
+            name: "a turn that fills the channel pauses the producer, which goes on at the low mark",
+            steps: [
+                .waited(1), .deliveredInTurn(ten, awaitsEnd: true), .offered(.take), .deliveredInTurn(ten),
+                .offered(.pause), .turnEnded(wakes: 1), .asked(chunk(ten, resume: true)), .asked(chunk(ten)),
+            ]),
+        Case(
+            name: "the end of the body wakes a consumer before the end of the turn",
+            steps: [
+                .waited(1), .deliveredInTurn("a", awaitsEnd: true), .ended(.truncated, wakes: 1), .turnEnded(),
+                .asked(chunk("a")), .asked(rethrown(.truncated)),
+            ]),
+        Case(
+            name: "a second consumer is refused until the end of the turn, too",
+            steps: [
+                .waited(1), .deliveredInTurn("a", awaitsEnd: true), .asked(.fail(.internal)), .turnEnded(wakes: 1),
+                .asked(chunk("a")),
+            ]),
+        Case(
+            name: "a consumer that leaves within a turn is woken at once",
+            steps: [
+                .waited(1), .deliveredInTurn("a", awaitsEnd: true), .left(waiter: 1, cancels: true), .turnEnded(),
+                .asked(.fail(.cancelled)),
+            ]),
+        Case(
+            name: "a new attempt within a turn keeps what has come",
+            steps: [
+                .waited(1), .deliveredInTurn("a", awaitsEnd: true), .started, .turnEnded(wakes: 1), .asked(chunk("a")),
             ]),
         Case(
             name: "bytes that came between asking and waiting are not lost",
@@ -173,6 +215,14 @@ struct BodyChannelStateMachineTests {
             case .offered(let expected): #expect(machine.producerOffered() == expected, "\(step)")
             case .delivered(let text, let waiter):
                 Self.check(machine.producerDelivered(Data(text.utf8)), wakes: waiter, step)
+            case .deliveredInTurn(let text, let awaitsEnd):
+                let action = machine.producerDelivered(Data(text.utf8), hasTurns: true)
+                if case .awaitEndOfTurn = action {
+                    #expect(awaitsEnd, "\(step)")
+                } else {
+                    #expect(!awaitsEnd, "\(step)")
+                }
+            case .turnEnded(let waiter): Self.check(machine.turnEnded(), wakes: waiter, step)
             case .ended(let code, let waiter):
                 let action = machine.producerFinished(code.map { CurlewError($0, phase: .receive) })
                 Self.check(action, wakes: waiter, step)
@@ -190,6 +240,7 @@ struct BodyChannelStateMachineTests {
     static func check(_ action: Machine.WakeAction, wakes waiter: Int?, _ step: Step) {
         switch action {
         case .none: #expect(waiter == nil, "no waiter was woken: \(step)")
+        case .awaitEndOfTurn: Issue.record("awaits the end of a turn: \(step)")
         case .wake(let woken): #expect(woken == waiter, "\(step)")
         }
     }

@@ -44,6 +44,40 @@ struct BodyChannelTests {
         #expect(try await channel.next() == nil)
     }
 
+    /// A control whose turns the test ends.
+    final class TurningControl: TurnControl {
+        private let observers = Lock<[any TurnObserver]>([])
+
+        func atEndOfTurn(tell observer: any TurnObserver) { observers.withLock { $0.append(observer) } }
+        func endTurn() -> Int {
+            let told = observers.withLock { exchange(&$0, with: []) }
+            for observer in told { observer.turnEnded() }
+            return told.count
+        }
+        func resumeReceiving() {}
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) {}
+    }
+
+    @Test("a reader that waits is woken once for all that a turn brings")
+    func turns() async throws {
+        let channel = BodyChannel()
+        let control = TurningControl()
+        channel.producerStarts(control)
+        async let first = channel.next()
+        while !channel.hasWaiter { await Task.yield() }
+        for text in ["one", "two", "three"] { #expect(send(text, into: channel)) }
+        #expect(channel.hasWaiter)
+        #expect(control.endTurn() == 1)
+        #expect(try await first == Data("one".utf8))
+        #expect(try await channel.next() == Data("two".utf8))
+        #expect(try await channel.next() == Data("three".utf8))
+        #expect(control.endTurn() == 0)
+        channel.finish()
+        #expect(try await channel.next() == nil)
+    }
+
     @Test("a waiting reader gets bytes from another thread")
     func crossThread() async throws {
         let channel = BodyChannel()

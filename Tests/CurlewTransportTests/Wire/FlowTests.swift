@@ -33,6 +33,29 @@ struct FlowTests {
         }
     }
 
+    /// Counts the turns that it is told of.
+    private final class TurnCounter: TurnObserver {
+        private let count = Lock(0)
+
+        var turns: Int { count.withLock { $0 } }
+        func turnEnded() { count.withLock { $0 += 1 } }
+    }
+
+    @Test func aSinkIsToldOnceThatATurnIsOver() async throws {
+        try await withTransport { transport, server in
+            let (sink, counter) = (CollectingSink(), TurnCounter())
+            // Three times for a piece: it is told once all the same.
+            sink.observe { event in
+                guard event == .body, let control = sink.control as? any TurnControl else { return }
+                for _ in 0..<3 { control.atEndOfTurn(tell: counter) }
+            }
+            _ = try await transport.fetch(request(server.url("/bytes/4000000")), sink)
+            let pieces = sink.state.withLock { $0.chunks }
+            #expect(counter.turns > 0)
+            #expect(counter.turns <= pieces)
+        }
+    }
+
     /// On a new connection, and on one that is used again.
     @Test(arguments: [false, true])
     func aConnectionThatBreaksDuringAPauseLosesNothingThatCame(_ isUsedAgain: Bool) async throws {
