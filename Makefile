@@ -75,6 +75,7 @@ count: ## Compares instructions and allocations per request with their limits
 bench: ## Measures Curlew, plain C, URLSession and other languages' clients against the same nginx
 	@scripts/bench
 	@scripts/bench-bodies
+	@scripts/bench-json
 	@scripts/bench-growth
 	@scripts/bench-startup
 

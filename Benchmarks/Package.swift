@@ -33,6 +33,11 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
+            name: "bench-json",
+            dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
+            swiftSettings: strict
+        ),
+        .executableTarget(
             name: "bench-growth",
             dependencies: [
                 "BenchmarkSupport", .product(name: "Curlew", package: "Curlew"),

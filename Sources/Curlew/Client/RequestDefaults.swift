@@ -1,3 +1,4 @@
+internal import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
@@ -10,7 +11,7 @@ public struct RequestDefaults: Sendable {
     /// How the parameters of other methods become a body.
     public var body = ParameterFormat.form
     /// Reads response bodies.
-    public var decoder: any DataDecoder = JSONDecoder()
+    public var decoder: any DataDecoder = FastJSONDecoder()
     /// Statuses that are no error.
     public var acceptableStatusCodes: Set<Int> = Set(200..<300)
     /// Content types that are no error; nil is any. `*` stands for any type or subtype.

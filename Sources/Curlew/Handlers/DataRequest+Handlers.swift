@@ -85,7 +85,7 @@ extension DataRequest {
         of type: Value.Type = Value.self,
         queue: DispatchQueue? = nil,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = FastJSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods,
         completionHandler: @escaping @Sendable (AFDataResponse<Value>) -> Void

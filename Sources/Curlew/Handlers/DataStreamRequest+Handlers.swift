@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewFailures
 internal import CurlewLocks
 public import Dispatch
@@ -64,7 +64,7 @@ extension DataStreamRequest {
     public func responseStreamDecodable<T: Decodable & Sendable>(
         of type: T.Type = T.self,
         on queue: DispatchQueue? = nil,
-        using decoder: any DataDecoder = JSONDecoder(),
+        using decoder: any DataDecoder = FastJSONDecoder(),
         preprocessor: any DataPreprocessor = PassthroughPreprocessor(),
         stream: @escaping Handler<T, CurlewError>
     ) -> Self {

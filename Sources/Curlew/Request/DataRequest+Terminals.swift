@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
@@ -22,7 +22,7 @@ extension DataRequest {
     /// The body, decoded.
     public func decode<T: Decodable & Sendable>(
         _ type: T.Type = T.self,
-        decoder: any DataDecoder = JSONDecoder()
+        decoder: any DataDecoder = FastJSONDecoder()
     ) async throws(CurlewError) -> T {
         try await serialized { result throws(CurlewError) in
             try Self.value(of: result, data: result.body.contents, decoder: decoder)

@@ -1,7 +1,7 @@
 public import CurlewCore
 internal import CurlewFailures
 internal import CurlewLocks
-public import Foundation
+internal import Foundation
 internal import FoundationNetworking
 
 // The body as a sequence. A status outside 200..<300 is an error unless the request has its own `validate(…)` or
@@ -29,7 +29,7 @@ extension DataStreamRequest {
     /// The values of a body that has one on each line (NDJSON).
     public func decode<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
-        decoder: any DataDecoder = JSONDecoder()
+        decoder: any DataDecoder = FastJSONDecoder()
     ) -> StreamValues<Value> {
         StreamValues(open: { self.reader() }, maximumLength: pieceLimit, decoder: decoder)
     }

@@ -28,7 +28,7 @@ extension DownloadRequest {
     /// The file's contents, decoded.
     public func decode<T: Decodable & Sendable>(
         _ type: T.Type = T.self,
-        decoder: any DataDecoder = JSONDecoder()
+        decoder: any DataDecoder = FastJSONDecoder()
     ) async throws(CurlewError) -> T {
         try await serialized { result async throws(CurlewError) in
             try Self.value(of: result, data: try await Self.contents(of: result), decoder: decoder)

@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import CurlewCore
 internal import CurlewFailures
 public import Foundation
 
@@ -20,7 +20,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
 
     /// Makes a serializer that decodes each piece by itself.
     public init(
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = FastJSONDecoder(),
         dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
     ) {
         self.decoder = decoder
@@ -60,7 +60,7 @@ extension DataStreamSerializer {
     /// Decodes each chunk.
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = FastJSONDecoder(),
         dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
     ) -> Self where Self == DecodableStreamSerializer<T> {
         DecodableStreamSerializer<T>(decoder: decoder, dataPreprocessor: dataPreprocessor)

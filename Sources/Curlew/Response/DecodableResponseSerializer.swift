@@ -14,7 +14,7 @@ public final class DecodableResponseSerializer<T: Decodable & Sendable>: Respons
     /// Makes a serializer; an empty body is an error unless method or status allow it.
     public init(
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = FastJSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer.defaultEmptyRequestMethods
     ) {
@@ -55,7 +55,7 @@ extension DataResponseSerializerProtocol {
     public static func decodable<T: Decodable & Sendable>(
         of type: T.Type,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<T>.defaultDataPreprocessor,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = FastJSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<T>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<T>.defaultEmptyRequestMethods
     ) -> DecodableResponseSerializer<T> where Self == DecodableResponseSerializer<T> {

@@ -44,7 +44,7 @@ extension DownloadRequest {
         _ type: Value.Type = Value.self,
         automaticallyCancelling shouldAutomaticallyCancel: Bool = true,
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer<Value>.defaultDataPreprocessor,
-        decoder: any DataDecoder = JSONDecoder(),
+        decoder: any DataDecoder = FastJSONDecoder(),
         emptyResponseCodes: Set<Int> = DecodableResponseSerializer<Value>.defaultEmptyResponseCodes,
         emptyRequestMethods: Set<HTTPMethod> = DecodableResponseSerializer<Value>.defaultEmptyRequestMethods
     ) -> DownloadTask<Value> {
