@@ -25,6 +25,8 @@ public actor Session {
     public nonisolated var interceptor: (any RequestInterceptor)? { context.interceptor }
     /// Decides about redirects where a request has no handler of its own.
     public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
+    /// Decides about responses that are to be stored, where a request has no handler of its own.
+    public nonisolated var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
 
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nothing else may hold them.
@@ -50,17 +52,20 @@ public actor Session {
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) {
         self.configuration = configuration
         self.serverTrustManager = serverTrustManager
-        self.transport = transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager)
+        self.transport = configuration.caching(
+            transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager))
         refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
         self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
             configuration: configuration,
             interceptor: interceptor,
             redirectHandler: redirectHandler ?? configuration.hooks?.redirectHandler,
+            cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors,
             startsImmediately: startRequestsImmediately,
             requestSetup: requestSetup
@@ -137,6 +142,7 @@ public actor Session {
         for case let stream as DataStreamRequest in running { stream.discardUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         await untilEnded(running)
+        await (transport as? CachingTransport)?.drain()
     }
 
     /// Cancels everything, waits for it and closes every connection. Later requests fail with `.sessionClosed`.

@@ -29,6 +29,9 @@ public struct SessionConfiguration: Sendable {
     public var redirects = RedirectPolicy()
     /// Cookies that are sent and kept. None by default: a server must not share cookies between its users by accident.
     public var cookies: CookieJar?
+    /// Responses that are kept and served again. None by default: what is served has to be meant for all requests of the
+    /// session.
+    public var cache: ResponseCache?
     /// Which hosts have asked for https only; nil forgets what they ask.
     public var hsts: HSTSStore? = HSTSStore()
     /// Credentials by origin, in lower case, for requests that have none of their own. They go to that origin alone,

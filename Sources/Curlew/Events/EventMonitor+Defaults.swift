@@ -37,6 +37,11 @@ extension EventMonitor {
         EventTrial.pass(Self.self, .bodies)
     }
     public func urlSession(
+        _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
+    ) {
+        EventTrial.pass(Self.self, .storedResponses)
+    }
+    public func urlSession(
         _ session: SessionReference,
         downloadTask: TaskIdentifier,
         didResumeAtOffset fileOffset: Int64,

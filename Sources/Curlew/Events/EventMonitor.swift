@@ -43,6 +43,8 @@ public protocol EventMonitor: Sendable {
     func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
     /// Body bytes have come, decoded. They are copied only for monitors that have this method.
     func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data)
+    /// A response is about to be stored. Bodies above 8 MiB are not kept for this, and their responses not told.
+    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse)
     /// A download goes on where an earlier one stopped.
     func urlSession(
         _ session: SessionReference,

@@ -22,6 +22,8 @@ package struct UsualEvents: OptionSet, Sendable {
     static let endedExchange = UsualEvents(rawValue: 1 << 8)
     static let completedTask = UsualEvents(rawValue: 1 << 9)
     static let finished = UsualEvents(rawValue: 1 << 10)
+    /// Only where there is a cache.
+    package static let storedResponses = UsualEvents(rawValue: 1 << 13)
 
     /// The two that are dear to tell (`MonitorHub.Dear`): of these it is known for each monitor whether it listens.
     package static let heads = UsualEvents(rawValue: 1 << 11)

@@ -12,6 +12,8 @@ struct RequestOptions {
     /// Whether credentials that the server accepts are kept for the session's other requests.
     var keepsAuthentication = false
     var redirectHandler: (any RedirectHandler)?
+    var cachePolicy: CachePolicy?
+    var cachedResponseHandler: (any CachedResponseHandler)?
     var adapters: [any RequestAdapter] = []
     var retriers: [any RequestRetrier] = []
     var validations: [Validation] = []

@@ -8,13 +8,14 @@ extension Run {
     func lower(_ described: DescribedRequest) throws(CurlewError) -> Hop {
         let lowering = Lowering(context: request.context, wishes: attempt.options, purpose: request.purpose)
         do throws(CurlewError) {
-            let lowered = try lowering.lower(
+            var lowered = try lowering.lower(
                 described.visible,
                 body: described.body,
                 task: task,
                 attempt: attempt.number,
                 remaining: budget.remaining
             )
+            try lowerCaching(of: described.visible, into: &lowered)  // CacheLowering.swift
             return Hop(visible: described.visible, lowered: lowered, announcement: described.announcement)
         } catch {
             // It was created, although it cannot be sent.
@@ -42,11 +43,14 @@ struct Lowering {
         let expectContinue: ExpectContinue
         let multiplexes: Bool
         let asksAboutHead: Bool
+        let cachePolicy: CachePolicy?
+        let cachedResponseHandler: (any CachedResponseHandler)?
 
         /// nil where nothing was asked for that the session's options have not got, as nearly always.
         static func any(in options: __shared RequestOptions) -> Wishes? {
             if case .none = options.timeouts, case .none = options.authentication, options.maximumBodySize == nil,
-                options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead
+                options.expectContinue == .automatic, options.multiplexes, !options.asksAboutHead,
+                options.cachePolicy == nil, options.cachedResponseHandler == nil
             {
                 return nil
             }
@@ -60,6 +64,8 @@ struct Lowering {
             expectContinue = options.expectContinue
             multiplexes = options.multiplexes
             asksAboutHead = options.asksAboutHead
+            cachePolicy = options.cachePolicy
+            cachedResponseHandler = options.cachedResponseHandler
         }
     }
 
@@ -97,7 +103,9 @@ struct Lowering {
             options.authentication = context.configuration.authentication(for: target)
         }
         if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
-        if case .made(let request) = visible { try request.refine(&headers, &options) }
+        if case .made(let request) = visible {
+            request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
+        }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
         return .make(
             identifier: task,

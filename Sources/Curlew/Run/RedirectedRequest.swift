@@ -68,6 +68,7 @@ struct RedirectedRequest {
             remaining: next.options.timeouts.total
         )
         result.defaultHeaders = next.defaultHeaders
+        result.options.cache = next.options.cache
         if !RedirectLocation.isSameOrigin(lowered.url, result.url) {
             result.options.authentication = nil
             // The redirect may have stayed within the origin that the handler leaves.

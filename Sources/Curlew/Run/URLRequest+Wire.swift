@@ -6,9 +6,9 @@ internal import FoundationNetworking
 // What a `URLRequest` says beside URL, method, fields and body, as far as it has a meaning here.
 extension URLRequest {
     /// Applies what differs from the defaults. Timeout and cookies are looked at elsewhere.
-    func refine(_ headers: inout HTTPHeaders, _ options: inout TransferOptions) throws(CurlewError) {
+    func refine(_ headers: inout HTTPHeaders, _ options: inout TransferOptions, hasCache: Bool) {
         if networkServiceType != .default { classify(&headers, &options) }
-        if cachePolicy != .useProtocolCachePolicy { try askCaches(&headers) }
+        if cachePolicy != .useProtocolCachePolicy, !hasCache { askCaches(&headers) }
     }
 
     /// Whether both send the same. Foundation's `==` says nothing of fields and bodies on Linux.
@@ -44,14 +44,12 @@ extension URLRequest {
         headers.append(name: "Priority", value: priority)
     }
 
-    /// There is no cache here: what concerns caches on the way is said to them.
-    private func askCaches(_ headers: inout HTTPHeaders) throws(CurlewError) {
+    /// The session has no cache: what concerns caches on the way is said to them.
+    private func askCaches(_ headers: inout HTTPHeaders) {
         let control: String
         switch cachePolicy {
         case .reloadIgnoringLocalAndRemoteCacheData: control = "no-cache"
         case .reloadRevalidatingCacheData: control = "max-age=0"
-        case .returnCacheDataDontLoad:
-            throw .unsupported(feature: "cachePolicy returnCacheDataDontLoad", needs: "a local cache")
         default: return
         }
         guard !headers.contains(name: "Cache-Control") else { return }

@@ -23,6 +23,12 @@ extension SessionConfiguration {
         return transport
     }
 
+    /// The transport, below the configuration's cache if it has one.
+    func caching(_ transport: any Transport) -> any Transport {
+        guard let cache else { return transport }
+        return CachingTransport(transport, cache: cache, hidesCredentials: netrc != .ignored)
+    }
+
     /// Why requests may not go over a transport: it does not enforce what the configuration sets.
     func refusal(of transport: any Transport, _ serverTrustManager: ServerTrustManager?) -> CurlewError? {
         let wanted = self.transport(judgedBy: serverTrustManager)

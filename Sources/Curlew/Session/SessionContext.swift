@@ -11,6 +11,7 @@ final class SessionContext: Sendable {
     /// The same question without a copy of it.
     let hasInterceptor: Bool
     let redirectHandler: (any RedirectHandler)?
+    let cachedResponseHandler: (any CachedResponseHandler)?
     let monitors: MonitorHub?
     let startsImmediately: Bool
     let requestSetup: Session.RequestSetup
@@ -27,6 +28,7 @@ final class SessionContext: Sendable {
         configuration: SessionConfiguration,
         interceptor: (any RequestInterceptor)?,
         redirectHandler: (any RedirectHandler)?,
+        cachedResponseHandler: (any CachedResponseHandler)?,
         eventMonitors: [any EventMonitor],
         startsImmediately: Bool,
         requestSetup: Session.RequestSetup
@@ -35,6 +37,7 @@ final class SessionContext: Sendable {
         self.interceptor = interceptor
         hasInterceptor = interceptor != nil
         self.redirectHandler = redirectHandler
+        self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup
         monitors = MonitorHub(eventMonitors)

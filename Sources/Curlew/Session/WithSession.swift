@@ -9,6 +9,7 @@ public func withSession<R>(
     interceptor: (any RequestInterceptor)? = nil,
     serverTrustManager: ServerTrustManager? = nil,
     redirectHandler: (any RedirectHandler)? = nil,
+    cachedResponseHandler: (any CachedResponseHandler)? = nil,
     eventMonitors: [any EventMonitor] = [],
     isolation: isolated (any Actor)? = #isolation,
     _ body: (Session) async throws -> R
@@ -20,6 +21,7 @@ public func withSession<R>(
         interceptor: interceptor,
         serverTrustManager: serverTrustManager,
         redirectHandler: redirectHandler,
+        cachedResponseHandler: cachedResponseHandler,
         eventMonitors: eventMonitors
     )
     do {

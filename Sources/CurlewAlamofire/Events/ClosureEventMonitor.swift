@@ -29,6 +29,8 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     open var dataTaskDidReceiveResponse: (@Sendable (SessionReference, TaskIdentifier, HTTPURLResponse) -> Void)?
     /// Called for `urlSession(_:dataTask:didReceive:)`.
     open var dataTaskDidReceiveData: (@Sendable (SessionReference, TaskIdentifier, Data) -> Void)?
+    /// Called for `urlSession(_:dataTask:willCacheResponse:)`.
+    open var dataTaskWillCacheResponse: (@Sendable (SessionReference, TaskIdentifier, CachedResponse) -> Void)?
     /// Called for `urlSession(_:downloadTask:didResumeAtOffset:expectedTotalBytes:)`.
     open var downloadTaskDidResumeAtOffset: (@Sendable (SessionReference, TaskIdentifier, Int64, Int64) -> Void)?
     /// Called for `urlSession(_:downloadTask:didWriteData:totalBytesWritten:totalBytesExpectedToWrite:)`.
@@ -129,6 +131,13 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
         if let dataTaskDidReceiveData { return dataTaskDidReceiveData(session, dataTask, data) }
         notListening(.bodies)
+    }
+
+    open func urlSession(
+        _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
+    ) {
+        if let dataTaskWillCacheResponse { return dataTaskWillCacheResponse(session, dataTask, response) }
+        notListening(.storedResponses)
     }
 
     // A subclass that calls this may listen.

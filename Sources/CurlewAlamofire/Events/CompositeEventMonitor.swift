@@ -76,6 +76,12 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     public func urlSession(
+        _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
+    ) {
+        hub?.emit { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
+    }
+
+    public func urlSession(
         _ session: SessionReference, downloadTask: TaskIdentifier, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {

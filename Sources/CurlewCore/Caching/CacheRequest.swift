@@ -10,6 +10,8 @@ package struct CacheRequest: Sendable {
     package let policy: CachePolicy
     /// Whether the body is wanted without its content coding.
     package let decodesContent: Bool
+    /// Whether it is sent with credentials, in a field or in what a transport adds.
+    package let hasCredentials: Bool
 
     package init(
         url: URL,
@@ -17,8 +19,10 @@ package struct CacheRequest: Sendable {
         headers: HTTPHeaders = [:],
         policy: CachePolicy = .useProtocol,
         decodesContent: Bool = true,
-        partition: String = ""
+        partition: String = "",
+        hasCredentials: Bool = false
     ) {
+        self.hasCredentials = hasCredentials || headers.contains(name: "Authorization")
         key = CacheKey(url: url, partition: partition)
         self.method = method
         self.headers = headers

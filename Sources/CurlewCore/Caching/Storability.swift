@@ -8,8 +8,16 @@ package enum Storability {
         }
     }
 
+    /// Parts are not put together, a 304 is no response of its own, and challenges concern those who are asked.
+    private static func isForOneExchange(_ status: Int) -> Bool {
+        switch status {
+        case 206, 304, 401, 407: true
+        default: false
+        }
+    }
+
     package static func isStorable(_ head: ResponseHead, for request: CacheRequest, mode: CacheMode) -> Bool {
-        guard request.method == .get, head.status >= 200, head.status != 206, head.status != 304,
+        guard request.method == .get, head.status >= 200, !isForOneExchange(head.status),
             !request.control.has("no-store"), !request.hasPrecondition
         else { return false }
         let control = CacheControl(head.headers)
@@ -20,7 +28,7 @@ package enum Storability {
         }
         if mode == .shared {
             if control.hasUnqualified("private") { return false }
-            if request.headers.contains(name: "Authorization"),
+            if request.hasCredentials,
                 !control.has("must-revalidate"), !control.has("public"), !control.has("s-maxage")
             {
                 return false

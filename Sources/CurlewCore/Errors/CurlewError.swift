@@ -14,6 +14,7 @@ public import Foundation
 ///     response     unacceptableStatus unacceptableContentType validationFailed
 ///     decoding     decodingFailed
 ///     download     destinationExists destinationMissing diskFull moveFailed resumeRejected
+///     cache        notInCache
 ///     lifecycle    cancelled sessionClosed
 ///     other        unsupported internal
 ///

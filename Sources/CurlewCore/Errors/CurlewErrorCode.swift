@@ -102,6 +102,8 @@ extension CurlewError.Code {
     public static let moveFailed = Self(rawValue: "moveFailed")
     /// The resume data cannot be used.
     public static let resumeRejected = Self(rawValue: "resumeRejected")
+    /// Only a stored response was wanted, and there is none that may be used.
+    public static let notInCache = Self(rawValue: "notInCache")
     /// The request was cancelled.
     public static let cancelled = Self(rawValue: "cancelled")
     /// The session was invalidated, or is gone.
@@ -121,6 +123,6 @@ extension CurlewError.Code {
         .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .tooManyRedirects, .redirectRefused,
         .authenticationFailed, .retryFailed, .unacceptableStatus, .unacceptableContentType, .validationFailed,
         .decodingFailed, .fileUnreadable, .destinationExists, .destinationMissing, .diskFull, .moveFailed,
-        .resumeRejected, .cancelled, .sessionClosed, .unsupported, .`internal`,
+        .resumeRejected, .notInCache, .cancelled, .sessionClosed, .unsupported, .`internal`,
     ]
 }

@@ -23,6 +23,7 @@ public struct TransferMetrics: Sendable {
         package var decodedBytesReceived: Int64 = 0
         package var redirects: [RedirectHop] = []
         package var attempt: Int = 0
+        package var cacheStatus: CacheStatus?
 
         fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
@@ -132,6 +133,11 @@ public struct TransferMetrics: Sendable {
     public var attempt: Int {
         get { values.attempt }
         set { values.attempt = newValue }
+    }
+    /// What the cache had to do with it; nil without a cache. What is served from a store has no dates of a network.
+    public var cacheStatus: CacheStatus? {
+        get { values.cacheStatus }
+        set { values.cacheStatus = newValue }
     }
 
     /// From `queued` to `ended`, in seconds.

@@ -14,6 +14,7 @@ public struct TransferOptions: Sendable {
         var multiplexes: Bool = true
         var trafficClass: TrafficClass = .normal
         var mayBeResentSilently: Bool?
+        var cache: CacheWishes?
     }
 
     private var shared: CopyOnWrite<Values>
@@ -97,6 +98,11 @@ public struct TransferOptions: Sendable {
     package var mayBeResentSilently: Bool? {
         get { values.mayBeResentSilently }
         _modify { yield &values.mayBeResentSilently }
+    }
+    /// How it uses the session's cache; nil is as HTTP says.
+    package var cache: CacheWishes? {
+        get { values.cache }
+        _modify { yield &values.cache }
     }
 }
 

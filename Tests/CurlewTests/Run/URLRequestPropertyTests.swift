@@ -37,7 +37,7 @@ struct URLRequestPropertyTests {
         let error = await #expect(throws: CurlewError.self) {
             _ = try await lowered { $0.cachePolicy = .returnCacheDataDontLoad }
         }
-        #expect(error?.code == .unsupported)
+        #expect(error?.code == .notInCache)
     }
 
     @Test(

@@ -1,0 +1,122 @@
+internal import CurlewCore
+internal import Foundation
+
+/// The entries of a `MemoryCacheStore`: found by URL and partition, and in the order in which they are to go.
+///
+/// There are two queues. What is new stands in the first, and moves to the second when it is used there; what is used in the
+/// second moves to its front. The second has four fifths of the room, and what does not fit there goes back to the first.
+/// Room is made at the end of the first (a segmented LRU).
+struct CacheMemory {
+    let limit: Int
+    private(set) var size = 0
+    private(set) var count = 0
+    private var places: [String: [String: [Node]]] = [:]
+    private var new = CacheQueue()
+    private var proven = CacheQueue()
+
+    typealias Node = CacheQueue.Node
+
+    init(limit: Int) { self.limit = limit }
+
+    func nodes(for key: CacheKey) -> [Node] { places[key.url]?[key.partition] ?? [] }
+
+    private func node(_ key: CacheKey, _ id: String) -> Node? { nodes(for: key).first { $0.entry.id == id } }
+
+    mutating func used(_ key: CacheKey, _ id: String) {
+        guard let node = node(key, id) else { return }
+        if node.isProven {
+            proven.remove(node)
+        } else {
+            new.remove(node)
+            node.isProven = true
+        }
+        proven.append(node)
+        while proven.cost > limit / 5 * 4, let last = proven.first {
+            proven.remove(last)
+            last.isProven = false
+            new.append(last)
+        }
+    }
+
+    mutating func update(_ entry: CacheEntry) { node(entry.key, entry.id)?.entry = entry }
+
+    /// Whether it was kept, and what had to go: to be released without the lock.
+    mutating func insert(_ entry: CacheEntry, _ body: Data) -> (Bool, [Node]) {
+        let node = Node(entry, body)
+        guard node.cost <= limit else { return (false, []) }
+        var gone: [Node] = []
+        for other in nodes(for: entry.key) where other.entry.variant == entry.variant { gone.append(drop(other)) }
+        places[entry.key.url, default: [:]][entry.key.partition, default: []].append(node)
+        // What takes the place of an entry that was used is as likely to be used as that was.
+        node.isProven = gone.contains { $0.isProven }
+        if node.isProven { proven.append(node) } else { new.append(node) }
+        size += node.cost
+        count += 1
+        while size > limit, let last = new.first ?? proven.first { gone.append(drop(last)) }
+        return (true, gone)
+    }
+
+    mutating func remove(_ entry: CacheEntry) -> [Node] { node(entry.key, entry.id).map { [drop($0)] } ?? [] }
+
+    mutating func removeAll(where matches: (String) -> Bool) -> [Node] {
+        let nodes = places.filter { matches($0.key) }.values.flatMap { $0.values.flatMap { $0 } }
+        return nodes.map { drop($0) }
+    }
+
+    mutating func removeAll(url: String) -> [Node] {
+        guard let partitions = places[url] else { return [] }
+        return partitions.values.flatMap { $0 }.map { drop($0) }
+    }
+
+    private mutating func drop(_ node: Node) -> Node {
+        let key = node.entry.key
+        places[key.url]?[key.partition]?.removeAll { $0 === node }
+        if places[key.url]?[key.partition]?.isEmpty == true { places[key.url]?[key.partition] = nil }
+        if places[key.url]?.isEmpty == true { places[key.url] = nil }
+        if node.isProven { proven.remove(node) } else { new.remove(node) }
+        size -= node.cost
+        count -= 1
+        return node
+    }
+}
+
+/// A list from which any node can be taken in one step. The oldest is its first.
+struct CacheQueue {
+    // SAFETY: touched under the store's lock alone; entry and body are copied out under it.
+    final class Node: @unchecked Sendable {
+        var entry: CacheEntry
+        let body: Data
+        let cost: Int
+        var isProven = false
+        fileprivate var next: Node?
+        fileprivate weak var previous: Node?
+
+        init(_ entry: CacheEntry, _ body: Data) {
+            self.entry = entry
+            self.body = body
+            // Roughly what an entry costs beside its body.
+            let fields = entry.response.head.headers.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 64 }
+            cost = body.count + 512 + entry.key.url.utf8.count + fields
+        }
+    }
+
+    private(set) var first: Node?
+    private var last: Node?
+    private(set) var cost = 0
+
+    mutating func append(_ node: Node) {
+        node.previous = last
+        if let last { last.next = node } else { first = node }
+        last = node
+        cost += node.cost
+    }
+
+    mutating func remove(_ node: Node) {
+        let (previous, next) = (node.previous, node.next)
+        if let previous { previous.next = next } else { first = next }
+        if let next { next.previous = previous } else { last = previous }
+        node.next = nil
+        node.previous = nil
+        cost -= node.cost
+    }
+}

@@ -1,0 +1,109 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Carries out one exchange over a cache. This page is the way of every request through it; what is decided on the way
+/// is `CacheDecision`'s.
+struct CacheRun: Sendable {
+    let request: TransferRequest
+    let asked: CacheRequest
+    let sink: any TransferSink
+    let network: any Transport
+    let cache: ResponseCache
+    let flights: CacheFlights
+    /// nil in a validation that nothing waits for.
+    let background: BackgroundRevalidations?
+    let began: Date
+    /// What the sink has as its control, once that is one of the cache's own.
+    var exchange: CacheExchange?
+    /// The flight that this request leads: others may wait for its response.
+    var flight: CacheFlight?
+    /// How the flight ended that this request has waited for.
+    var awaited: CacheFlight.End?
+
+    init(_ request: TransferRequest, sink: any TransferSink, over transport: CachingTransport) {
+        self.request = request
+        self.sink = sink
+        network = transport.network
+        cache = transport.cache
+        flights = transport.flights
+        background = transport.background
+        began = cache.clock()
+        asked = CacheRequest(request, mode: cache.mode, hidesCredentials: transport.hidesCredentials)
+    }
+
+    /// The validation of what another request was served stale.
+    init(inBackgroundOf run: CacheRun) {
+        (request, asked, network, cache, flights) = (run.request, run.asked, run.network, run.cache, run.flights)
+        sink = BackgroundSink()
+        background = nil
+        began = cache.clock()
+    }
+
+    mutating func outcome() async throws(CurlewError) -> TransferOutcome {
+        guard case .none = request.body else { return try await pass(.bypassed(.method)) }
+        if case .send(let status, let fields) = CacheDecision(beforeLookup: asked) {
+            return try await send(status, adding: fields)  // CacheRun+Sending.swift
+        }
+        // What was found may be gone, and a request that this one waits for may fail. Then all is as at the beginning, but
+        // not for ever.
+        for round in 0..<4 {
+            let mark = flights.landings
+            let found = Variants.select(
+                await cache.store.entries(for: asked.key), for: asked, digest: CacheDigest.name)
+            let decision = CacheDecision(for: asked, found: found, mode: cache.mode, now: cache.clock())
+            if let outcome = try await carryOut(decision, since: mark, mayWait: round < 3) { return outcome }
+        }
+        return try await send(.miss, adding: [])
+    }
+
+    /// nil where the store has to be asked again.
+    private mutating func carryOut(
+        _ decision: CacheDecision,
+        since mark: UInt64,
+        mayWait: Bool
+    ) async throws(CurlewError) -> TransferOutcome? {
+        switch decision {
+        case .refuse:
+            await land(.failed)
+            throw CurlewError(
+                .notInCache, phase: .creation, reason: "no stored response may be used", url: request.url)
+        case .serve(let stored, let form, let status):
+            let isCollapsed = status == .hit && awaited == .stored
+            return try await serve(stored, form, isCollapsed ? .collapsed : status)  // CacheRun+Serving.swift
+        case .serveAndRevalidate(let stored, let form):
+            revalidateInBackground(stored)
+            return try await serve(stored, form, .stale(.whileRevalidate))
+        case .validate(let stored, let fields):
+            // The server has just failed for another request.
+            if awaited == .failed, allowsOnFailure(stored) { return try await serve(stored, .whole, .stale(.ifError)) }
+            guard try await takesOff(since: mark, mayWait: mayWait) else { return nil }  // CacheRun+Collapsing.swift
+            return try await send(.miss, adding: fields, validating: stored)
+        case .send(let status, let fields):
+            guard try await takesOff(since: mark, mayWait: mayWait) else { return nil }
+            return try await send(status, adding: fields)
+        }
+    }
+
+    private func revalidateInBackground(_ stored: StoredEntry) {
+        let validation = CacheRun(inBackgroundOf: self)
+        background?.start(asked.key) {
+            var validation = validation
+            let fields = Validators(stored.entry.response.head.headers).conditions
+            // Nothing waits for it: a failure leaves what is stored as it is.
+            _ = try? await validation.send(.miss, adding: fields, validating: stored)
+        }
+    }
+
+    func allowsOnFailure(_ stored: StoredEntry) -> Bool {
+        CacheDecision.allowsOnFailure(stored.entry.response, for: asked, mode: cache.mode, now: cache.clock())
+    }
+
+    /// The control by which the sink controls an exchange that is not the network's alone.
+    mutating func ownExchange() -> CacheExchange {
+        if let exchange { return exchange }
+        let made = CacheExchange()
+        exchange = made
+        sink.willStart(made)
+        return made
+    }
+}

@@ -1,0 +1,86 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Stands between the network and a reader: keeps back what only concerns the cache, stores what goes by.
+// SAFETY: ownership is handed over, as for the reader's: the network's thread alone touches it from `perform`'s start to its
+// return, the cache's task before and after.
+final class CacheSink: TransferSink, @unchecked Sendable {
+    /// What became of the response.
+    enum Fate {
+        /// No head has come.
+        case none
+        /// It went to the reader.
+        case forwarded
+        /// It was kept back: the stored response is to be served.
+        case withheld(ResponseHead)
+    }
+
+    private let reader: any TransferSink
+    /// The control that the reader has already; nil where it gets the network's own.
+    private let exchange: CacheExchange?
+    private let storage: ResponseStorage?
+    /// Whether a head concerns the cache alone.
+    private let withholds: (ResponseHead) -> Bool
+    private(set) var fate = Fate.none
+    private var withheldBytes = 0
+
+    /// More than any explanation of an error.
+    private static let withheldLimit = 1024 * 1024
+
+    init(
+        _ reader: any TransferSink,
+        exchange: CacheExchange?,
+        storage: ResponseStorage?,
+        withholds: @escaping (ResponseHead) -> Bool
+    ) {
+        self.reader = reader
+        self.exchange = exchange
+        self.storage = storage
+        self.withholds = withholds
+    }
+
+    func willStart(_ control: any TransferControl) {
+        storage?.control = control
+        if let exchange { exchange.attach(control) } else { reader.willStart(control) }
+    }
+
+    var hasForwarded: Bool {
+        switch fate {
+        case .forwarded: true
+        case .none, .withheld: false
+        }
+    }
+
+    func didReceive(informational head: ResponseHead) { reader.didReceive(informational: head) }
+
+    func didReceive(head: ResponseHead) -> Disposition {
+        if withholds(head) {
+            fate = .withheld(head)
+            return .proceed
+        }
+        fate = .forwarded
+        storage?.begin(head)
+        return reader.didReceive(head: head)
+    }
+
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
+        if case .withheld = fate {
+            withheldBytes += body.count
+            let isTooMuch = withheldBytes > Self.withheldLimit
+            return isTooMuch ? .abort(CurlewError(.limitExceeded, phase: .receive)) : .proceed
+        }
+        guard let storage, storage.isStoring else { return reader.didReceive(body: body) }
+        // The store is behind: it will let the network go on.
+        if storage.isFull { return .pause }
+        let disposition = reader.didReceive(body: body)
+        if case .proceed = disposition { storage.take(body) }
+        return disposition
+    }
+
+    func didSend(bodyBytes: Int64, of expected: Int64?) { reader.didSend(bodyBytes: bodyBytes, of: expected) }
+}
+
+/// Reads nothing: a stored response is being validated, and no request waits for it.
+final class BackgroundSink: TransferSink {
+    func didReceive(body: UnsafeRawBufferPointer) -> Disposition { .proceed }
+}

@@ -1,0 +1,63 @@
+public import CurlewCore
+public import Foundation
+public import FoundationNetworking
+
+/// A response that is about to be stored, with its body.
+public struct CachedResponse: Sendable {
+    /// Where a response may be stored.
+    public enum StoragePolicy: Sendable, Hashable {
+        /// Anywhere.
+        case allowed
+        /// In a `MemoryCacheStore` alone.
+        case allowedInMemoryOnly
+        /// Nowhere.
+        case notAllowed
+    }
+
+    /// The body.
+    public let data: Data
+    /// Where it may be stored.
+    public let storagePolicy: StoragePolicy
+
+    private let lazyResponse: LazyResponse
+
+    /// The head as Foundation knows it.
+    public var response: HTTPURLResponse? { lazyResponse.value }
+    /// The head as it is stored.
+    public var head: ResponseHead { lazyResponse.head }
+
+    /// Makes a response, to be stored in place of another.
+    public init(response: HTTPURLResponse, data: Data, storagePolicy: StoragePolicy = .allowed) {
+        lazyResponse = LazyResponse(response)
+        self.data = data
+        self.storagePolicy = storagePolicy
+    }
+
+    init(head: ResponseHead, url: URL, data: Data) {
+        lazyResponse = LazyResponse(url: url, head: head)
+        self.data = data
+        storagePolicy = .allowed
+    }
+
+    func mayBeStored(inMemory: Bool) -> Bool {
+        switch storagePolicy {
+        case .allowed: true
+        case .allowedInMemoryOnly: inMemory
+        case .notAllowed: false
+        }
+    }
+
+    /// What goes into the store. A body that was changed has a length and a coding of its own.
+    func stored(insteadOf offered: CachedResponse) -> (head: ResponseHead, body: Data) {
+        var head = head
+        if head.reason.isEmpty { head.reason = offered.head.reason }
+        if lazyResponse !== offered.lazyResponse { head.version = offered.head.version }
+        if data != offered.data {
+            head.headers.remove(name: "Content-Encoding")
+            if head.headers.contains(name: "Content-Length") {
+                head.headers.update(name: "Content-Length", value: String(data.count))
+            }
+        }
+        return (head, data)
+    }
+}

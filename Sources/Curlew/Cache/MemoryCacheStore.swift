@@ -1,0 +1,97 @@
+public import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// Keeps responses in memory, up to a size.
+///
+/// What was used least recently goes first. An entry has to be used twice before it can push out others that were: a crawl
+/// through many URLs pushes out only what was never used again.
+public final class MemoryCacheStore: CacheStore {
+    /// Most bytes of all entries together.
+    public let maximumSize: Int
+    /// Most bytes of one body.
+    public let maximumEntrySize: Int
+
+    private let memory: Lock<CacheMemory>
+
+    /// Makes an empty store.
+    public init(maximumSize: Int = 64 * 1024 * 1024, maximumEntrySize: Int = 8 * 1024 * 1024) {
+        self.maximumSize = max(0, maximumSize)
+        self.maximumEntrySize = min(max(0, maximumEntrySize), self.maximumSize)
+        memory = Lock(CacheMemory(limit: max(0, maximumSize)))
+    }
+
+    public func entries(for key: CacheKey) async -> [StoredEntry] {
+        memory.withLock { memory in
+            memory.nodes(for: key).map { node in
+                StoredEntry(entry: node.entry, body: MemoryCacheBody(data: node.body, entry: node.entry, store: self))
+            }
+        }
+    }
+
+    public func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
+        if let expectedSize, expectedSize > Int64(maximumEntrySize) { return nil }
+        return MemoryCacheWriter(entry: entry, store: self)
+    }
+
+    public func update(_ entry: CacheEntry) async { memory.withLock { $0.update(entry) } }
+
+    public func remove(_ entry: CacheEntry) async { _ = memory.withLock { $0.remove(entry) } }
+
+    public func removeAll(url: String) async { _ = memory.withLock { $0.removeAll { $0 == url } } }
+
+    public func removeAll(origin: String) async { _ = memory.withLock { $0.removeAll { $0.hasPrefix(origin) } } }
+
+    public func removeAll() async {
+        _ = memory.withLock { memory in exchange(&memory, with: CacheMemory(limit: memory.limit)) }
+    }
+
+    public func size() async -> Int64 { Int64(memory.withLock { $0.size }) }
+
+    /// How many entries there are.
+    package var count: Int { memory.withLock { $0.count } }
+
+    func used(_ key: CacheKey, _ id: String) { memory.withLock { $0.used(key, id) } }
+
+    func insert(_ entry: CacheEntry, _ body: Data) -> Bool {
+        let (isKept, _) = memory.withLock { $0.insert(entry, body) }
+        return isKept
+    }
+}
+
+/// A body in the store; reading it is a use of its entry.
+private struct MemoryCacheBody: CacheBody {
+    let data: Data
+    let entry: CacheEntry
+    let store: MemoryCacheStore
+
+    var size: Int64 { Int64(data.count) }
+
+    func reader(of range: Range<Int64>) async -> (any CacheReader)? {
+        store.used(entry.key, entry.id)
+        return await DataCacheBody(data).reader(of: range)
+    }
+}
+
+// SAFETY: called by one task at a time.
+private final class MemoryCacheWriter: CacheWriter, @unchecked Sendable {
+    private let entry: CacheEntry
+    private let store: MemoryCacheStore
+    private var body = Data()
+
+    init(entry: CacheEntry, store: MemoryCacheStore) {
+        self.entry = entry
+        self.store = store
+    }
+
+    func write(_ chunk: Data) async -> Bool {
+        guard chunk.count <= store.maximumEntrySize - body.count else { return false }
+        // The first chunk is nearly always all, and is kept as it is.
+        if body.isEmpty { body = chunk } else { body.append(chunk) }
+        return true
+    }
+
+    func commit() async -> Bool { store.insert(entry, body) }
+
+    func drop() async {}
+}

@@ -1,0 +1,114 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// What of a large body the store has yet to write.
+final class StorageBacklog: Sendable {
+    private struct State: Sendable {
+        var pieces: [Data] = []
+        var size = 0
+        /// nil while more may come; then whether the body is complete.
+        var isComplete: Bool?
+        var isRefused = false
+        var isNetworkPaused = false
+        /// The writing task waits.
+        var news: OneShot<Bool>?
+    }
+
+    private enum Step {
+        case write(Data, resumes: Bool)
+        case wait(OneShot<Bool>)
+        case end(complete: Bool)
+    }
+
+    private let state = Lock(State())
+    private let isStored = OneShot<Bool>()
+    private let control: (any TransferControl)?
+
+    private static let highWatermark = 4 * 1024 * 1024
+    private static let lowWatermark = 1024 * 1024
+
+    init(writing entry: CacheEntry, ofSize size: Int64?, to store: any CacheStore, control: (any TransferControl)?) {
+        self.control = control
+        _ = BodyTask.start { [self] in
+            let writer = await store.writer(for: entry, expectedSize: size)
+            isStored.resolve(await write(to: writer))
+        }
+    }
+
+    /// Asked on the network's thread, which then pauses.
+    var isFull: Bool {
+        state.withLock { state in
+            guard state.size > Self.highWatermark, !state.isRefused else { return false }
+            state.isNetworkPaused = true
+            return true
+        }
+    }
+
+    /// False where the store does not want the body.
+    func append(_ piece: Data) -> Bool {
+        let (isWanted, news) = state.withLock { state -> (Bool, OneShot<Bool>?) in
+            guard !state.isRefused else { return (false, nil) }
+            state.pieces.append(piece)
+            state.size += piece.count
+            return (true, exchange(&state.news, with: nil))
+        }
+        news?.resolve(true)
+        return isWanted
+    }
+
+    /// No more comes. Whether the response is stored.
+    func finish(complete: Bool) async -> Bool {
+        let news = state.withLock { state in
+            state.isComplete = complete
+            return exchange(&state.news, with: nil)
+        }
+        news?.resolve(true)
+        return await isStored.waitThroughCancellation() ?? false
+    }
+
+    private func write(to writer: (any CacheWriter)?) async -> Bool {
+        while true {
+            switch next() {
+            case .wait(let news): _ = await news.waitThroughCancellation()
+            case .write(let piece, let resumes):
+                if resumes { control?.resumeReceiving() }
+                guard let writer, await writer.write(piece) else {
+                    refuse()
+                    await writer?.drop()
+                    return false
+                }
+            case .end(let complete):
+                if complete { return await writer?.commit() ?? false }
+                await writer?.drop()
+                return false
+            }
+        }
+    }
+
+    private func next() -> Step {
+        state.withLock { state in
+            if state.isComplete == false { return .end(complete: false) }
+            if !state.pieces.isEmpty {
+                let piece = state.pieces.removeFirst()
+                state.size -= piece.count
+                let resumes = state.isNetworkPaused && state.size <= Self.lowWatermark
+                if resumes { state.isNetworkPaused = false }
+                return .write(piece, resumes: resumes)
+            }
+            if let isComplete = state.isComplete { return .end(complete: isComplete) }
+            let news = OneShot<Bool>()
+            state.news = news
+            return .wait(news)
+        }
+    }
+
+    private func refuse() {
+        let (isPaused, _) = state.withLock { state in
+            state.isRefused = true
+            state.size = 0
+            return (exchange(&state.isNetworkPaused, with: false), exchange(&state.pieces, with: []))
+        }
+        if isPaused { control?.resumeReceiving() }
+    }
+}

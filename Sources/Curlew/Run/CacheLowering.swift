@@ -1,0 +1,59 @@
+internal import CurlewCore
+internal import Foundation
+internal import FoundationNetworking
+
+extension Run {
+    /// Says how the request uses the cache, where it does that in a way of its own.
+    func lowerCaching(of visible: VisibleRequest, into lowered: inout TransferRequest) throws(CurlewError) {
+        let policy = attempt.options?.cachePolicy ?? visible.cachePolicy
+        guard let cache = request.context.configuration.cache else {
+            guard policy == .onlyStored else { return }
+            throw CurlewError(
+                .notInCache, phase: .creation, reason: "the session has no cache", url: lowered.url)
+        }
+        let handler = attempt.options?.cachedResponseHandler ?? request.context.cachedResponseHandler
+        let listens = events?.exchangeHears(.storedResponses) == true
+        guard policy != .useProtocol || handler != nil || listens else { return }
+        var wishes = CacheWishes(policy: policy)
+        wishes.mustReview = handler != nil
+        if handler != nil || listens {
+            let (request, events) = (request, events)
+            let isMemory = cache.store is MemoryCacheStore
+            wishes.review = { [weak request] sent, head, body in
+                let offered = CachedResponse(head: head, url: sent.url, data: body)
+                var accepted: CachedResponse? = offered
+                if let handler {
+                    accepted = await handler.dataTask(sent.identifier, willCacheResponse: offered)
+                }
+                guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
+                if let request { events?.emit(accepted, of: request, sent.identifier) }
+                return accepted.stored(insteadOf: offered)
+            }
+        }
+        lowered.options.cache = wishes
+    }
+}
+
+extension EventSink {
+    fileprivate func emit(_ response: CachedResponse, of request: Request, _ task: TaskIdentifier) {
+        emitExchange(.storedResponses) {
+            let session = request.sessionReference
+            return { $0.urlSession(session, dataTask: task, willCacheResponse: response) }
+        }
+    }
+}
+
+extension VisibleRequest {
+    /// Foundation's policies, as far as there is a cache on this side of the network.
+    var cachePolicy: CachePolicy {
+        guard case .made(let request) = self else { return .useProtocol }
+        switch request.cachePolicy {
+        case .useProtocolCachePolicy: return .useProtocol
+        case .reloadIgnoringLocalCacheData, .reloadIgnoringLocalAndRemoteCacheData: return .reload
+        case .reloadRevalidatingCacheData: return .revalidate
+        case .returnCacheDataElseLoad: return .preferStored
+        case .returnCacheDataDontLoad: return .onlyStored
+        @unknown default: return .useProtocol
+        }
+    }
+}

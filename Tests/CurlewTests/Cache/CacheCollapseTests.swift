@@ -1,0 +1,105 @@
+import Curlew
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Many requests for one response at the same time.
+@Suite struct CacheCollapseTests {
+    private func many(
+        _ count: Int,
+        _ server: CacheServer,
+        _ fields: @escaping @Sendable (Int) -> HTTPHeaders = { _ in [:] }
+    ) async -> [DataResponse<Data?, CurlewError>] {
+        await withTaskGroup(of: DataResponse<Data?, CurlewError>.self) { group in
+            for number in 0..<count { group.addTask { await server.get("a", fields(number)) } }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test func aThousandRequestsSendOne() async {
+        let server = CacheServer { _ in cacheable("hello") }
+        let responses = await many(1000, server)
+        #expect(responses.allSatisfy { $0.text == "hello" })
+        #expect(server.sent == 1)
+        let statistics = server.cache.statistics
+        #expect(statistics.misses == 1 && statistics.hits + statistics.collapsed == 999)
+    }
+
+    @Test func waitersGetTheResponseOfTheFirst() async throws {
+        let gate = Gate()
+        let server = CacheServer { _ in
+            try await gate.wait()
+            return cacheable("hello")
+        }
+        async let responses = many(10, server)
+        _ = try await server.transport.waitForRequests(count: 1)
+        gate.open()
+        let all = await responses
+        #expect(all.allSatisfy { $0.text == "hello" } && server.sent == 1)
+        #expect(server.transport.requests.count == 1)
+        #expect(all.filter { $0.cacheStatus == .miss }.count == 1)
+        #expect(server.cache.statistics.collapsed + server.cache.statistics.hits == 9)
+    }
+
+    @Test func whatIsNotToBeSharedIsSentForEach() async {
+        let server = CacheServer { cacheable("\($0.index)", "no-store") }
+        let texts = Set(await many(20, server).compactMap(\.text))
+        #expect(texts.count == 20 && server.sent == 20)
+    }
+
+    @Test func eachVariantIsSent() async {
+        let server = CacheServer { cacheable($0.headers["X"] ?? "", "max-age=60", ["Vary": "X"]) }
+        let responses = await many(30, server) { ["X": "\($0 % 3)"] }
+        #expect(Set(responses.compactMap(\.text)) == ["0", "1", "2"])
+        #expect(server.sent >= 3)
+        for number in 0..<3 { #expect(await server.get("a", ["X": "\(number)"]).cacheStatus == .hit) }
+    }
+
+    @Test func aWaiterThatIsCancelledEndsAlone() async throws {
+        let gate = Gate()
+        let server = CacheServer { _ in
+            try await gate.wait()
+            return cacheable("hello")
+        }
+        async let first = server.get()
+        _ = try await server.transport.waitForRequests(count: 1)
+        let waiter = server.session.request(CacheServer.url)
+        let task = Task { await waiter.response() }
+        while waiter.state == .initialized { await Task.yield() }
+        waiter.cancel()
+        #expect(await task.value.error?.code == .cancelled)
+        gate.open()
+        #expect(await first.text == "hello")
+    }
+
+    @Test func theNextIsSentWhereTheFirstIsCancelled() async throws {
+        let gate = Gate()
+        let server = CacheServer { request in
+            if request.index == 0 { try await gate.wait() }
+            return cacheable("\(request.index)")
+        }
+        let leader = server.session.request(CacheServer.url)
+        let task = Task { await leader.response() }
+        _ = try await server.transport.waitForRequests(count: 1)
+        async let others = many(10, server)
+        leader.cancel()
+        #expect(await task.value.error?.code == .cancelled)
+        #expect(await others.allSatisfy { $0.text == "1" })
+        #expect(server.sent == 2)
+    }
+
+    @Test func aWaiterKeepsItsOwnTimeLimit() async throws {
+        let gate = Gate()
+        let server = CacheServer { _ in
+            try await gate.wait()
+            return cacheable("hello")
+        }
+        async let first = server.get()
+        _ = try await server.transport.waitForRequests(count: 1)
+        let waiter = server.session.request(CacheServer.url).timeouts { $0.firstByte = .milliseconds(20) }
+        #expect(await waiter.response().error?.code == .firstByteTimedOut)
+        gate.open()
+        #expect(await first.text == "hello")
+    }
+}

@@ -1,0 +1,160 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+/// What is served when the server fails, or while it is asked behind the reader's back.
+@Suite struct CacheFailureTests {
+    static let failures: [(MockResponse, serves: Bool)] = [
+        (.failing(CurlewError(.connectFailed, phase: .connect)), true),
+        (.failing(CurlewError(.firstByteTimedOut, phase: .waiting)), true),
+        (.failing(CurlewError(.certificateExpired, phase: .tls)), false),
+        (.text("busy", status: 503), true), (.text("no", status: 404), false), (.text("odd", status: 501), false),
+    ]
+
+    @Test(arguments: failures.indices) func aStaleResponseIsServedInsteadOfAFailure(at index: Int) async {
+        let (failure, serves) = Self.failures[index]
+        for fields: HTTPHeaders in [[:], ["ETag": "\"e\""]] {
+            let server = CacheServer { request in
+                request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60", fields) : failure
+            }
+            _ = await server.get()
+            server.advance(by: 5)
+            let response = await server.get()
+            #expect((response.text == "hello") == serves)
+            #expect((response.cacheStatus == .stale(.ifError)) == serves)
+        }
+    }
+
+    @Test func aFailureIsAFailureAfterTheWindow() async {
+        let server = CacheServer { request in
+            request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text("busy", status: 503)
+        }
+        _ = await server.get()
+        server.advance(by: 62)
+        #expect(await server.get().text == "busy")
+    }
+
+    @Test func theServerIsAskedBehindTheReader() async throws {
+        let server = CacheServer { request in
+            cacheable("\(request.index)", "max-age=1, stale-while-revalidate=60", ["ETag": "\"e\""])
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        let stale = await server.get()
+        #expect(stale.text == "0" && stale.cacheStatus == .stale(.whileRevalidate))
+        await server.session.untilCacheIsIdle()
+        #expect(server.sent == 2 && server.transport.requests[1].headers["If-None-Match"] == "\"e\"")
+        let new = await server.get()
+        #expect(new.text == "1" && new.cacheStatus == .hit)
+        #expect(server.cache.statistics.staleHits == 1)
+    }
+
+    @Test func validationsBehindReadersAreBoundedAndEndWithTheSession() async throws {
+        let gate = Gate()
+        let server = CacheServer { request in
+            if request.headers["If-None-Match"] != nil { try await gate.wait() }
+            return cacheable("a", "max-age=1, stale-while-revalidate=60", ["ETag": "\"e\""])
+        }
+        for path in ["a", "b", "c"] { _ = await server.get(path) }
+        server.advance(by: 5)
+        for path in ["a", "a", "b", "c"] { #expect(await server.get(path).cacheStatus == .stale(.whileRevalidate)) }
+        _ = try await server.transport.waitForRequests(count: 3)
+        // Those of `a` and `b` wait at the gate, which stays closed.
+        await server.session.drain()
+        #expect(server.transport.runningCount == 0)
+        #expect(server.sent <= 5)
+    }
+
+    @Test func aTruncatedBodyIsNotStored() async {
+        let server = CacheServer { request in
+            request.index == 0
+                ? cacheable("half").failing(with: CurlewError(.truncated, phase: .receive)) : cacheable("all")
+        }
+        #expect(await server.get().error?.code == .truncated)
+        let second = await server.get()
+        #expect(second.text == "all" && second.cacheStatus == .miss)
+    }
+
+    // MARK: Stores that fail
+
+    @Test func aBodyThatIsGoneIsAMiss() async {
+        let store = FaultyStore()
+        let server = CacheServer(store: store) { cacheable("\($0.index)", "max-age=60", ["ETag": "\"e\""]) }
+        _ = await server.get()
+        store.loses.withLock { $0 = true }
+        let second = await server.get()
+        #expect(second.text == "1" && second.cacheStatus == .miss)
+    }
+
+    @Test func aBodyThatIsGoneAfterAValidationIsFetched() async {
+        let store = FaultyStore()
+        let server = CacheServer(store: store) { request in
+            if request.headers["If-None-Match"] != nil { return .status(304) }
+            return cacheable("\(request.index)", "max-age=1", ["ETag": "\"e\""])
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        store.loses.withLock { $0 = true }
+        let second = await server.get()
+        #expect(second.text == "2" && second.cacheStatus == .miss)
+    }
+
+    @Test func aBodyThatBreaksInTheMiddleFailsTheRequest() async {
+        let store = FaultyStore()
+        let server = CacheServer(store: store) { cacheable("\($0.index)") }
+        _ = await server.get()
+        store.breaks.withLock { $0 = true }
+        #expect(await server.get().error?.code == .truncated)
+    }
+
+    @Test func aStoreThatRefusesCostsNothingElse() async {
+        let store = FaultyStore()
+        store.refuses.withLock { $0 = true }
+        let large = String(repeating: "x", count: 1_000_000)
+        let server = CacheServer(store: store) { _ in cacheable(large) }
+        for _ in 0..<2 {
+            let response = await server.get()
+            #expect(response.text == large && response.cacheStatus == .miss)
+        }
+        #expect(server.cache.statistics.stores == 0)
+    }
+}
+
+/// A store in memory that fails in one way or another.
+final class FaultyStore: CacheStore {
+    let loses = Lock(false)
+    let breaks = Lock(false)
+    let refuses = Lock(false)
+    private let memory = MemoryCacheStore()
+
+    private struct Body: CacheBody {
+        let size: Int64
+        let breaks: Bool
+
+        func reader(of range: Range<Int64>) async -> (any CacheReader)? { breaks ? BreakingReader() : nil }
+    }
+
+    private final class BreakingReader: CacheReader {
+        func next() async throws(CurlewError) -> Data? { throw CurlewError(.truncated, phase: .receive) }
+    }
+
+    func entries(for key: CacheKey) async -> [StoredEntry] {
+        let (loses, breaks) = (loses.withLock { $0 }, breaks.withLock { $0 })
+        return await memory.entries(for: key).map { found in
+            loses || breaks ? StoredEntry(entry: found.entry, body: Body(size: found.body.size, breaks: breaks)) : found
+        }
+    }
+
+    func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
+        refuses.withLock { $0 } ? nil : await memory.writer(for: entry, expectedSize: expectedSize)
+    }
+
+    func update(_ entry: CacheEntry) async { await memory.update(entry) }
+    func remove(_ entry: CacheEntry) async { await memory.remove(entry) }
+    func removeAll(url: String) async { await memory.removeAll(url: url) }
+    func removeAll() async { await memory.removeAll() }
+    func size() async -> Int64 { await memory.size() }
+}

@@ -1,0 +1,125 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Bodies on their way into the store and out of it.
+@Suite struct CacheStreamingTests {
+    private static func large(_ size: Int) -> Data { Data((0..<size).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) }) }
+
+    private static func response(_ data: Data, pieces: Int = 64 * 1024) -> MockResponse {
+        let chunks = stride(from: 0, to: data.count, by: pieces).map { data[$0..<min($0 + pieces, data.count)] }
+        var response = MockResponse.chunks(chunks.map { Data($0) })
+        response.headers.append(name: "Cache-Control", value: "max-age=60")
+        return response
+    }
+
+    @Test func aLargeBodyIsStoredWhileItGoesToItsReader() async throws {
+        let data = Self.large(6_000_000)
+        let server = CacheServer { _ in Self.response(data) }
+        #expect(await server.get().data == data)
+        let second = await server.get()
+        #expect(second.data == data && second.cacheStatus == .hit)
+    }
+
+    @Test func aSlowStorePausesTheNetwork() async throws {
+        let data = Self.large(12_000_000)
+        let gate = Gate()
+        let store = SlowStore(gate: gate)
+        let server = CacheServer(store: store) { _ in Self.response(data) }
+        async let response = server.get()
+        try await store.begun.wait()
+        gate.open()
+        #expect(await response.data == data)
+        #expect(await server.get().data == data)
+        #expect(server.sent == 1)
+    }
+
+    @Test func aStreamReadsFromTheStoreAtItsOwnPace() async throws {
+        let data = Self.large(3_000_000)
+        let server = CacheServer { _ in Self.response(data) }
+        _ = await server.get()
+        var received = Data()
+        for try await chunk in server.session.streamRequest(CacheServer.url).chunks {
+            received.append(chunk)
+            await Task.yield()
+        }
+        #expect(received == data && server.sent == 1)
+    }
+
+    @Test func aReaderThatLeavesStoresNothing() async throws {
+        let data = Self.large(3_000_000)
+        let server = CacheServer { _ in Self.response(data) }
+        for try await _ in server.session.streamRequest(CacheServer.url).chunks { break }
+        await server.session.cancelAllRequests()
+        #expect(await server.get().cacheStatus == .miss)
+    }
+
+    @Test func aDownloadIsServedFromTheStore() async throws {
+        let server = CacheServer { _ in cacheable("hello") }
+        _ = await server.get()
+        let response = await server.session.download(CacheServer.url).response()
+        let file = try #require(response.fileURL)
+        defer { try? FileManager.default.removeItem(at: file) }
+        #expect(try Data(contentsOf: file) == Data("hello".utf8))
+        #expect(response.cacheStatus == .hit)
+    }
+
+    @Test func aStoredBodyKeepsToTheLimitOfTheRequest() async {
+        let server = CacheServer { _ in cacheable("hello") }
+        _ = await server.get()
+        let response = await server.session.request(CacheServer.url).maximumBodySize(4).response()
+        #expect(response.error?.code == .limitExceeded)
+    }
+
+    @Test func aSuspendedHitWaits() async throws {
+        let server = CacheServer { _ in cacheable("hello") }
+        _ = await server.get()
+        let request = server.session.request(CacheServer.url)
+        request.suspend()
+        let task = Task { await request.response() }
+        request.resume()
+        #expect(await task.value.text == "hello")
+    }
+}
+
+/// Writes nothing before its gate opens.
+private final class SlowStore: CacheStore {
+    let gate: Gate
+    let begun = Gate()
+    private let memory = MemoryCacheStore(maximumSize: 64_000_000, maximumEntrySize: 32_000_000)
+
+    init(gate: Gate) { self.gate = gate }
+
+    private final class Writer: CacheWriter {
+        let writer: any CacheWriter
+        let gate: Gate
+        let begun: Gate
+
+        init(_ writer: any CacheWriter, _ gate: Gate, _ begun: Gate) {
+            (self.writer, self.gate, self.begun) = (writer, gate, begun)
+        }
+
+        func write(_ chunk: Data) async -> Bool {
+            begun.open()
+            try? await gate.wait()
+            return await writer.write(chunk)
+        }
+
+        func commit() async -> Bool { await writer.commit() }
+        func drop() async { await writer.drop() }
+    }
+
+    func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
+        await memory.writer(for: entry, expectedSize: expectedSize).map { Writer($0, gate, begun) }
+    }
+
+    func entries(for key: CacheKey) async -> [StoredEntry] { await memory.entries(for: key) }
+    func update(_ entry: CacheEntry) async { await memory.update(entry) }
+    func remove(_ entry: CacheEntry) async { await memory.remove(entry) }
+    func removeAll(url: String) async { await memory.removeAll(url: url) }
+    func removeAll() async { await memory.removeAll() }
+    func size() async -> Int64 { await memory.size() }
+}

@@ -1,0 +1,106 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import FoundationNetworking
+import Testing
+
+/// Deciding about responses before they are stored.
+@Suite struct CachedResponseHandlerTests {
+    @Test func aCacherThatStoresNothing() async {
+        let server = CacheServer(handler: .doNotCache) { _ in cacheable("hello") }
+        _ = await server.get()
+        #expect(await server.get().cacheStatus == .miss)
+    }
+
+    @Test func theRequestsOwnGoesBeforeTheSessions() async {
+        let server = CacheServer(handler: .doNotCache) { _ in cacheable("hello") }
+        _ = await server.session.request(CacheServer.url).cacheResponse(using: .cache).response()
+        #expect(await server.get().cacheStatus == .hit)
+    }
+
+    @Test func whatIsModifiedIsStoredAndNotRead() async throws {
+        let cacher = ResponseCacher(
+            behavior: .modify { _, response in
+                guard let old = response.response else { return nil }
+                var fields: [String: String] = ["X-Stored": "yes"]
+                for (name, value) in old.allHeaderFields { fields["\(name)"] = "\(value)" }
+                let url = URL(string: CacheServer.url)!
+                guard let new = HTTPURLResponse(url: url, statusCode: 203, httpVersion: nil, headerFields: fields)
+                else {
+                    return nil
+                }
+                return CachedResponse(response: new, data: Data("stored".utf8))
+            }
+        )
+        let server = CacheServer(handler: cacher) { _ in cacheable("sent") }
+        #expect(await server.get().text == "sent")
+        let second = await server.get()
+        #expect(second.text == "stored" && second.head?.status == 203 && second.cacheStatus == .hit)
+        #expect(second.head?.headers["X-Stored"] == "yes" && second.head?.headers["Content-Length"] == "6")
+    }
+
+    static let storagePolicies: [(CachedResponse.StoragePolicy, isStored: Bool)] = [
+        (.allowed, true), (.allowedInMemoryOnly, true), (.notAllowed, false),
+    ]
+
+    @Test(arguments: storagePolicies.indices) func storagePolicy(at index: Int) async {
+        let (policy, isStored) = Self.storagePolicies[index]
+        let cacher = ResponseCacher(
+            behavior: .modify { _, response in
+                response.response.map { CachedResponse(response: $0, data: response.data, storagePolicy: policy) }
+            }
+        )
+        let server = CacheServer(handler: cacher) { _ in cacheable("hello") }
+        _ = await server.get()
+        #expect((await server.get().cacheStatus == .hit) == isStored)
+    }
+
+    @Test func aHandlerInAlamofiresForm() async {
+        struct Handler: CachedResponseHandler {
+            func dataTask(
+                _ task: TaskIdentifier,
+                willCacheResponse response: CachedResponse,
+                completion: @escaping @Sendable (CachedResponse?) -> Void
+            ) {
+                completion(response.data == Data("no".utf8) ? nil : response)
+            }
+        }
+        let server = CacheServer(handler: Handler()) { cacheable($0.path == "/no" ? "no" : "yes") }
+        for path in ["no", "yes"] { _ = await server.get(path) }
+        #expect(await server.get("no").cacheStatus == .miss)
+        #expect(await server.get("yes").cacheStatus == .hit)
+    }
+
+    @Test func aResponseThatIsTooLargeToBeSeenIsNotStored() async {
+        let large = String(repeating: "x", count: 9_000_000)
+        let store = MemoryCacheStore(maximumSize: 64_000_000, maximumEntrySize: 32_000_000)
+        let server = CacheServer(store: store, handler: .cache) { _ in cacheable(large) }
+        _ = await server.get()
+        #expect(store.count == 0)
+    }
+
+    @Test func monitorsAreToldWhatIsStored() async {
+        final class Monitor: EventMonitor {
+            let queue = DispatchQueue(label: "monitor")
+            let seen = Lock([String]())
+
+            func urlSession(
+                _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
+            ) {
+                let text = String(decoding: response.data, as: UTF8.self)
+                seen.withLock { $0.append("\(dataTask.rawValue) \(text)") }
+            }
+        }
+        let monitor = Monitor()
+        let server = CacheServer(monitors: [monitor]) {
+            cacheable($0.path, $0.path == "/b" ? "no-store" : "max-age=60")
+        }
+        for path in ["a", "b", "a", "c"] { _ = await server.get(path) }
+        await server.session.invalidate()
+        monitor.queue.sync {}
+        #expect(monitor.seen.withLock { $0 } == ["1 /a", "4 /c"])
+    }
+}

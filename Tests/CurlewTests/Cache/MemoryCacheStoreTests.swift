@@ -1,0 +1,141 @@
+import Curlew
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite struct MemoryCacheStoreTests {
+    private static let cost = 1000
+
+    private func entry(_ url: String, partition: String = "", variant: String = "", id: String? = nil) -> CacheEntry {
+        let now = Date(timeIntervalSince1970: 1_800_000_000)
+        return CacheEntry(
+            id: id ?? "\(partition)\(url)\(variant)",
+            key: CacheKey(url: url, partition: partition),
+            variant: variant,
+            response: StoredResponse(head: ResponseHead(status: 200), requestTime: now, responseTime: now),
+            lifetime: CacheLifetime(freshUntil: now, usableUntil: now, canBeValidated: false)
+        )
+    }
+
+    /// Puts an entry that costs 1000 bytes.
+    @discardableResult
+    private func put(_ entry: CacheEntry, in store: MemoryCacheStore) async -> Bool {
+        let body = Data(count: Self.cost - 512 - entry.key.url.utf8.count)
+        guard let writer = await store.writer(for: entry, expectedSize: nil), await writer.write(body) else {
+            return false
+        }
+        return await writer.commit()
+    }
+
+    private func isThere(_ url: String, in store: MemoryCacheStore) async -> Bool {
+        await !store.entries(for: CacheKey(url: url)).isEmpty
+    }
+
+    private func use(_ url: String, in store: MemoryCacheStore) async {
+        for found in await store.entries(for: CacheKey(url: url)) { _ = await found.body.reader(of: 0..<1) }
+    }
+
+    @Test func nothingIsSeenBeforeTheCommit() async throws {
+        let store = MemoryCacheStore()
+        let writer = try #require(await store.writer(for: entry("a"), expectedSize: 3))
+        #expect(await writer.write(Data("abc".utf8)))
+        #expect(await store.entries(for: CacheKey(url: "a")).isEmpty)
+        #expect(await writer.commit())
+        let found = try #require(await store.entries(for: CacheKey(url: "a")).first)
+        #expect(found.body.size == 3)
+        #expect(try await found.body.reader(of: 1..<3)?.next() == Data("bc".utf8))
+    }
+
+    @Test func theLeastRecentlyUsedGoesFirst() async {
+        let store = MemoryCacheStore(maximumSize: 3 * Self.cost, maximumEntrySize: Self.cost)
+        for url in ["a", "b", "c"] { await put(entry(url), in: store) }
+        await use("a", in: store)
+        await put(entry("d"), in: store)
+        #expect(await isThere("a", in: store))
+        #expect(await !isThere("b", in: store))
+        #expect(await isThere("c", in: store))
+        #expect(await store.size() == Int64(3 * Self.cost))
+    }
+
+    @Test func aScanPushesOutNothingThatIsUsed() async {
+        let store = MemoryCacheStore(maximumSize: 10 * Self.cost, maximumEntrySize: Self.cost)
+        for url in ["a", "b", "c"] {
+            await put(entry(url), in: store)
+            await use(url, in: store)
+        }
+        for number in 0..<100 { await put(entry("scan\(number)"), in: store) }
+        for url in ["a", "b", "c"] { #expect(await isThere(url, in: store)) }
+        #expect(store.count == 10)
+    }
+
+    @Test func whatWasUsedOnceLeavesInTheEnd() async {
+        let store = MemoryCacheStore(maximumSize: 10 * Self.cost, maximumEntrySize: Self.cost)
+        await put(entry("old"), in: store)
+        await use("old", in: store)
+        for number in 0..<20 {
+            await put(entry("new\(number)"), in: store)
+            await use("new\(number)", in: store)
+        }
+        #expect(await !isThere("old", in: store))
+        #expect(store.count == 10)
+    }
+
+    @Test func aVariantTakesThePlaceOfItsOwnAlone() async {
+        let store = MemoryCacheStore()
+        await put(entry("a", variant: "x", id: "1"), in: store)
+        await put(entry("a", variant: "y", id: "2"), in: store)
+        await put(entry("a", variant: "x", id: "3"), in: store)
+        let ids = await store.entries(for: CacheKey(url: "a")).map(\.entry.id).sorted()
+        #expect(ids == ["2", "3"])
+        #expect(await store.size() == Int64(2 * Self.cost))
+    }
+
+    @Test func anUpdateConcernsOneResponse() async {
+        let store = MemoryCacheStore()
+        await put(entry("a", id: "1"), in: store)
+        var updated = entry("a", id: "1")
+        updated.response.head.status = 203
+        await store.update(updated)
+        #expect(await store.entries(for: CacheKey(url: "a")).first?.entry.response.head.status == 203)
+        var other = entry("a", id: "2")
+        other.response.head.status = 204
+        await store.update(other)
+        await store.remove(other)
+        #expect(await store.entries(for: CacheKey(url: "a")).first?.entry.response.head.status == 203)
+        await store.remove(updated)
+        #expect(await store.size() == 0)
+    }
+
+    @Test func removalIsOfAURLOrOfAnOrigin() async {
+        let store = MemoryCacheStore()
+        for url in ["http://a/1", "http://a/2", "http://a.b/1"] {
+            await put(entry(url), in: store)
+            await put(entry(url, partition: "p"), in: store)
+        }
+        await store.removeAll(url: "http://a/1")
+        #expect(store.count == 4)
+        await store.removeAll(origin: "http://a/")
+        #expect(store.count == 2)
+        await store.removeAll()
+        #expect(await store.size() == 0)
+    }
+
+    @Test func whatIsTooLargeIsNotKept() async throws {
+        let store = MemoryCacheStore(maximumSize: 10_000, maximumEntrySize: 4000)
+        #expect(await store.writer(for: entry("a"), expectedSize: 4001) == nil)
+        let writer = try #require(await store.writer(for: entry("a"), expectedSize: nil))
+        #expect(await writer.write(Data(count: 4000)))
+        #expect(await !writer.write(Data(count: 1)))
+        await writer.drop()
+        #expect(store.count == 0)
+    }
+
+    @Test func aBodyThatIsReplacedIsReadToItsEnd() async throws {
+        let store = MemoryCacheStore()
+        await put(entry("a", id: "1"), in: store)
+        let found = try #require(await store.entries(for: CacheKey(url: "a")).first)
+        await store.removeAll()
+        let reader = try #require(await found.body.reader(of: 0..<found.body.size))
+        #expect(try await reader.next()?.count == Int(found.body.size))
+    }
+}
