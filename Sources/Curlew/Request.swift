@@ -50,6 +50,12 @@ public class Request: @unchecked Sendable {
     /// The body of the next try, where it is not the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
 
+    /// What carries out its exchanges.
+    func transport(in session: Session) -> any Transport { session.transport }
+
+    /// Whether the cookies of the last response were kept when its head came.
+    var hasRememberedFields: Bool { false }
+
     /// Collects the next exchange: in memory, unless the kind of request has another place for it.
     func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
         DataTaskDelegate(exchange)

@@ -43,6 +43,9 @@ public struct SessionConfiguration: Sendable {
     /// Where credentials may be read from beside that.
     public var netrc: Netrc = .ignored
 
+    /// How WebSockets behave; each may change its own.
+    public var webSocket = WebSocketOptions()
+
     // MARK: Handlers
 
     /// Where response handlers are called that name no queue of their own; nil is the main queue.

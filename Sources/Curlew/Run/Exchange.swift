@@ -96,7 +96,7 @@ extension Run {
             if case .started = announcement {} else { emitStart(outgoing) }
             let bound = TaskBound.body(of: outgoing)
             defer { bound?.unbind() }
-            return .success(try await session.transport.perform(outgoing, sink: delegate))
+            return .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
         } catch {
             // The driver's task was cancelled, and the transport has heard of that before the request.
             if error.code == .cancelled, Task.isCancelled { request.cancel() }
@@ -133,7 +133,7 @@ extension Run {
     ) {
         let context = request.context
         // A response that was cut off, by its reader perhaps, had a head all the same.
-        guard context.remembersFields, let fields = outcome.fields ?? request.lastHead?.headers else { return }
+        guard context.remembersFields, !request.hasRememberedFields, let fields = outcome.fields ?? request.lastHead?.headers else { return }
         context.remember(fields, from: url, handlesCookies: visible.handlesCookies)
     }
 }

@@ -16,6 +16,7 @@ public import Foundation
 ///     download     destinationExists destinationMissing diskFull moveFailed resumeRejected
 ///     cache        notInCache
 ///     lifecycle    cancelled sessionClosed
+///     WebSocket    webSocketRefused webSocketClosed
 ///     other        unsupported internal
 ///
 /// Catch by code: `catch CurlewError.Code.cancelled`, or ask `error.isTimeout`, `error.isSafeToRetry`.
@@ -65,6 +66,16 @@ public struct CurlewError: Error, Sendable {
     public var downloadResumeData: Data? {
         get { details.downloadResumeData }
         set { change { $0.downloadResumeData = newValue } }
+    }
+    /// The code of the close frame, where a WebSocket was closed.
+    public var closeCode: WebSocketCloseCode? {
+        get { details.closeCode }
+        set { change { $0.closeCode = newValue } }
+    }
+    /// The reason in the close frame: the peer's own words.
+    public var closeReason: String? {
+        get { details.closeReason }
+        set { change { $0.closeReason = newValue } }
     }
     /// Whether the request cannot have taken effect on the server, or may take effect twice without harm.
     public var isSafeToRetry: Bool {
@@ -174,6 +185,8 @@ public struct CurlewError: Error, Sendable {
             var responseBody: Data?
             var isSafeToRetry: Bool
             var downloadResumeData: Data?
+            var closeCode: WebSocketCloseCode?
+            var closeReason: String?
         }
 
         let values: Values

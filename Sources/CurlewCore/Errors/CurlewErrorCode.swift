@@ -108,6 +108,10 @@ extension CurlewError.Code {
     public static let cancelled = Self(rawValue: "cancelled")
     /// The session was invalidated, or is gone.
     public static let sessionClosed = Self(rawValue: "sessionClosed")
+    /// The server did not open the WebSocket.
+    public static let webSocketRefused = Self(rawValue: "webSocketRefused")
+    /// The peer closed the WebSocket with a code that is not an ordinary end, or without any.
+    public static let webSocketClosed = Self(rawValue: "webSocketClosed")
     /// The running libcurl, or Curlew, cannot do what was asked for.
     public static let unsupported = Self(rawValue: "unsupported")
     /// A fault of Curlew.
@@ -123,6 +127,7 @@ extension CurlewError.Code {
         .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .tooManyRedirects, .redirectRefused,
         .authenticationFailed, .retryFailed, .unacceptableStatus, .unacceptableContentType, .validationFailed,
         .decodingFailed, .fileUnreadable, .destinationExists, .destinationMissing, .diskFull, .moveFailed,
-        .resumeRejected, .notInCache, .cancelled, .sessionClosed, .unsupported, .`internal`,
+        .resumeRejected, .notInCache, .cancelled, .sessionClosed, .webSocketRefused, .webSocketClosed, .unsupported,
+        .`internal`,
     ]
 }

@@ -1,41 +1,41 @@
 /// Why a WebSocket was closed (RFC 6455, 7.4). Codes from 4000 to 4999 are an application's own.
-package struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
+public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     /// The number in the close frame.
-    package let rawValue: UInt16
+    public let rawValue: UInt16
 
     /// Makes a code of its number.
-    package init(rawValue: UInt16) { self.rawValue = rawValue }
+    public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// 1000: the work is done.
-    package static let normalClosure = Self(rawValue: 1000)
+    public static let normalClosure = Self(rawValue: 1000)
     /// 1001: the server stops, or the user left the page.
-    package static let goingAway = Self(rawValue: 1001)
+    public static let goingAway = Self(rawValue: 1001)
     /// 1002: the peer broke the protocol.
-    package static let protocolError = Self(rawValue: 1002)
+    public static let protocolError = Self(rawValue: 1002)
     /// 1003: the peer sent a kind of data that is not accepted.
-    package static let unsupportedData = Self(rawValue: 1003)
+    public static let unsupportedData = Self(rawValue: 1003)
     /// 1005: the close frame had no code. Never sent.
-    package static let noStatusReceived = Self(rawValue: 1005)
+    public static let noStatusReceived = Self(rawValue: 1005)
     /// 1006: the connection ended without a close frame. Never sent.
-    package static let abnormalClosure = Self(rawValue: 1006)
+    public static let abnormalClosure = Self(rawValue: 1006)
     /// 1007: the data do not fit the kind of message, such as text that is not UTF-8.
-    package static let invalidFramePayloadData = Self(rawValue: 1007)
+    public static let invalidFramePayloadData = Self(rawValue: 1007)
     /// 1008: the message breaks a rule of the application.
-    package static let policyViolation = Self(rawValue: 1008)
+    public static let policyViolation = Self(rawValue: 1008)
     /// 1009: the message is too large.
-    package static let messageTooBig = Self(rawValue: 1009)
+    public static let messageTooBig = Self(rawValue: 1009)
     /// 1010: the server did not agree to an extension that the client needs.
-    package static let mandatoryExtensionMissing = Self(rawValue: 1010)
+    public static let mandatoryExtensionMissing = Self(rawValue: 1010)
     /// 1011: the server met a condition that it did not expect.
-    package static let internalServerError = Self(rawValue: 1011)
+    public static let internalServerError = Self(rawValue: 1011)
     /// 1012: the server restarts.
-    package static let serviceRestart = Self(rawValue: 1012)
+    public static let serviceRestart = Self(rawValue: 1012)
     /// 1013: the server is overloaded; try again later.
-    package static let tryAgainLater = Self(rawValue: 1013)
+    public static let tryAgainLater = Self(rawValue: 1013)
     /// 1014: a gateway got an invalid answer.
-    package static let badGateway = Self(rawValue: 1014)
+    public static let badGateway = Self(rawValue: 1014)
     /// 1015: the TLS handshake failed. Never sent.
-    package static let tlsHandshakeFailure = Self(rawValue: 1015)
+    public static let tlsHandshakeFailure = Self(rawValue: 1015)
 
     /// Whether a close frame may carry it (RFC 6455, 7.4.1 and 7.4.2, with the codes that IANA has registered since).
     package var isSendable: Bool {
@@ -50,5 +50,5 @@ package struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
 }
 
 extension WebSocketCloseCode: CustomStringConvertible {
-    package var description: String { String(rawValue) }
+    public var description: String { String(rawValue) }
 }

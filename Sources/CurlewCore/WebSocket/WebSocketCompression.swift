@@ -1,5 +1,5 @@
 /// What permessage-deflate needs of a compression library. The core has none.
-package protocol WebSocketCompressor: AnyObject {
+package protocol WebSocketCompressor: AnyObject, Sendable {
     /// Appends a whole message, compressed, without the four bytes that end every flush (RFC 7692, 7.2.1).
     ///
     /// False where it cannot: the message is then sent as it is.
@@ -7,7 +7,7 @@ package protocol WebSocketCompressor: AnyObject {
 }
 
 /// The other direction.
-package protocol WebSocketDecompressor: AnyObject {
+package protocol WebSocketDecompressor: AnyObject, Sendable {
     /// Appends what `bytes` decompress to. Stops with `.messageTooBig` before `output` holds more than `limit` bytes.
     func decompress(_ bytes: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(WebSocketViolation)
 

@@ -29,4 +29,20 @@ package enum WebSocketEnding: Sendable {
         case .unanswered, .cut, .broken, .silent: nil
         }
     }
+
+    /// What a reader of messages gets; nil is an ordinary end.
+    package var error: CurlewError? {
+        switch self {
+        case .closed(let code, let reason, let byPeer):
+            guard byPeer, !code.isOrdinary else { return nil }
+            return .webSocketClosed(code, reason: reason.isEmpty ? nil : reason)
+        case .unanswered: return nil
+        case .cut: return .webSocketClosed(.abnormalClosure, reason: nil)
+        case .broken(let error): return error
+        case .violated(let violation): return violation.error
+        case .silent(let limit):
+            return CurlewError(
+                .idleTimedOut, phase: .receive, reason: "the peer did not answer a ping within \(limit)")
+        }
+    }
 }

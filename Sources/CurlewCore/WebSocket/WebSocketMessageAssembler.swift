@@ -1,7 +1,7 @@
 internal import Foundation
 
 /// Puts the fragments of a message together, and refuses it with the first byte that cannot belong to one.
-struct WebSocketMessageAssembler {
+struct WebSocketMessageAssembler: Sendable {
     private enum State {
         case idle
         case text(UTF8Validator, isCompressed: Bool)

@@ -1,14 +1,14 @@
 internal import Foundation
 
 /// Turns what the peer sends into messages and control frames.
-package struct WebSocketReceiver {
+package struct WebSocketReceiver: Sendable {
     private var parser: WebSocketFrameParser
     private var message: WebSocketMessageAssembler
     private var control = ControlFrame()
     private var isClosed = false
     private var frame: WebSocketFrameHeader?
 
-    private struct ControlFrame {
+    private struct ControlFrame: Sendable {
         var payload: [UInt8] = []
     }
 

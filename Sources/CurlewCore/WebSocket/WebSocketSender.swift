@@ -1,5 +1,5 @@
 /// Turns messages into the bytes that go out.
-package struct WebSocketSender {
+package struct WebSocketSender: Sendable {
     private let role: WebSocketRole
     private let compressor: (any WebSocketCompressor)?
     private var compressed: [UInt8] = []

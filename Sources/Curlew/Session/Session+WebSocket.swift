@@ -1,0 +1,36 @@
+public import CurlewCore
+
+extension Session {
+    /// A WebSocket. The scheme is `ws`, `wss`, `http` or `https`; nothing happens before the first verb.
+    ///
+    /// The handshake is a request like any other: adapters, cookies, redirects, trust, proxies and monitors apply. An
+    /// answer that opens no WebSocket is `.webSocketRefused`, with its status and the beginning of its body.
+    public nonisolated func webSocket(
+        _ convertible: any URLConvertible,
+        protocols: [String] = [],
+        headers: HTTPHeaders? = nil,
+        interceptor: (any RequestInterceptor)? = nil,
+        requestModifier: RequestModifier? = nil,
+        configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) -> WebSocketRequest {
+        webSocket(
+            PlainRequest(url: convertible, method: .get, headers: headers, modifier: requestModifier),
+            protocols: protocols,
+            interceptor: interceptor,
+            configure: configure
+        )
+    }
+
+    /// A WebSocket whose handshake describes itself.
+    public nonisolated func webSocket(
+        _ convertible: any URLRequestConvertible,
+        protocols: [String] = [],
+        interceptor: (any RequestInterceptor)? = nil,
+        configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) -> WebSocketRequest {
+        var options = configuration.webSocket
+        configure(&options)
+        return WebSocketRequest(
+            convertible, protocols: protocols, options: options, session: self, interceptor: interceptor)
+    }
+}

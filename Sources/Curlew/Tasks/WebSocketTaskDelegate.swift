@@ -1,0 +1,47 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// Looks at the answer to a handshake: what is not a 101 is refused, with the beginning of its body.
+final class WebSocketTaskDelegate: TaskDelegate {
+    let exchange: ExchangeContext
+    private let answer = Lock(Answer())
+    private static let excerptLimit = 64 * 1024
+
+    private struct Answer: Sendable {
+        var status = 0
+        var excerpt = Data()
+    }
+
+    init(_ exchange: ExchangeContext) { self.exchange = exchange }
+
+    func begin(_ head: ResponseHead) -> Disposition {
+        answer.withLock { $0.status = head.status }
+        return .proceed
+    }
+
+    func untilReady() async {}
+
+    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
+        if let disposition = exchange.holds(bytes) { return disposition }
+        let isEnough = answer.withLock { answer in
+            answer.excerpt.append(contentsOf: bytes.prefix(Self.excerptLimit - answer.excerpt.count))
+            return answer.excerpt.count == Self.excerptLimit
+        }
+        return isEnough ? exchange.abort(refusal) : .proceed
+    }
+
+    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+        let status = answer.withLock { $0.status }
+        guard status != 0, status != 101 else { return CollectedBody(error: error) }
+        return CollectedBody(error: error, verdict: .rejected(refusal, byTerminal: false))
+    }
+
+    private var refusal: CurlewError {
+        let (status, excerpt) = answer.withLock { ($0.status, $0.excerpt) }
+        return CurlewError(
+            .webSocketRefused, phase: .receive,
+            reason: "the server did not open a WebSocket: it answered with status \(status)",
+            responseCode: status, responseBody: excerpt)
+    }
+}

@@ -1,0 +1,85 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Reads the answer to an upgrade from its connection.
+struct UpgradeReader {
+    private let wire: any WebSocketWire
+    private let firstByte: Duration?
+    private var parser: UpgradeResponseParser
+    /// What has come and was not looked at.
+    private(set) var rest = Data()
+    private(set) var bytesReceived: Int64 = 0
+    private var hasEnded = false
+
+    init(wire: any WebSocketWire, maximumHeaderSize: Int, firstByte: Duration?) {
+        self.wire = wire
+        self.firstByte = firstByte
+        parser = UpgradeResponseParser(maximumHeaderSize: maximumHeaderSize)
+    }
+
+    /// The head; those before it with 1xx go to `informational`.
+    mutating func head(informational: (ResponseHead) -> Void) async throws(CurlewError) -> ResponseHead {
+        while let event = try await next() {
+            switch event {
+            case .informational(let head): informational(head)
+            case .head(let head): return head
+            case .body, .end: break
+            }
+        }
+        throw CurlewError(.receiveFailed, phase: .waiting, reason: "the connection ended before the server had answered")
+    }
+
+    /// The next piece of the body, nil at its end.
+    mutating func body() async throws(CurlewError) -> Data? {
+        guard case .body(let piece)? = try await next() else { return nil }
+        return piece
+    }
+
+    private mutating func next() async throws(CurlewError) -> UpgradeResponseParser.Event? {
+        while true {
+            if let event = try parse() { return event }
+            if hasEnded { return nil }
+            guard let bytes = try await receive() else {
+                hasEnded = true
+                try parser.finish()
+                return nil
+            }
+            bytesReceived += Int64(bytes.count)
+            rest.append(bytes)
+        }
+    }
+
+    private mutating func parse() throws(CurlewError) -> UpgradeResponseParser.Event? {
+        let given = rest
+        var parser = parser
+        let result = given.withUnsafeBytes { whole in
+            var input = whole
+            return Result { () throws(CurlewError) in (try parser.next(&input), whole.count - input.count) }
+        }
+        let (event, taken) = try result.get()
+        self.parser = parser
+        rest = Data(given.dropFirst(taken))
+        return event
+    }
+
+    private func receive() async throws(CurlewError) -> Data? {
+        guard let firstByte, bytesReceived == 0 else { return try await wire.receive() }
+        let wire = wire
+        let result = await withTaskGroup(of: Result<Data?, CurlewError>?.self) { group in
+            group.addTask {
+                do throws(CurlewError) { return .success(try await wire.receive()) } catch { return .failure(error) }
+            }
+            group.addTask {
+                guard (try? await Task.sleep(for: firstByte)) != nil else { return nil }
+                return .failure(
+                    CurlewError(
+                        .firstByteTimedOut, phase: .waiting, reason: "the server did not answer within \(firstByte)"))
+            }
+            var result: Result<Data?, CurlewError>?
+            while result == nil, let next = await group.next() { result = next }
+            group.cancelAll()
+            return result
+        }
+        return try (result ?? .failure(.explicitlyCancelled)).get()
+    }
+}

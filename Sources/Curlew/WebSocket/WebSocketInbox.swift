@@ -1,0 +1,135 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// Messages that have come and were not read. The reader of the connection waits while there are too many.
+final class WebSocketInbox: Sendable {
+    private struct State: Sendable {
+        var messages: [WebSocketMessage] = []
+        var first = 0
+        var cost = 0
+        var end: Result<Void, CurlewError>?
+        var isLeft = false
+        /// Waited for by whoever takes messages.
+        var arrival: OneShot<Void>?
+        /// Waited for by the reader of the connection.
+        var room: OneShot<Void>?
+    }
+
+    private let state = Lock(State())
+    private let limit: Int
+
+    init(limit: Int) { self.limit = max(1, limit) }
+
+    // MARK: The connection's reader
+
+    /// Whether there is room for another message.
+    func put(_ message: WebSocketMessage) -> Bool {
+        let (arrival, hasRoom) = state.withLock { state -> (OneShot<Void>?, Bool) in
+            guard state.end == nil, !state.isLeft else { return (nil, true) }
+            state.messages.append(message)
+            state.cost += Self.cost(of: message)
+            return (exchange(&state.arrival, with: nil), state.cost < limit)
+        }
+        arrival?.resolve(())
+        return hasRoom
+    }
+
+    /// Returns when another message may come, at once where it may, or when the waiting task is cancelled.
+    func untilRoom() async {
+        let room = state.withLock { state -> OneShot<Void>? in
+            guard state.cost >= limit, state.end == nil, !state.isLeft else { return nil }
+            let room = OneShot<Void>()
+            state.room = room
+            return room
+        }
+        await room?.wait()
+    }
+
+    /// No message will come. Those that have come can still be read; then the reader gets `error` or the end.
+    func finish(throwing error: CurlewError?) {
+        let waiting = state.withLock { state -> [OneShot<Void>?] in
+            guard state.end == nil else { return [] }
+            state.end = error.map { .failure($0) } ?? .success(())
+            return [exchange(&state.arrival, with: nil), exchange(&state.room, with: nil)]
+        }
+        for one in waiting { one?.resolve(()) }
+    }
+
+    // MARK: The user
+
+    /// The next message, nil at the end.
+    func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
+        while true {
+            let taken = state.withLock { $0.take(below: limit) }
+            taken.room?.resolve(())
+            if let message = taken.message { return message }
+            if let end = taken.end {
+                try end.get()
+                return nil
+            }
+            guard await taken.arrival?.wait() != nil else { throw Self.readerCancelled }
+        }
+    }
+
+    /// The connection's reader goes on: what it still brings is no longer put in.
+    func stopHolding() { state.withLock { exchange(&$0.room, with: nil) }?.resolve(()) }
+
+    /// Nothing is going to be read: what has come and what still comes is dropped.
+    func leave() {
+        let room = state.withLock { state -> OneShot<Void>? in
+            state.isLeft = true
+            state.messages = []
+            state.first = 0
+            state.cost = 0
+            return exchange(&state.room, with: nil)
+        }
+        room?.resolve(())
+    }
+
+    /// A tiny message costs its place, too: a peer that sends empty ones must reach the limit.
+    fileprivate static func cost(of message: WebSocketMessage) -> Int {
+        switch message {
+        case .text(let text): text.utf8.count + 64
+        case .data(let data): data.count + 64
+        }
+    }
+
+    private static let readerCancelled = CurlewError(
+        .cancelled, phase: .receive, reason: "the reading task was cancelled")
+}
+
+extension WebSocketInbox.State {
+    fileprivate struct Taken: Sendable {
+        var message: WebSocketMessage?
+        var end: Result<Void, CurlewError>?
+        var arrival: OneShot<Void>?
+        var room: OneShot<Void>?
+    }
+
+    fileprivate mutating func take(below limit: Int) -> Taken {
+        guard first < messages.count else {
+            // An error is told once; later the stream is over.
+            if let end {
+                self.end = .success(())
+                return Taken(end: end)
+            }
+            if isLeft { return Taken(end: .success(())) }
+            let waited = arrival ?? OneShot<Void>()
+            arrival = waited
+            return Taken(arrival: waited)
+        }
+        let message = messages[first]
+        messages[first] = .text("")
+        first += 1
+        cost -= WebSocketInbox.cost(of: message)
+        if first == messages.count {
+            messages.removeAll(keepingCapacity: true)
+            first = 0
+        } else if first >= 64, first * 2 >= messages.count {
+            messages.removeFirst(first)
+            first = 0
+        }
+        // Half empty: the connection's reader does not wake for every single message.
+        return Taken(message: message, room: cost <= limit / 2 ? exchange(&room, with: nil) : nil)
+    }
+}

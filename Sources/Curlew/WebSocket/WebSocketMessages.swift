@@ -1,0 +1,58 @@
+public import CurlewCore
+
+/// The messages of a WebSocket as they come. One task reads them; a reader that is slow stops the server, one that
+/// leaves the loop closes the WebSocket.
+///
+/// The sequence ends on the close codes 1000, 1001 and 1005, and when this side has closed. Every other end is an error:
+/// `.webSocketClosed` with the code and the reason of the server, `.protocolViolation`, `.limitExceeded`,
+/// `.idleTimedOut`, or what broke the connection.
+public struct WebSocketMessages: AsyncSequence, Sendable {
+    public typealias Element = WebSocketMessage
+    public typealias Failure = CurlewError
+
+    let open: @Sendable () -> WebSocketReader
+
+    public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
+
+    /// Hands out one message after the other.
+    public struct Iterator: AsyncIteratorProtocol {
+        let reader: WebSocketReader
+
+        public mutating func next() async throws(CurlewError) -> WebSocketMessage? { try await reader.next() }
+
+        public mutating func next(
+            isolation actor: isolated (any Actor)?
+        ) async throws(CurlewError) -> WebSocketMessage? {
+            try await reader.next(isolation: actor)
+        }
+    }
+}
+
+/// One reader of messages. When it is released the WebSocket is closed: leaving a loop is enough.
+final class WebSocketReader: Sendable {
+    private let inbox: WebSocketInbox
+    private let start: @Sendable () -> Void
+    private let leave: @Sendable () -> Void
+
+    init(_ inbox: WebSocketInbox, start: @escaping @Sendable () -> Void, leave: @escaping @Sendable () -> Void) {
+        self.inbox = inbox
+        self.start = start
+        self.leave = leave
+    }
+
+    deinit {
+        inbox.leave()
+        leave()
+    }
+
+    func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
+        start()
+        do throws(CurlewError) {
+            return try await inbox.next()
+        } catch {
+            // The task that reads was cancelled, or everything is over.
+            if error.code == .cancelled { leave() }
+            throw error
+        }
+    }
+}

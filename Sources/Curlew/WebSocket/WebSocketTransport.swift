@@ -1,0 +1,69 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// Carries out the exchange of a WebSocket: the handshake, and after a 101 the WebSocket until its end.
+///
+/// Any other answer is handed on like that of every request, so that redirects and challenges are followed as usual.
+struct WebSocketTransport: Transport {
+    let base: any Transport
+    let link: WebSocketLink
+    let protocols: [String]
+    let maximumHeaderSize: Int
+
+
+    func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+        guard let connector = base as? any WebSocketConnector else {
+            throw .unsupported(feature: "WebSocket over this transport", needs: "one that can connect")
+        }
+        let control = WebSocketControl(link)
+        sink.willStart(control)
+        let upgrade = WebSocketUpgrade(
+            connector: connector, request: request, protocols: protocols, compresses: link.options.compression,
+            maximumHeaderSize: maximumHeaderSize, sink: sink, control: control)
+        switch try await upgrade.result() {
+        case .declined(let outcome): return outcome
+        case .opened(let opened):
+            willOpen(opened.head, request.url)
+            let ending = await withTaskCancellationHandler {
+                await link.run(
+                    over: opened.wire, .init(head: opened.head, agreement: opened.agreement), first: opened.rest)
+            } onCancel: {
+                link.stop(with: .explicitlyCancelled)
+            }
+            if let error = ending.error { throw error }
+            var metrics = opened.metrics
+            metrics.ended = Date()
+            return TransferOutcome(head: opened.head, metrics: metrics)
+        }
+    }
+}
+
+/// Ends and holds the exchange of a WebSocket.
+final class WebSocketControl: TransferControl {
+    /// Why the exchange is to end.
+    let stopped = OneShot<CurlewError>()
+    private let link: WebSocketLink
+    private let resumption = Lock<OneShot<Void>?>(nil)
+
+    init(_ link: WebSocketLink) { self.link = link }
+
+    func cancel(with error: CurlewError) {
+        stopped.resolve(error)
+        link.stop(with: error)
+    }
+
+    func resumeReceiving() { resumption.withLock { exchange(&$0, with: nil) }?.resolve(()) }
+
+    // An open WebSocket is not held: its messages wait until they are read.
+    func suspend() {}
+
+    func resume() {}
+
+    /// To be called before a sink that may pause: what it waits for afterwards.
+    func nextResumption() -> OneShot<Void> {
+        let next = OneShot<Void>()
+        _ = resumption.withLock { exchange(&$0, with: next) }
+        return next
+    }
+}

@@ -1,0 +1,125 @@
+internal import CurlewCore
+internal import Foundation
+
+/// One opening handshake: the connection, the request, the answer.
+struct WebSocketUpgrade: Sendable {
+    enum Outcome: Sendable {
+        case opened(Opened)
+        /// The server answered something else, which the sink has got.
+        case declined(TransferOutcome)
+    }
+
+    struct Opened: Sendable {
+        let wire: any WebSocketWire
+        let head: ResponseHead
+        let agreement: WebSocketHandshake.Agreement
+        /// What came behind the head.
+        let rest: Data
+        let metrics: TransferMetrics
+    }
+
+    let connector: any WebSocketConnector
+    let request: TransferRequest
+    let protocols: [String]
+    let compresses: WebSocketOptions.Compression
+    let maximumHeaderSize: Int
+    let sink: any TransferSink
+    let control: WebSocketControl
+
+    /// The answer, unless it is stopped before, or takes too long.
+    func result() async throws(CurlewError) -> Outcome {
+        let timeouts = request.options.timeouts
+        let result = await withTaskGroup(of: Result<Outcome, CurlewError>?.self) { group in
+            group.addTask { await self.attempt() }
+            group.addTask { await control.stopped.wait().map { .failure($0) } }
+            if let total = timeouts.total {
+                group.addTask {
+                    guard (try? await Task.sleep(for: total)) != nil else { return nil }
+                    return .failure(.totalTimeout(phase: .waiting))
+                }
+            }
+            var result: Result<Outcome, CurlewError>?
+            while result == nil, let next = await group.next() { result = next }
+            group.cancelAll()
+            // An answer that came at the same time is not used.
+            if case .failure? = result { for await case .success(.opened(let late))? in group { late.wire.close() } }
+            return result
+        }
+        return try (result ?? .failure(.explicitlyCancelled)).get()
+    }
+
+    private func attempt() async -> Result<Outcome, CurlewError> {
+        var metrics = TransferMetrics(queued: Date(), ended: Date())
+        do throws(CurlewError) {
+            let wire = try await connector.connect(request)
+            metrics.connected = Date()
+            do throws(CurlewError) {
+                let outcome = try await exchange(over: wire, &metrics)
+                if case .declined = outcome { wire.close() }
+                return .success(outcome)
+            } catch {
+                wire.close()
+                throw error
+            }
+        } catch {
+            var error = error
+            metrics.ended = Date()
+            if error.metrics == nil { error.metrics = metrics }
+            return .failure(error)
+        }
+    }
+
+    private func exchange(
+        over wire: any WebSocketWire, _ metrics: inout TransferMetrics
+    ) async throws(CurlewError) -> Outcome {
+        var random = SystemRandomNumberGenerator()
+        let handshake = WebSocketHandshake(
+            key: WebSocketKey(using: &random), protocols: protocols, compression: compresses == .off ? nil : .init())
+        guard handshake.areProtocolsValid else {
+            throw CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is no token, or stands twice")
+        }
+        var headers = request.effectiveHeaders
+        for field in handshake.headers { headers.update(field) }
+        let bytes = UpgradeRequestHead.bytes(for: request.url, headers: headers)
+        try await wire.send(bytes)
+        metrics.requestSent = Date()
+        metrics.bytesSent += Int64(bytes.count)
+        var reader = UpgradeReader(
+            wire: wire, maximumHeaderSize: maximumHeaderSize, firstByte: request.options.timeouts.firstByte)
+        let head = try await reader.head { sink.didReceive(informational: $0) }
+        metrics.firstByte = Date()
+        metrics.httpVersion = head.version
+        switch sink.didReceive(head: head) {
+        case .abort(let error): throw error
+        case .proceed, .pause: break
+        }
+        guard head.status == 101 else {
+            try await handOnBody(of: &reader)
+            metrics.ended = Date()
+            metrics.bytesReceived = reader.bytesReceived
+            return .declined(TransferOutcome(head: head, metrics: metrics))
+        }
+        do throws(WebSocketHandshake.Refusal) {
+            let agreement = try handshake.agreement(with: head)
+            return .opened(
+                Opened(wire: wire, head: head, agreement: agreement, rest: reader.rest, metrics: metrics))
+        } catch {
+            throw CurlewError(.webSocketRefused, phase: .receive, reason: error.reason, responseCode: 101)
+        }
+    }
+
+    private func handOnBody(of reader: inout UpgradeReader) async throws(CurlewError) {
+        while let piece = try await reader.body() {
+            var isTaken = false
+            while !isTaken {
+                let resumption = control.nextResumption()
+                switch piece.withUnsafeBytes({ sink.didReceive(body: $0) }) {
+                case .proceed: isTaken = true
+                case .pause:
+                    guard await resumption.wait() != nil else { throw .explicitlyCancelled }
+                case .abort(let error): throw error
+                }
+            }
+        }
+    }
+}
