@@ -1,4 +1,4 @@
-public import CurlewCore
+internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking

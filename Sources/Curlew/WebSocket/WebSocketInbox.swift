@@ -3,7 +3,7 @@ internal import CurlewLocks
 
 /// Messages that have come and were not read. The reader of the connection waits while there are too many.
 final class WebSocketInbox: Sendable {
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var messages: [WebSocketMessage] = []
         var first = 0
         var cost = 0

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 
@@ -126,6 +127,8 @@ final class WebSocketLink: Sendable {
                 let waiter = state.withLock { $0.pings.removeValue(forKey: trip.ping) }
                 waiter?.resolve(.success(trip.duration))
             }
+            // The next ping of the heartbeat may be due before what the clock sleeps for.
+            state.withLock { $0.earlierDeadline() }?.resolve(())
         case .finish(let last):
             outbox.finish(last: last)
             tellEnding()

@@ -3,7 +3,7 @@ internal import CurlewLocks
 
 /// Frames on their way out, in the order in which they were made. One task writes them to the connection.
 final class WebSocketOutbox: Sendable {
-    private enum Stage {
+    fileprivate enum Stage {
         case open
         /// The last frame is in.
         case finished
@@ -11,7 +11,7 @@ final class WebSocketOutbox: Sendable {
         case aborted
     }
 
-    private struct State: Sendable {
+    fileprivate struct State: Sendable {
         var sender: WebSocketSender?
         var stage = Stage.open
         var isClosing = false

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import CurlewLocks
 internal import Foundation
 

@@ -1,0 +1,67 @@
+@testable import Curlew
+internal import CurlewCore
+@testable import CurlewTesting
+internal import Foundation
+
+/// One direction of a connection in memory: a writer waits when as many bytes are under way as a socket would hold.
+final class MemoryPipe: Sendable {
+    private struct State: Sendable {
+        var bytes = Data()
+        var written = 0
+        var isClosed = false
+    }
+
+    private let state = Watched(State())
+    private let limit: Int
+
+    init(limit: Int = 64 * 1024) { self.limit = limit }
+
+    var written: Int { state.value.written }
+    var isClosed: Bool { state.value.isClosed }
+
+    /// False where the reader is gone, or the task was cancelled.
+    func write(_ bytes: some Collection<UInt8> & Sendable) async -> Bool {
+        guard await state.wait(until: { [limit] in $0.isClosed || $0.bytes.count < limit }) else { return false }
+        return state.change { state in
+            guard !state.isClosed else { return false }
+            state.bytes.append(contentsOf: bytes)
+            state.written += bytes.count
+            return true
+        }
+    }
+
+    /// nil at the end, or where the task was cancelled.
+    func read() async -> Data? {
+        guard await state.wait(until: { $0.isClosed || !$0.bytes.isEmpty }) else { return nil }
+        return state.change { state in
+            defer { state.bytes = Data() }
+            return state.bytes.isEmpty ? nil : state.bytes
+        }
+    }
+
+    func close() { state.change { $0.isClosed = true } }
+}
+
+/// One end of a connection in memory.
+final class MemoryWire: WebSocketWire {
+    let incoming: MemoryPipe
+    let outgoing: MemoryPipe
+
+    init(incoming: MemoryPipe, outgoing: MemoryPipe) {
+        self.incoming = incoming
+        self.outgoing = outgoing
+    }
+
+    func receive() async throws(CurlewError) -> Data? { await incoming.read() }
+
+    func send(_ bytes: [UInt8]) async throws(CurlewError) {
+        guard await outgoing.write(bytes) else {
+            throw CurlewError(.sendFailed, phase: .send, reason: "the peer has closed the connection")
+        }
+    }
+
+    func close() {
+        incoming.close()
+        outgoing.close()
+    }
+}

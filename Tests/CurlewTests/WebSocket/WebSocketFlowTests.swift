@@ -1,0 +1,244 @@
+@testable import Curlew
+internal import CurlewCore
+@testable import CurlewTesting
+internal import Foundation
+internal import Testing
+
+@Suite("WebSocket flow", .timeLimit(.minutes(4)))
+struct WebSocketFlowTests {
+    private static func socket(
+        _ configure: (inout WebSocketOptions) -> Void = { _ in }, _ script: @escaping ScriptedTransport.Script
+    ) -> (WebSocketRequest, ScriptedTransport) {
+        let transport = ScriptedTransport(script)
+        return (Session(transport: transport).webSocket("ws://example.org", configure: configure), transport)
+    }
+
+    // MARK: Pings
+
+    @Test("a ping gives its round trip, and a ping of the peer's is answered while nothing is read")
+    func pings() async throws {
+        let (socket, transport) = Self.socket {
+            await $0.accept()
+            await $0.send("unread")
+            await $0.send(.ping, [7])
+            // Both pings cross on the way.
+            var isAnswered = false
+            var pings: [[UInt8]] = []
+            while !isAnswered || pings.isEmpty {
+                switch await $0.next() {
+                case .pong(let payload): isAnswered = payload == [7]
+                case .ping(let payload): pings.append(payload)
+                case .message, .close, nil:
+                    Issue.record("neither ping nor pong")
+                    return
+                }
+            }
+            for payload in pings { await $0.send(.pong, payload) }
+            await $0.echo()
+        }
+        let roundTrip = try await socket.ping()
+        #expect(roundTrip > .zero)
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
+    @Test("a pong that does not come ends the WebSocket")
+    func silence() async throws {
+        let (socket, _) = Self.socket({ $0.pongTimeout = .milliseconds(30) }) {
+            await $0.accept()
+            while await $0.next() != nil {}
+        }
+        let ping = await #expect(throws: CurlewError.self) { try await socket.ping() }
+        #expect(ping?.code == .idleTimedOut)
+        let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
+        #expect(error?.code == .idleTimedOut)
+    }
+
+    @Test("the heartbeat pings by itself")
+    func heartbeat() async throws {
+        let (socket, transport) = Self.socket({ $0.pingInterval = .milliseconds(5) }) {
+            await $0.accept()
+            for _ in 0..<3 {
+                guard case .ping(let payload)? = await $0.next() else {
+                    Issue.record("no ping")
+                    return
+                }
+                await $0.send(.pong, payload)
+            }
+            await $0.close(1000)
+        }
+        for try await _ in socket.messages {}
+        await transport.scriptsEnded()
+    }
+
+    // MARK: Back-pressure
+
+    @Test("a reader that takes nothing stops the peer, and gets everything later")
+    func slowReader() async throws {
+        let count = 500
+        let (socket, transport) = Self.socket({ $0.maximumMessageSize = 100_000 }) { peer in
+            await peer.accept()
+            for index in 0..<count { await peer.send(.binary, [UInt8](repeating: UInt8(index & 0xFF), count: 10_000)) }
+            await peer.close(1000)
+        }
+        try await socket.opened()
+        let pipe = transport.wires[0].incoming
+        // What is held, what is under way, and one piece on the way between the two.
+        try await eventually { pipe.written > 150_000 }
+        #expect(pipe.written < 400_000)
+        var received = 0
+        for try await message in socket.messages {
+            #expect(message == .data(Data(repeating: UInt8(received & 0xFF), count: 10_000)))
+            received += 1
+        }
+        #expect(received == count)
+    }
+
+    @Test("a peer that takes nothing stops the sender, and gets everything later")
+    func slowPeer() async throws {
+        let gate = Gate()
+        let (socket, transport) = Self.socket({
+            $0.sendBuffer = 100_000
+            $0.compression = .off
+        }) { peer in
+            await peer.accept()
+            try? await gate.wait()
+            var received = 0
+            while case .message? = await peer.next() { received += 1 }
+            #expect(received == 100)
+            await peer.close(1000)
+        }
+        try await socket.opened()
+        let sent = Watched(0)
+        let sender = Task {
+            for _ in 0..<100 {
+                try await socket.send(Data(repeating: 1, count: 10_000))
+                sent.change { $0 += 1 }
+            }
+        }
+        try await eventually { sent.value > 10 }
+        #expect(sent.value < 40)
+        gate.open()
+        try await sender.value
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
+    @Test("a sender that is cancelled while it waits leaves its message out")
+    func cancelledSender() async throws {
+        let gate = Gate()
+        let (socket, transport) = Self.socket({
+            $0.sendBuffer = 1
+            $0.closeTimeout = .seconds(60)
+        }) { peer in
+            await peer.accept()
+            try? await gate.wait()
+            var texts: [WebSocketMessage] = []
+            while case .message(let message)? = await peer.next() { texts.append(message) }
+            #expect(texts.count == 2)
+            await peer.close(1000)
+        }
+        try await socket.opened()
+        // The first fills the connection, the second the buffer.
+        for _ in 0..<2 { try await socket.send(Data((0..<200_000).map { UInt8(truncatingIfNeeded: $0 &* 7919 >> 3) })) }
+        let sender = Task { try await socket.send("third") }
+        sender.cancel()
+        let error = await #expect(throws: CurlewError.self) { try await sender.value }
+        #expect(error?.code == .cancelled)
+        gate.open()
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
+    // MARK: Refusals
+
+    @Test("an answer other than 101 is refused with its status and its body")
+    func refused() async throws {
+        let (socket, _) = Self.socket {
+            guard await $0.readRequest() else { return }
+            await $0.answer("HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nno!\n")
+        }
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .webSocketRefused)
+        #expect(error?.responseCode == 403)
+        #expect(error?.responseBody == Data("no!\n".utf8))
+        #expect(error?.url?.absoluteString == "http://example.org")
+        let later = await #expect(throws: CurlewError.self) { try await socket.send("x") }
+        #expect(later?.code == .webSocketRefused)
+        #expect(socket.closeCode == nil)
+    }
+
+    @Test(
+        "a 101 that is none is refused",
+        arguments: [
+            ["Sec-WebSocket-Accept": "x"], ["Sec-WebSocket-Protocol": "other"], ["Upgrade": "h2c"],
+            ["Sec-WebSocket-Extensions": "unknown"],
+        ])
+    func wrongAnswer(changes: [String: String]) async throws {
+        let (socket, transport) = Self.socket { await $0.accept(changes) }
+        let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
+        #expect(error?.code == .webSocketRefused)
+        #expect(error?.responseCode == 101)
+        #expect(transport.wires[0].incoming.isClosed)
+    }
+
+    @Test("a redirect is followed, with the cookies that it set")
+    func redirect() async throws {
+        let transport = ScriptedTransport(
+            {
+                guard await $0.readRequest() else { return }
+                await $0.answer(
+                    "HTTP/1.1 307 Over there\r\nLocation: /other\r\nSet-Cookie: a=b\r\nContent-Length: 0\r\n\r\n")
+            },
+            {
+                await $0.accept()
+                #expect($0.request.line == "GET /other HTTP/1.1")
+                #expect($0.request.headers["Cookie"] == "a=b")
+                await $0.echo()
+            })
+        let session = Session(configuration: SessionConfiguration { $0.cookies = CookieJar() }, transport: transport)
+        let socket = session.webSocket("ws://example.org/first")
+        try await socket.opened()
+        try await socket.close()
+        await transport.scriptsEnded()
+        #expect(transport.urls.count == 2)
+    }
+
+    @Test("a server that does not answer is waited for so long and no longer")
+    func noAnswer() async throws {
+        let transport = ScriptedTransport { if await $0.readRequest() { _ = await $0.next() } }
+        let session = Session(
+            configuration: SessionConfiguration { $0.timeouts.firstByte = .milliseconds(30) }, transport: transport)
+        let error = await #expect(throws: CurlewError.self) { try await session.webSocket("ws://example.org").opened() }
+        #expect(error?.code == .firstByteTimedOut)
+    }
+
+    @Test("a transport that makes no connections says so")
+    func unsupported() async throws {
+        let session = Session(transport: MockTransport())
+        let error = await #expect(throws: CurlewError.self) { try await session.webSocket("ws://example.org").opened() }
+        #expect(error?.code == .unsupported)
+    }
+
+    @Test("a request that was cancelled before it was open ends the waits", .timeLimit(.minutes(1)))
+    func cancelledEarly() async throws {
+        let (socket, transport) = Self.socket { if await $0.readRequest() { _ = await $0.next() } }
+        let opened = Task { try await socket.opened() }
+        try await eventually { transport.wires.count == 1 }
+        try await socket.close()
+        let error = await #expect(throws: CurlewError.self) { try await opened.value }
+        #expect(error?.code == .cancelled)
+        await transport.scriptsEnded()
+    }
+
+    @Test("a violation on a compressed bomb stops at the limit")
+    func bomb() async throws {
+        let (socket, _) = Self.socket({ $0.maximumMessageSize = 100_000 }) {
+            await $0.accept(compresses: true)
+            await $0.send(.binary, [UInt8](repeating: 0, count: 10_000_000))
+            _ = await $0.next()
+        }
+        let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
+        #expect(error?.code == .limitExceeded)
+    }
+}
