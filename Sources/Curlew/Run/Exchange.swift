@@ -133,7 +133,9 @@ extension Run {
     ) {
         let context = request.context
         // A response that was cut off, by its reader perhaps, had a head all the same.
-        guard context.remembersFields, !request.hasRememberedFields, let fields = outcome.fields ?? request.lastHead?.headers else { return }
+        guard context.remembersFields, !request.hasRememberedFields,
+            let fields = outcome.fields ?? request.lastHead?.headers
+        else { return }
         context.remember(fields, from: url, handlesCookies: visible.handlesCookies)
     }
 }

@@ -11,7 +11,8 @@ struct WebSocketTransport: Transport {
     let link: WebSocketLink
     let protocols: [String]
     let maximumHeaderSize: Int
-
+    /// Called with the head of a 101, before the WebSocket is open.
+    let willOpen: @Sendable (ResponseHead, URL) -> Void
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         guard let connector = base as? any WebSocketConnector else {
