@@ -8,9 +8,11 @@ struct UpgradeReader {
     private let firstByte: Duration?
     private var parser: UpgradeResponseParser
     /// What has come and was not looked at.
-    private(set) var rest = Data()
+    private(set) var rest: [UInt8] = []
     private(set) var bytesReceived: Int64 = 0
     private var hasEnded = false
+
+    private static let readSize = 16 * 1024
 
     init(wire: any WebSocketWire, maximumHeaderSize: Int, firstByte: Duration?) {
         self.wire = wire
@@ -46,7 +48,7 @@ struct UpgradeReader {
                 return nil
             }
             bytesReceived += Int64(bytes.count)
-            rest.append(bytes)
+            rest += bytes
         }
     }
 
@@ -59,16 +61,16 @@ struct UpgradeReader {
         }
         let (event, taken) = try result.get()
         self.parser = parser
-        rest = Data(given.dropFirst(taken))
+        rest = Array(given[taken...])
         return event
     }
 
-    private func receive() async throws(CurlewError) -> Data? {
-        guard let firstByte, bytesReceived == 0 else { return try await wire.receive() }
+    private func receive() async throws(CurlewError) -> [UInt8]? {
+        guard let firstByte, bytesReceived == 0 else { return try await wire.receive(maximum: Self.readSize) }
         let wire = wire
-        let result = await withTaskGroup(of: Result<Data?, CurlewError>?.self) { group in
+        let result = await withTaskGroup(of: Result<[UInt8]?, CurlewError>?.self) { group in
             group.addTask {
-                do throws(CurlewError) { return .success(try await wire.receive()) } catch { return .failure(error) }
+                do throws(CurlewError) { return .success(try await wire.receive(maximum: Self.readSize)) } catch { return .failure(error) }
             }
             group.addTask {
                 guard (try? await Task.sleep(for: firstByte)) != nil else { return nil }
@@ -76,7 +78,7 @@ struct UpgradeReader {
                     CurlewError(
                         .firstByteTimedOut, phase: .waiting, reason: "the server did not answer within \(firstByte)"))
             }
-            var result: Result<Data?, CurlewError>?
+            var result: Result<[UInt8]?, CurlewError>?
             while result == nil, let next = await group.next() { result = next }
             group.cancelAll()
             return result

@@ -1,13 +1,14 @@
 internal import CurlewCore
 internal import CurlewLocks
-internal import Foundation
 
 // One task reads, one writes, one keeps the time. They end together.
 extension WebSocketLink {
     private enum Part { case reader, writer, clock }
 
+    private static let readSize = 64 * 1024
+
     /// Runs the open WebSocket over its connection, until it has ended. `first` are bytes that came with the handshake.
-    func run(over wire: any WebSocketWire, _ opening: Opening, first: Data) async -> WebSocketEnding {
+    func run(over wire: any WebSocketWire, _ opening: Opening, first: [UInt8]) async -> WebSocketEnding {
         let agreed = opening.agreement.compression
         let receiver = WebSocketReceiver(
             sender: .server, limits: WebSocketLimits(message: options.maximumMessageSize),
@@ -48,7 +49,7 @@ extension WebSocketLink {
 
     // MARK: Reader
 
-    private func read(from wire: any WebSocketWire, _ receiver: WebSocketReceiver, _ first: Data) async {
+    private func read(from wire: any WebSocketWire, _ receiver: WebSocketReceiver, _ first: [UInt8]) async {
         var receiver = receiver
         var bytes = first
         while true {
@@ -56,7 +57,7 @@ extension WebSocketLink {
             while take(&receiver, bytes, &offset) == .full { await untilRoom() }
             if ending != nil { return }
             do throws(CurlewError) {
-                guard let next = try await wire.receive() else {
+                guard let next = try await wire.receive(maximum: Self.readSize) else {
                     perform(state.withLock { $0.machine?.wireEnded(nil) ?? .none })
                     return
                 }
@@ -71,7 +72,7 @@ extension WebSocketLink {
     private enum Taken { case all, full }
 
     /// Takes what is behind `offset`, as long as there is room for messages.
-    private func take(_ receiver: inout WebSocketReceiver, _ bytes: Data, _ offset: inout Int) -> Taken {
+    private func take(_ receiver: inout WebSocketReceiver, _ bytes: [UInt8], _ offset: inout Int) -> Taken {
         bytes.withUnsafeBytes { whole in
             var input = UnsafeRawBufferPointer(rebasing: whole[offset...])
             defer { offset = whole.count - input.count }

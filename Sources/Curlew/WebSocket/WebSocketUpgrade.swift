@@ -15,7 +15,7 @@ struct WebSocketUpgrade: Sendable {
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
         /// What came behind the head.
-        let rest: Data
+        let rest: [UInt8]
         let metrics: TransferMetrics
     }
 
@@ -52,8 +52,10 @@ struct WebSocketUpgrade: Sendable {
     private func attempt() async -> Result<Outcome, CurlewError> {
         var metrics = TransferMetrics(queued: Date(), ended: Date())
         do throws(CurlewError) {
-            let wire = try await connector.connect(request)
-            metrics.connected = Date()
+            // Nothing may wait inside the connection: what waits there is dropped when it is closed.
+            let wire = try await connector.connect(request, sendBuffer: 0)
+            metrics = wire.metrics
+            if metrics.connected == nil { metrics.connected = Date() }
             do throws(CurlewError) {
                 let outcome = try await exchange(over: wire, &metrics)
                 if case .declined = outcome { wire.close() }

@@ -1,12 +1,14 @@
 package import CurlewCore
-package import Foundation
 
 /// A connection that carries bytes both ways, and gives them no meaning.
 package protocol WebSocketWire: AnyObject, Sendable {
-    /// The next bytes, nil at the end. One task at a time; cancelling it ends the wait with `.cancelled`.
-    func receive() async throws(CurlewError) -> Data?
+    /// What was measured while the connection was made.
+    var metrics: TransferMetrics { get }
 
-    /// Sends the bytes; returns when there is room for more. One task at a time.
+    /// The next bytes, at least one; nil when the peer has ended its direction. A cancelled call throws `.cancelled`.
+    func receive(maximum: Int) async throws(CurlewError) -> [UInt8]?
+
+    /// Sends bytes behind those of earlier calls; returns when they have been taken.
     func send(_ bytes: [UInt8]) async throws(CurlewError)
 
     /// Ends both directions at once, and whatever waits for them.
@@ -16,5 +18,5 @@ package protocol WebSocketWire: AnyObject, Sendable {
 /// A transport that makes such connections.
 package protocol WebSocketConnector: Transport {
     /// A connection to the request's host, through its proxy, with TLS where the scheme is https.
-    func connect(_ request: TransferRequest) async throws(CurlewError) -> any WebSocketWire
+    func connect(_ request: TransferRequest, sendBuffer: Int) async throws(CurlewError) -> any WebSocketWire
 }

@@ -52,7 +52,9 @@ final class MemoryWire: WebSocketWire {
         self.outgoing = outgoing
     }
 
-    func receive() async throws(CurlewError) -> Data? { await incoming.read() }
+    var metrics: TransferMetrics { TransferMetrics(queued: Date(), ended: Date()) }
+
+    func receive(maximum: Int) async throws(CurlewError) -> [UInt8]? { await incoming.read().map(Array.init) }
 
     func send(_ bytes: [UInt8]) async throws(CurlewError) {
         guard await outgoing.write(bytes) else {

@@ -136,7 +136,9 @@ final class ScriptedTransport: WebSocketConnector {
         throw .unsupported(feature: "ordinary requests", needs: "a server")
     }
 
-    func connect(_ request: TransferRequest) async throws(CurlewError) -> any WebSocketWire {
+    func connect(
+        _ request: TransferRequest, sendBuffer: Int
+    ) async throws(CurlewError) -> any WebSocketWire {
         let (up, down) = (MemoryPipe(), MemoryPipe())
         let client = MemoryWire(incoming: down, outgoing: up)
         let script = state.change { state in
