@@ -104,7 +104,7 @@ extension Connection {
 
     /// Reads what there is; nil when something has come. While the head is read it takes little, so that most
     /// of a body stays in the kernel until it is known how fast it is to be read.
-    private func readMore(_ most: Int, _ now: ContinuousClock.Instant) -> Need? {
+    func readMore(_ most: Int, _ now: ContinuousClock.Instant) -> Need? {
         if let readTime, now < readTime { return .time(readTime) }
         let arrival = receive(min(most, readPace?.bytes ?? most)) { input.append($0) }
         switch arrival {

@@ -146,6 +146,8 @@ final class Connection {
             return nil
         case .echoBody:
             return echoBody(now)
+        case .converse(let conversation):
+            return converse(conversation, now)
         case .wait(let duration):
             return wait(duration, now)
         case .waitFor(let gate):

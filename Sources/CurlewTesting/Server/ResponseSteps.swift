@@ -53,7 +53,9 @@ struct ResponseSteps {
         if let rate = response.sendRate { steps.append(.paceSending(Pace(bytesPerSecond: rate))) }
         for fault in response.faults where fault.point == .beforeHead { steps += fault.action.steps }
         if response.framing != .raw { steps += sendingHead() }
-        if echoes {
+        if let conversation = response.conversation {
+            steps.append(.converse(WebSocketConversation(conversation)))
+        } else if echoes {
             steps += [.echoBody, .sendBodyEnd]
         } else if sendsBody {
             for (offset, action) in response.faults.ordered(by: \.bodyOffset) {

@@ -38,6 +38,8 @@ extension TestServer {
         /// Whether the request's body is read before the answer; works for scripts. When not, the
         /// connection ends after the answer, as it is unknown where the next request would begin.
         public var readsBody = true
+        /// What follows a 101.
+        var conversation: AgreedConversation?
 
         /// Makes a response.
         public init(

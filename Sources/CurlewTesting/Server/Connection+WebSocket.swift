@@ -1,0 +1,25 @@
+internal import CurlewCore
+
+extension Connection {
+    /// Goes on with an open WebSocket until it must wait; nil when it is over.
+    func converse(_ conversation: WebSocketConversation, _ now: ContinuousClock.Instant) -> Need? {
+        while true {
+            if let need = flush(now) { return need }
+            switch conversation.next(&input) {
+            case .write(let bytes):
+                output = bytes
+                outputStart = 0
+            case .read: if let need = readMore(65_536, now) { return need }
+            case .wait(let duration):
+                replaceRest(with: [.wait(duration), .converse(conversation)])
+                return nil
+            case .waitFor(let gate):
+                replaceRest(with: [.waitFor(gate), .converse(conversation)])
+                return nil
+            case .end(let steps):
+                replaceRest(with: steps)
+                return nil
+            }
+        }
+    }
+}
