@@ -4,7 +4,7 @@ internal import Foundation
 
 /// Reads the answer to an upgrade from its connection.
 struct UpgradeReader {
-    private let wire: any WebSocketWire
+    private let wire: any ByteConnection
     private let firstByte: Duration?
     private var parser: UpgradeResponseParser
     /// What has come and was not looked at.
@@ -14,7 +14,7 @@ struct UpgradeReader {
 
     private static let readSize = 16 * 1024
 
-    init(wire: any WebSocketWire, maximumHeaderSize: Int, firstByte: Duration?) {
+    init(wire: any ByteConnection, maximumHeaderSize: Int, firstByte: Duration?) {
         self.wire = wire
         self.firstByte = firstByte
         parser = UpgradeResponseParser(maximumHeaderSize: maximumHeaderSize)

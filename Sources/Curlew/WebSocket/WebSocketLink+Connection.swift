@@ -8,7 +8,7 @@ extension WebSocketLink {
     private static let readSize = 64 * 1024
 
     /// Runs the open WebSocket over its connection, until it has ended. `first` are bytes that came with the handshake.
-    func run(over wire: any WebSocketWire, _ opening: Opening, first: [UInt8]) async -> WebSocketEnding {
+    func run(over wire: any ByteConnection, _ opening: Opening, first: [UInt8]) async -> WebSocketEnding {
         let agreed = opening.agreement.compression
         let receiver = WebSocketReceiver(
             sender: .server, limits: WebSocketLimits(message: options.maximumMessageSize),
@@ -49,7 +49,7 @@ extension WebSocketLink {
 
     // MARK: Reader
 
-    private func read(from wire: any WebSocketWire, _ receiver: WebSocketReceiver, _ first: [UInt8]) async {
+    private func read(from wire: any ByteConnection, _ receiver: WebSocketReceiver, _ first: [UInt8]) async {
         var receiver = receiver
         var bytes = first
         while true {
@@ -100,7 +100,7 @@ extension WebSocketLink {
 
     // MARK: Writer
 
-    private func write(to wire: any WebSocketWire) async {
+    private func write(to wire: any ByteConnection) async {
         while let bytes = await outbox.next() {
             do throws(CurlewError) {
                 try await wire.send(bytes)
@@ -114,7 +114,7 @@ extension WebSocketLink {
 
     // MARK: Clock
 
-    private func keepTime(of wire: any WebSocketWire) async {
+    private func keepTime(of wire: any ByteConnection) async {
         while !Task.isCancelled {
             let (deadline, alarm, hasEnded) = state.withLock { state in
                 let alarm = OneShot<Void>()
@@ -139,7 +139,7 @@ extension WebSocketLink {
     }
 
     /// A peer that takes no bytes does not get the last frame for ever.
-    private func limitFlush(of wire: any WebSocketWire) async {
+    private func limitFlush(of wire: any ByteConnection) async {
         guard (try? await Task.sleep(for: options.closeTimeout)) != nil else { return }
         outbox.abort()
         wire.close()

@@ -17,7 +17,7 @@ final class WebSocketLink: Sendable {
 
     struct State: Sendable {
         var machine: WebSocketStateMachine?
-        var wire: (any WebSocketWire)?
+        var wire: (any ByteConnection)?
         var pings: [WebSocketStateMachine.PingID: OneShot<PingResult>] = [:]
         /// The clock sleeps until then.
         var armed: WebSocketStateMachine.Instant?

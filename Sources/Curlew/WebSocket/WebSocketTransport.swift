@@ -15,7 +15,7 @@ struct WebSocketTransport: Transport {
     let willOpen: @Sendable (ResponseHead, URL) -> Void
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
-        guard let connector = base as? any WebSocketConnector else {
+        guard let connector = base as? any ConnectTransport else {
             throw .unsupported(feature: "WebSocket over this transport", needs: "one that can connect")
         }
         let control = WebSocketControl(link)

@@ -11,7 +11,7 @@ struct WebSocketUpgrade: Sendable {
     }
 
     struct Opened: Sendable {
-        let wire: any WebSocketWire
+        let wire: any ByteConnection
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
         /// What came behind the head.
@@ -19,7 +19,7 @@ struct WebSocketUpgrade: Sendable {
         let metrics: TransferMetrics
     }
 
-    let connector: any WebSocketConnector
+    let connector: any ConnectTransport
     let request: TransferRequest
     let protocols: [String]
     let compresses: WebSocketOptions.Compression
@@ -73,7 +73,7 @@ struct WebSocketUpgrade: Sendable {
     }
 
     private func exchange(
-        over wire: any WebSocketWire, _ metrics: inout TransferMetrics
+        over wire: any ByteConnection, _ metrics: inout TransferMetrics
     ) async throws(CurlewError) -> Outcome {
         var random = SystemRandomNumberGenerator()
         let handshake = WebSocketHandshake(

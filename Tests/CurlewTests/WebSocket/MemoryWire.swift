@@ -43,7 +43,7 @@ final class MemoryPipe: Sendable {
 }
 
 /// One end of a connection in memory.
-final class MemoryWire: WebSocketWire {
+final class MemoryWire: ByteConnection {
     let incoming: MemoryPipe
     let outgoing: MemoryPipe
 
@@ -61,6 +61,8 @@ final class MemoryWire: WebSocketWire {
             throw CurlewError(.sendFailed, phase: .send, reason: "the peer has closed the connection")
         }
     }
+
+    func finishSending() async throws(CurlewError) { outgoing.close() }
 
     func close() {
         incoming.close()

@@ -113,7 +113,7 @@ final class ScriptedPeer {
 }
 
 /// A transport whose connections lead to scripts.
-final class ScriptedTransport: WebSocketConnector {
+final class ScriptedTransport: ConnectTransport {
     typealias Script = @Sendable (ScriptedPeer) async -> Void
 
     private struct State: Sendable {
@@ -138,7 +138,7 @@ final class ScriptedTransport: WebSocketConnector {
 
     func connect(
         _ request: TransferRequest, sendBuffer: Int
-    ) async throws(CurlewError) -> any WebSocketWire {
+    ) async throws(CurlewError) -> any ByteConnection {
         let (up, down) = (MemoryPipe(), MemoryPipe())
         let client = MemoryWire(incoming: down, outgoing: up)
         let script = state.change { state in
