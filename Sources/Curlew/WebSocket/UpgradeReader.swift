@@ -29,7 +29,8 @@ struct UpgradeReader {
             case .body, .end: break
             }
         }
-        throw CurlewError(.receiveFailed, phase: .waiting, reason: "the connection ended before the server had answered")
+        throw CurlewError(
+            .receiveFailed, phase: .waiting, reason: "the connection ended before the server had answered")
     }
 
     /// The next piece of the body, nil at its end.
@@ -70,7 +71,9 @@ struct UpgradeReader {
         let wire = wire
         let result = await withTaskGroup(of: Result<[UInt8]?, CurlewError>?.self) { group in
             group.addTask {
-                do throws(CurlewError) { return .success(try await wire.receive(maximum: Self.readSize)) } catch { return .failure(error) }
+                do throws(CurlewError) { return .success(try await wire.receive(maximum: Self.readSize)) } catch {
+                    return .failure(error)
+                }
             }
             group.addTask {
                 guard (try? await Task.sleep(for: firstByte)) != nil else { return nil }

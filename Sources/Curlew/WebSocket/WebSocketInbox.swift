@@ -9,7 +9,7 @@ final class WebSocketInbox: Sendable {
         var cost = 0
         var end: Result<Void, CurlewError>?
         var isLeft = false
-        /// Waited for by whoever takes messages.
+        /// Waited for by the user.
         var arrival: OneShot<Void>?
         /// Waited for by the reader of the connection.
         var room: OneShot<Void>?

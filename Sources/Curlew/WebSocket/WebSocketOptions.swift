@@ -27,7 +27,6 @@ public struct WebSocketOptions: Sendable, Hashable {
     /// Bytes that may wait to be sent; above this `send` waits. One message may be larger.
     public var sendBuffer = 1024 * 1024
 
-
     /// The defaults with changes.
     public init(
         maximumMessageSize: Int = 16 * 1024 * 1024,

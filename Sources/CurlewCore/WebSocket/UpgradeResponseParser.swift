@@ -143,7 +143,8 @@ package struct UpgradeResponseParser: Sendable {
 
     private func chunk(sizeLine line: [UInt8]) throws(CurlewError) -> State {
         let digits = line.prefix { ASCII.isHexDigit($0) }
-        guard !digits.isEmpty, digits.count <= 15, digits.count == line.count || [0x3B, 0x20, 0x09].contains(line[digits.count])
+        guard !digits.isEmpty, digits.count <= 15,
+            digits.count == line.count || [0x3B, 0x20, 0x09].contains(line[digits.count])
         else { throw Self.broken("the size of a chunk is no number") }
         let size = digits.reduce(Int64(0)) { $0 << 4 | Int64(ASCII.hexValue($1) ?? 0) }
         return size == 0 ? .trailers : .chunk(size)

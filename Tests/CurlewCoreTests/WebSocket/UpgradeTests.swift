@@ -5,7 +5,9 @@ internal import Testing
 @Suite("HTTP upgrade", .timeLimit(.minutes(4)))
 struct UpgradeTests {
     /// Adjacent pieces of the body as one.
-    private static func events(in pieces: [ArraySlice<UInt8>], limit: Int = 1000) throws -> [UpgradeResponseParser.Event] {
+    private static func events(in pieces: [ArraySlice<UInt8>], limit: Int = 1000) throws -> [UpgradeResponseParser
+        .Event]
+    {
         var parser = UpgradeResponseParser(maximumHeaderSize: limit)
         var events: [UpgradeResponseParser.Event] = []
         for piece in pieces {
@@ -26,7 +28,8 @@ struct UpgradeTests {
 
     private static func head(_ status: Int, _ reason: String, _ fields: [(String, String)]) -> ResponseHead {
         ResponseHead(
-            status: status, reason: reason, headers: HTTPHeaders(received: fields.map { HTTPHeader(name: $0, value: $1) }))
+            status: status, reason: reason,
+            headers: HTTPHeaders(received: fields.map { HTTPHeader(name: $0, value: $1) }))
     }
 
     @Test(
@@ -36,7 +39,8 @@ struct UpgradeTests {
                 "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 404 Not Found\r\nContent-Length: 3\r\nX:  a b \r\n\r\nabc",
                 [
                     .informational(head(103, "Early Hints", [("Link", "</a>")])),
-                    .head(head(404, "Not Found", [("Content-Length", "3"), ("X", "a b")])), .body(Data("abc".utf8)), .end,
+                    .head(head(404, "Not Found", [("Content-Length", "3"), ("X", "a b")])), .body(Data("abc".utf8)),
+                    .end,
                 ]
             ),
             (

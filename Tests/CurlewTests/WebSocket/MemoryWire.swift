@@ -1,7 +1,8 @@
-@testable import Curlew
 internal import CurlewCore
-@testable import CurlewTesting
 internal import Foundation
+
+@testable import Curlew
+@testable import CurlewTesting
 
 /// One direction of a connection in memory: a writer waits when as many bytes are under way as a socket would hold.
 final class MemoryPipe: Sendable {

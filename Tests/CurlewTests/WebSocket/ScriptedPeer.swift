@@ -1,7 +1,8 @@
-@testable import Curlew
 internal import CurlewCore
-@testable import CurlewTesting
 internal import Foundation
+
+@testable import Curlew
+@testable import CurlewTesting
 
 /// The server's end of a WebSocket: says what a script says, and reads what the client sends.
 final class ScriptedPeer {

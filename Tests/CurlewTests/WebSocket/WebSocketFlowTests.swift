@@ -1,8 +1,9 @@
-@testable import Curlew
 internal import CurlewCore
-@testable import CurlewTesting
 internal import Foundation
 internal import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
 
 @Suite("WebSocket flow", .timeLimit(.minutes(4)))
 struct WebSocketFlowTests {

@@ -1,8 +1,9 @@
-@testable import Curlew
 internal import CurlewCore
 internal import CurlewTesting
 internal import Foundation
 internal import Testing
+
+@testable import Curlew
 
 @Suite("WebSocket over a server", .timeLimit(.minutes(4)))
 struct WebSocketServerTests {
@@ -32,7 +33,8 @@ struct WebSocketServerTests {
         let (socket, server) = try Self.socket(Script.echo.changed { $0.compresses = compresses })
         let messages: [WebSocketMessage] = [
             .text(""), .text("a"), .data(Data(repeating: 7, count: 125)), .data(Data(repeating: 8, count: 126)),
-            .text(String(repeating: "ä", count: 40_000)), .data(TestServer.patternBytes(count: 3_000_000)), .text("end"),
+            .text(String(repeating: "ä", count: 40_000)), .data(TestServer.patternBytes(count: 3_000_000)),
+            .text("end"),
         ]
         async let sending: Void = {
             for message in messages { try await socket.send(message) }
@@ -66,7 +68,8 @@ struct WebSocketServerTests {
     @Test(
         "faults of the server end the messages with their errors",
         arguments: [
-            ([.raw(Data([0x81, 0x81, 1, 2, 3, 4, 5]))], .protocolViolation), ([.raw(Data([0x81, 1, 0xC0]))], .protocolViolation),
+            ([.raw(Data([0x81, 0x81, 1, 2, 3, 4, 5]))], .protocolViolation),
+            ([.raw(Data([0x81, 1, 0xC0]))], .protocolViolation),
             ([.raw(Data([0x82, 0x7F, 0x7F, 0, 0, 0, 0, 0, 0, 0]))], .limitExceeded),
             ([.cut], .webSocketClosed), ([.raw(Data([0x82, 10, 1, 2])), .cut], .webSocketClosed),
             ([.reset], .receiveFailed), ([.silence], .idleTimedOut),

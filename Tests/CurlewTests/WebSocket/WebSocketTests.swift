@@ -1,8 +1,9 @@
-@testable import Curlew
 internal import CurlewCore
 internal import CurlewTesting
 internal import Foundation
 internal import Testing
+
+@testable import Curlew
 
 @Suite("WebSocket", .timeLimit(.minutes(4)))
 struct WebSocketTests {
