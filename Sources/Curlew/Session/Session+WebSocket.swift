@@ -10,11 +10,10 @@ extension Session {
         protocols: [String] = [],
         headers: HTTPHeaders? = nil,
         interceptor: (any RequestInterceptor)? = nil,
-        requestModifier: RequestModifier? = nil,
         configure: (inout WebSocketOptions) -> Void = { _ in }
     ) -> WebSocketRequest {
         webSocket(
-            PlainRequest(url: convertible, method: .get, headers: headers, modifier: requestModifier),
+            PlainRequest(url: convertible, method: .get, headers: headers, modifier: nil),
             protocols: protocols,
             interceptor: interceptor,
             configure: configure

@@ -9,6 +9,8 @@ final class WebSocketInbox: Sendable {
         var cost = 0
         var end: Result<Void, CurlewError>?
         var isLeft = false
+        /// Nothing is put in any more, so there is nothing to wait for.
+        var takesEverything = false
         /// Waited for by the user.
         var arrival: OneShot<Void>?
         /// Waited for by the reader of the connection.
@@ -37,7 +39,7 @@ final class WebSocketInbox: Sendable {
     /// Returns when another message may come, at once where it may, or when the waiting task is cancelled.
     func untilRoom() async {
         let room = state.withLock { state -> OneShot<Void>? in
-            guard state.cost >= limit, state.end == nil, !state.isLeft else { return nil }
+            guard state.cost >= limit, state.end == nil, !state.isLeft, !state.takesEverything else { return nil }
             let room = OneShot<Void>()
             state.room = room
             return room
@@ -72,7 +74,13 @@ final class WebSocketInbox: Sendable {
     }
 
     /// The connection's reader goes on: what it still brings is no longer put in.
-    func stopHolding() { state.withLock { exchange(&$0.room, with: nil) }?.resolve(()) }
+    func stopHolding() {
+        let room = state.withLock { state in
+            state.takesEverything = true
+            return exchange(&state.room, with: nil)
+        }
+        room?.resolve(())
+    }
 
     /// Nothing is going to be read: what has come and what still comes is dropped.
     func leave() {
