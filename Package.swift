@@ -95,6 +95,10 @@ let package = Package(
         .executableTarget(name: "CurlewTool", dependencies: ["Curlew"], swiftSettings: strict),
         .executableTarget(name: "CurlewDemo", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: strict),
 
+        // The client that scripts/autobahn tests.
+        .executableTarget(
+            name: "AutobahnClient", dependencies: ["Curlew"], path: "Tests/AutobahnClient", swiftSettings: strict),
+
         // A process that tests start and end.
         .executableTarget(
             name: "ExitProbe",

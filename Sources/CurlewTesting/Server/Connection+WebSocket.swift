@@ -2,7 +2,9 @@ internal import CurlewCore
 
 extension Connection {
     /// Goes on with an open WebSocket until it must wait; nil when it is over.
-    func converse(_ conversation: WebSocketConversation, _ now: ContinuousClock.Instant) -> Need? {
+    func converse(_ agreed: AgreedConversation, _ now: ContinuousClock.Instant) -> Need? {
+        let conversation = conversation ?? WebSocketConversation(agreed)
+        self.conversation = conversation
         while true {
             if let need = flush(now) { return need }
             switch conversation.next(&input) {
@@ -11,10 +13,10 @@ extension Connection {
                 outputStart = 0
             case .read: if let need = readMore(65_536, now) { return need }
             case .wait(let duration):
-                replaceRest(with: [.wait(duration), .converse(conversation)])
+                replaceRest(with: [.wait(duration), .converse(agreed)])
                 return nil
             case .waitFor(let gate):
-                replaceRest(with: [.waitFor(gate), .converse(conversation)])
+                replaceRest(with: [.waitFor(gate), .converse(agreed)])
                 return nil
             case .end(let steps):
                 replaceRest(with: steps)

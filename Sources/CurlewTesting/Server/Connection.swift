@@ -33,6 +33,8 @@ final class Connection {
     var bodyCursor = BodyCursor(.none, isChunked: false)
     var isBodyChunked = false
     var trailers: HTTPHeaders = [:]
+    /// The open WebSocket.
+    var conversation: WebSocketConversation?
 
     var output: [UInt8] = []
     var outputStart = 0
@@ -146,8 +148,8 @@ final class Connection {
             return nil
         case .echoBody:
             return echoBody(now)
-        case .converse(let conversation):
-            return converse(conversation, now)
+        case .converse(let agreed):
+            return converse(agreed, now)
         case .wait(let duration):
             return wait(duration, now)
         case .waitFor(let gate):

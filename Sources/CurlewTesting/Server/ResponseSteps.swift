@@ -54,7 +54,7 @@ struct ResponseSteps {
         for fault in response.faults where fault.point == .beforeHead { steps += fault.action.steps }
         if response.framing != .raw { steps += sendingHead() }
         if let conversation = response.conversation {
-            steps.append(.converse(WebSocketConversation(conversation)))
+            steps.append(.converse(conversation))
         } else if echoes {
             steps += [.echoBody, .sendBodyEnd]
         } else if sendsBody {

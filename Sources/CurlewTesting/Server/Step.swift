@@ -15,8 +15,8 @@ enum Step {
     case sendBody(upTo: Int64?)
     /// Send the last chunk and the trailers, where the framing has them.
     case sendBodyEnd
-    /// Go on with an open WebSocket.
-    case converse(WebSocketConversation)
+    /// Begin an open WebSocket, or go on with it.
+    case converse(AgreedConversation)
     /// Every piece of the request's body, as it arrives.
     case echoBody
     case wait(Duration)
