@@ -16,7 +16,12 @@ struct DiskCacheDamageTests {
         var store: DiskCacheStore? = try folder.open()
         for (entry, body) in contents { await store?.put(entry, body) }
         store = nil
-        // The last connection brings everything into one file.
+        try await untilClosed()
+    }
+
+    /// The last connection brings everything into one file. A store that goes writes its last uses first, and would mend
+    /// what is damaged until then.
+    private func untilClosed() async throws {
         _ = try await eventually {
             !FileManager.default.fileExists(atPath: folder.index.path(percentEncoded: false) + "-wal")
         }
@@ -87,6 +92,7 @@ struct DiskCacheDamageTests {
             let result = try await expectHarmless("foreign")
             #expect(result.found == 0)
             #expect(result.faults.rebuiltIndexes == 1)
+            try await untilClosed()
         }
     }
 

@@ -1,7 +1,7 @@
 /// The container of an object.
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     // One reference and nothing else: the standard library copies the container for each value.
-    let object: JSONObject
+    let object: JSONFields
 
     private var document: JSONDocument { object.document }
     var codingPath: [any CodingKey] { object.path.keys }

@@ -90,7 +90,7 @@ extension JSONDocument {
     ) throws -> KeyedDecodingContainer<Key> {
         let kind = word(at: place).kind
         guard kind.isObject else { throw noContainer([String: Any].self, "keyed", at: place, path) }
-        return KeyedDecodingContainer(JSONKeyedContainer<Key>(object: try JSONObject(self, at: place, path)))
+        return KeyedDecodingContainer(JSONKeyedContainer<Key>(object: try JSONFields(self, at: place, path)))
     }
 
     /// The container of an array.

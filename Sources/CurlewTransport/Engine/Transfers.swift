@@ -159,7 +159,8 @@ final class Transfers {
         guard wanted != transfer.pauses.applied else { return }
         let before = transfer.pauses.applied
         transfer.pauses.applied = wanted
-        if wanted & 1 != 0 { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }  // CURLPAUSE_RECV
+        let pausesReceiving = wanted & 1 != 0  // CURLPAUSE_RECV
+        if pausesReceiving { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }
         // May deliver bytes, and so pause again, before it returns. Where the sink refuses them libcurl tells
         // that here, and does not go on by itself: on an idle connection nothing would end the transfer.
         let result = curl_easy_pause(easy.handle, wanted)

@@ -1,5 +1,5 @@
 /// An object of the text, and where its keys are.
-final class JSONObject {
+final class JSONFields {
     let document: JSONDocument
     let path: JSONPath
     private let place: Int
