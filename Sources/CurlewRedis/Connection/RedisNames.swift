@@ -47,7 +47,8 @@ final class RedisNames: Sendable {
             var text = [CChar](repeating: 0, count: Int(NI_MAXHOST))
             let info = address.pointee
             if getnameinfo(info.ai_addr, info.ai_addrlen, &text, socklen_t(text.count), nil, 0, NI_NUMERICHOST) == 0 {
-                found.append(String(decoding: text.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self))
+                found.append(
+                    String(decoding: text.prefix { $0 != 0 }.map { UInt8(truncatingIfNeeded: $0) }, as: UTF8.self))
             }
             next = info.ai_next
         }
