@@ -32,6 +32,23 @@ struct ConfigurationTests {
             configuration.maximumConnectionsPerHost == URLSessionConfiguration.default.httpMaximumConnectionsPerHost)
     }
 
+    /// Every configuration has the shared cache; a server does not want its users' responses in there by default.
+    @Test func aURLCacheOfTheProgramsOwnBecomesACacheOfItsSize() async throws {
+        #expect(SessionConfiguration(URLSessionConfiguration.default).cache == nil)
+        let foundation = URLSessionConfiguration.default
+        foundation.urlCache = URLCache(memoryCapacity: 1 << 20, diskCapacity: 0, diskPath: nil)
+        let server = try TestServer()
+        server.script("/kept", .status(200, headers: ["Cache-Control": "max-age=60", "Content-Type": "text/plain"]))
+        let session = Session(configuration: foundation, rootQueue: .main, cachedResponseHandler: ResponseCacher.cache)
+        for expected in [CacheStatus.miss, .hit] {
+            let request = session.request(server.url("/kept"))
+            let response = await request.serializingData(emptyResponseCodes: [200]).response
+            #expect(response.error == nil)
+            #expect(response.cacheStatus == expected)
+        }
+        #expect(server.requests.count == 1)
+    }
+
     @Test func cookiesThatFoundationWouldNotSetAreNotKept() {
         let foundation = URLSessionConfiguration.ephemeral
         foundation.httpCookieAcceptPolicy = .never

@@ -16,6 +16,7 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) {
         self.init(
@@ -25,6 +26,7 @@ extension Session {
             interceptor: interceptor,
             serverTrustManager: serverTrustManager,
             redirectHandler: redirectHandler,
+            cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors
         )
     }

@@ -15,6 +15,7 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) {
         self.init(
@@ -24,6 +25,7 @@ extension Session {
             interceptor: interceptor,
             serverTrustManager: serverTrustManager,
             redirectHandler: redirectHandler,
+            cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors
         )
     }
@@ -38,6 +40,7 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) {
         self.init(
@@ -47,6 +50,7 @@ extension Session {
             interceptor: interceptor,
             serverTrustManager: serverTrustManager,
             redirectHandler: redirectHandler,
+            cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors
         )
     }
@@ -60,6 +64,7 @@ extension Session {
         interceptor: (any RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
+        cachedResponseHandler: (any CachedResponseHandler)? = nil,
         eventMonitors: [any EventMonitor] = []
     ) {
         self.init(
@@ -69,6 +74,7 @@ extension Session {
             interceptor: interceptor,
             serverTrustManager: serverTrustManager,
             redirectHandler: redirectHandler,
+            cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors
         )
     }

@@ -14,6 +14,8 @@ extension SessionConfiguration {
     ///   the total clock; a week, which is Foundation's default, is none.
     /// - `httpMaximumConnectionsPerHost`; `httpShouldSetCookies` (a jar in memory with what the storage has, unless the policy
     ///   is `.never`); `connectionProxyDictionary`, which Foundation on Linux does not read.
+    /// - `urlCache`, where it is not the shared one, which every configuration has: its size in memory becomes that of a
+    ///   cache in memory. `DiskCacheStore` of `CurlewDiskCache` keeps responses in a directory.
     ///
     /// Of what else was set, the process's log says once that it has no effect.
     public init(_ configuration: FoundationNetworking.URLSessionConfiguration) {
@@ -42,6 +44,11 @@ extension SessionConfiguration {
         }
         if let proxies = configuration.connectionProxyDictionary.map(FoundationProxies.init) {
             proxyRouting = { proxies.proxy(for: $0) }
+        }
+        if let urlCache = configuration.urlCache, urlCache !== FoundationNetworking.URLCache.shared,
+            urlCache.memoryCapacity > 0
+        {
+            cache = ResponseCache(store: MemoryCacheStore(maximumSize: urlCache.memoryCapacity))
         }
         FoundationNotice.tell(of: configuration)
     }
