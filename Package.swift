@@ -107,6 +107,8 @@ let package = Package(
             swiftSettings: strict
         ),
 
+        // What the tests of cache stores ask of any of them.
+        .target(name: "StoreSupport", dependencies: ["CurlewCore"], path: "Tests/StoreSupport", swiftSettings: strict),
         .executableTarget(
             name: "StoreProbe",
             dependencies: ["CurlewDiskCache", "CurlewCore", "CurlewLocks"],
@@ -148,12 +150,12 @@ let package = Package(
         .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),
         .testTarget(
             name: "CurlewDiskCacheTests",
-            dependencies: ["StoreProbe", "CurlewDiskCache", "CurlewCore", "CurlewLocks", "CSQLite"],
+            dependencies: ["StoreProbe", "StoreSupport", "CurlewDiskCache", "CurlewCore", "CurlewLocks", "CSQLite"],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CurlewRedisTests",
-            dependencies: ["CurlewRedis", "CurlewCore", "CurlewLocks"],
+            dependencies: ["StoreSupport", "CurlewRedis", "CurlewCore", "CurlewLocks"],
             swiftSettings: strict
         ),
         .testTarget(

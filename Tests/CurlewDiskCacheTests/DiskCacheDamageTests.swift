@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewDiskCache
 import Foundation
+import StoreSupport
 import Testing
 
 @Suite("Damage in a disk cache")

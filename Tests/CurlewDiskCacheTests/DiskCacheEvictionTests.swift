@@ -2,6 +2,7 @@ import CurlewCore
 import CurlewDiskCache
 import CurlewLocks
 import Foundation
+import StoreSupport
 import Testing
 
 @Suite("Room in a disk cache")

@@ -3,6 +3,7 @@ import CurlewDiskCache
 import Foundation
 import Glibc
 import StoreProbe
+import StoreSupport
 import Testing
 
 @Suite("A disk cache and other processes", .serialized)

@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewDiskCache
 import Foundation
+import StoreSupport
 import Testing
 
 @Suite("A disk cache")
@@ -186,13 +187,4 @@ struct DiskCacheStoreTests {
         await store.remove(stored)
         await store.update(stored)
     }
-}
-
-/// Whether a condition comes true while other lanes do their work.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<500 {
-        if try await condition() { return true }
-        try await Task.sleep(for: .milliseconds(10))
-    }
-    return false
 }

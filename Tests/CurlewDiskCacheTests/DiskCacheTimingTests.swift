@@ -2,6 +2,7 @@ import CSQLite
 import CurlewCore
 import CurlewDiskCache
 import Foundation
+import StoreSupport
 import Testing
 
 @Suite("Times of a disk cache", .serialized)

@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewLocks
 import Foundation
+import StoreSupport
 import Testing
 
 @testable import CurlewRedis

@@ -1,5 +1,6 @@
 import CurlewCore
 import Foundation
+import StoreSupport
 import Testing
 
 @testable import CurlewRedis

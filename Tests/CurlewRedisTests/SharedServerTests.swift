@@ -1,6 +1,7 @@
 import CurlewCore
 import CurlewRedis
 import Foundation
+import StoreSupport
 import Testing
 
 /// The servers that `scripts/servers` starts, which other tests use as well: each test has a prefix of its own.

@@ -36,14 +36,7 @@ struct ByteConnectionFlowTests {
         let taken = Lock(0)
         try await withByteServer(
             buffer: 4096,
-            serve: { peer in
-                gate.wait()
-                while true {
-                    let count = peer.read().count
-                    if count == 0 { return }
-                    taken.withLock { $0 += count }
-                }
-            }
+            serve: { $0.countBytes(into: taken, after: gate) }
         ) { transport, server in
             let connection = try await transport.connect(request(server.url), sendBuffer: 100_000)
             let given = Lock(0)
@@ -103,14 +96,7 @@ struct ByteConnectionFlowTests {
         let taken = Lock(0)
         try await withByteServer(
             buffer: 4096,
-            serve: { peer in
-                gate.wait()
-                while true {
-                    let count = peer.read().count
-                    if count == 0 { return }
-                    taken.withLock { $0 += count }
-                }
-            }
+            serve: { $0.countBytes(into: taken, after: gate) }
         ) { transport, server in
             let connection = try await transport.connect(request(server.url), sendBuffer: 1)
             let bytes = [UInt8](repeating: 7, count: 20_000_000)
@@ -213,6 +199,18 @@ struct ByteConnectionFlowTests {
                 #expect(try await connection.receive(exactly: 1) == [UInt8(number)])
             }
             #expect(await eventually { transport.statistics.byteConnections == 100 })
+        }
+    }
+}
+
+extension ByteServer.Peer {
+    /// Reads to the end, once the gate is open.
+    fileprivate func countBytes(into taken: Lock<Int>, after gate: DispatchSemaphore) {
+        gate.wait()
+        while true {
+            let count = read().count
+            if count == 0 { return }
+            taken.withLock { $0 += count }
         }
     }
 }

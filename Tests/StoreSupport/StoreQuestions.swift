@@ -1,29 +1,37 @@
-import CurlewCore
-import Foundation
+package import CurlewCore
+package import Foundation
 
-/// Makes an entry for a key.
-func entry(
-    _ name: String,
-    partition: String = "",
-    variant: String = "",
-    headers: HTTPHeaders = ["Content-Type": "text/plain"],
-    usable: TimeInterval = 3600,
-    canBeValidated: Bool = false,
-    now: Date = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
-) -> CacheEntry {
-    CacheEntry(
-        id: UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased(),
-        key: CacheKey(url: "http://store.test/" + name, partition: partition),
-        variant: variant,
-        varyingFields: variant.isEmpty ? [] : ["accept"],
-        response: StoredResponse(
-            head: ResponseHead(status: 200, headers: headers), requestTime: now, responseTime: now),
-        lifetime: CacheLifetime(freshUntil: now + usable, usableUntil: now + usable, canBeValidated: canBeValidated)
-    )
+/// Makes entries of one time: `entry("a", variant: "v")`.
+package struct EntryMaker: Sendable {
+    private let now: @Sendable () -> Date
+
+    package init(now: @escaping @Sendable () -> Date) { self.now = now }
+
+    /// An entry for a key.
+    package func callAsFunction(
+        _ name: String,
+        partition: String = "",
+        variant: String = "",
+        headers: HTTPHeaders = ["Content-Type": "text/plain"],
+        usable: TimeInterval = 3600,
+        canBeValidated: Bool = false,
+        now given: Date? = nil
+    ) -> CacheEntry {
+        let now = given ?? now()
+        return CacheEntry(
+            id: UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased(),
+            key: CacheKey(url: "http://store.test/" + name, partition: partition),
+            variant: variant,
+            varyingFields: variant.isEmpty ? [] : ["accept"],
+            response: StoredResponse(
+                head: ResponseHead(status: 200, headers: headers), requestTime: now, responseTime: now),
+            lifetime: CacheLifetime(freshUntil: now + usable, usableUntil: now + usable, canBeValidated: canBeValidated)
+        )
+    }
 }
 
 /// Bytes without a period that a mixed-up piece could hide behind.
-func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
+package func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
     var state = seed &* 0x9E37_79B9_7F4A_7C15 | 1
     var data = Data(count: count + 8)
     data.withUnsafeMutableBytes { buffer in
@@ -38,7 +46,7 @@ func bytes(_ count: Int, seed: UInt64 = 1) -> Data {
 extension CacheStore {
     /// Stores an entry in chunks.
     @discardableResult
-    func put(_ entry: CacheEntry, _ body: Data, chunk: Int = 16_384) async -> Bool {
+    package func put(_ entry: CacheEntry, _ body: Data, chunk: Int = 16_384) async -> Bool {
         guard let writer = await writer(for: entry, expectedSize: Int64(body.count)) else { return false }
         for start in stride(from: 0, to: body.count, by: chunk) {
             guard await writer.write(Data(body[start..<min(start + chunk, body.count)])) else {
@@ -50,7 +58,7 @@ extension CacheStore {
     }
 
     /// The body that is stored for a key without variants; nil for a miss.
-    func body(_ key: CacheKey) async throws(CurlewError) -> Data? {
+    package func body(_ key: CacheKey) async throws(CurlewError) -> Data? {
         guard let found = await entries(for: key).first else { return nil }
         return try await found.body.whole()
     }
@@ -58,7 +66,7 @@ extension CacheStore {
 
 extension CacheBody {
     /// All of it, or a part; nil where it is gone.
-    func whole(_ range: Range<Int64>? = nil) async throws(CurlewError) -> Data? {
+    package func whole(_ range: Range<Int64>? = nil) async throws(CurlewError) -> Data? {
         guard let reader = await reader(of: range ?? 0..<size) else { return nil }
         var data = Data()
         while let chunk = try await reader.next() { data.append(chunk) }
@@ -67,7 +75,7 @@ extension CacheBody {
 }
 
 /// Whether a condition comes true while others do their work.
-func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
+package func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
     for _ in 0..<500 {
         if try await condition() { return true }
         try await Task.sleep(for: .milliseconds(10))
