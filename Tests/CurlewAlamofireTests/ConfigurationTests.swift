@@ -24,6 +24,16 @@ struct ConfigurationTests {
         #expect(configuration.headers["x-mark"] == "yes")
     }
 
+    @Test(arguments: [.infinity, .greatestFiniteMagnitude] as [TimeInterval])
+    func aTimeWithoutEndIsNoTrap(_ time: TimeInterval) {
+        let foundation = URLSessionConfiguration.ephemeral
+        foundation.timeoutIntervalForRequest = time
+        foundation.timeoutIntervalForResource = time
+        let configuration = SessionConfiguration(foundation)
+        #expect(configuration.timeouts.total == nil)
+        #expect((configuration.timeouts.idle ?? .seconds(1_000_000)) > .seconds(100_000))
+    }
+
     @Test func foundationsDefaultsLeaveCurlewsFieldsAndNoTotalClock() {
         let configuration = SessionConfiguration(URLSessionConfiguration.default)
         #expect(configuration.headers == HTTPHeaders.default)

@@ -10,8 +10,10 @@ final class CacheExchange: TransferControl {
         var isPaused = false
         var isSuspended = false
         var ending: CurlewError?
-        /// Waits until bytes may go on, or for what it names itself.
+        /// Waits until bytes may go on.
         var wait: OneShot<Bool>?
+        /// Waits for something else: only the end of the exchange cuts that short.
+        var event: OneShot<Bool>?
 
         var isClear: Bool { ending != nil || !(isSuspended || isPaused) }
     }
@@ -54,12 +56,13 @@ final class CacheExchange: TransferControl {
     }
 
     private func change(_ change: (inout State) -> Void, and tell: (any TransferControl) -> Void) {
-        let (network, wait) = state.withLock { state in
+        let (network, wait, event) = state.withLock { state in
             change(&state)
-            return (state.network, state.isClear ? state.wait : nil)
+            return (state.network, state.isClear ? state.wait : nil, state.ending != nil ? state.event : nil)
         }
         if let network { tell(network) }
         wait?.resolve(true)
+        event?.resolve(false)
     }
 
     // MARK: The network
@@ -80,12 +83,12 @@ final class CacheExchange: TransferControl {
     /// Waits for something else; cancelling the exchange ends the wait with nil.
     func wait(for event: OneShot<Bool>) async -> Bool? {
         let isOver = state.withLock { state in
-            state.wait = event
+            state.event = event
             return state.ending != nil
         }
         if isOver { event.resolve(false) }
         let value = await event.wait()
-        let (ending, _) = state.withLock { ($0.ending, exchange(&$0.wait, with: nil)) }
+        let (ending, _) = state.withLock { ($0.ending, exchange(&$0.event, with: nil)) }
         return ending == nil ? value : nil
     }
 

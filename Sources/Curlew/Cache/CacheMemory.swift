@@ -58,6 +58,9 @@ struct CacheMemory {
 
     mutating func remove(_ entry: CacheEntry) -> [Node] { node(entry.key, entry.id).map { [drop($0)] } ?? [] }
 
+    /// The nodes, out of the lists: releasing the first of a list would release all behind it, each within the one before.
+    mutating func removeAll() -> [Node] { removeAll { _ in true } }
+
     mutating func removeAll(where matches: (String) -> Bool) -> [Node] {
         let nodes = places.filter { matches($0.key) }.values.flatMap { $0.values.flatMap { $0 } }
         return nodes.map { drop($0) }

@@ -14,10 +14,8 @@ extension CacheRun {
         var reader: (any CacheReader)?
         if let range = form.bytes(ofBody: size) {
             reader = await stored.body.reader(of: range)
-            guard reader != nil else {
-                await cache.store.remove(stored.entry)
-                return nil
-            }
+            // A store removes by itself what is damaged. One that was only too slow keeps the entry.
+            guard reader != nil else { return nil }
         }
         let response = stored.entry.response
         let age = Freshness(response, mode: cache.mode).age(at: cache.clock())

@@ -21,6 +21,8 @@ public final class MemoryCacheStore: CacheStore {
         memory = Lock(CacheMemory(limit: max(0, maximumSize)))
     }
 
+    deinit { _ = memory.withLock { $0.removeAll() } }
+
     public func entries(for key: CacheKey) async -> [StoredEntry] {
         memory.withLock { memory in
             memory.nodes(for: key).map { node in
@@ -38,13 +40,11 @@ public final class MemoryCacheStore: CacheStore {
 
     public func remove(_ entry: CacheEntry) async { _ = memory.withLock { $0.remove(entry) } }
 
-    public func removeAll(url: String) async { _ = memory.withLock { $0.removeAll { $0 == url } } }
+    public func removeAll(url: String) async { _ = memory.withLock { $0.removeAll(url: url) } }
 
     public func removeAll(origin: String) async { _ = memory.withLock { $0.removeAll { $0.hasPrefix(origin) } } }
 
-    public func removeAll() async {
-        _ = memory.withLock { memory in exchange(&memory, with: CacheMemory(limit: memory.limit)) }
-    }
+    public func removeAll() async { _ = memory.withLock { $0.removeAll() } }
 
     public func size() async -> Int64 { Int64(memory.withLock { $0.size }) }
 

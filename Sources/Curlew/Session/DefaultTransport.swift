@@ -26,7 +26,8 @@ extension SessionConfiguration {
     /// The transport, below the configuration's cache if it has one.
     func caching(_ transport: any Transport) -> any Transport {
         guard let cache else { return transport }
-        return CachingTransport(transport, cache: cache, hidesCredentials: netrc != .ignored)
+        let hidesCredentials = netrc != .ignored || tls.clientIdentity != nil
+        return CachingTransport(transport, cache: cache, hidesCredentials: hidesCredentials)
     }
 
     /// Why requests may not go over a transport: it does not enforce what the configuration sets.

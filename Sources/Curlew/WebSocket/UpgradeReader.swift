@@ -5,7 +5,7 @@ internal import Foundation
 /// Reads the answer to an upgrade from its connection.
 struct UpgradeReader {
     private let wire: any ByteConnection
-    private let firstByte: Duration?
+    private let timeouts: Timeouts
     private var parser: UpgradeResponseParser
     /// What has come and was not looked at.
     private(set) var rest: [UInt8] = []
@@ -14,9 +14,9 @@ struct UpgradeReader {
 
     private static let readSize = 16 * 1024
 
-    init(wire: any ByteConnection, maximumHeaderSize: Int, firstByte: Duration?) {
+    init(wire: any ByteConnection, maximumHeaderSize: Int, timeouts: Timeouts) {
         self.wire = wire
-        self.firstByte = firstByte
+        self.timeouts = timeouts
         parser = UpgradeResponseParser(maximumHeaderSize: maximumHeaderSize)
     }
 
@@ -67,7 +67,10 @@ struct UpgradeReader {
     }
 
     private func receive() async throws(CurlewError) -> [UInt8]? {
-        guard let firstByte, bytesReceived == 0 else { return try await wire.receive(maximum: Self.readSize) }
+        let isFirst = bytesReceived == 0
+        guard let limit = isFirst ? timeouts.firstByte : timeouts.idle else {
+            return try await wire.receive(maximum: Self.readSize)
+        }
         let wire = wire
         let result = await withTaskGroup(of: Result<[UInt8]?, CurlewError>?.self) { group in
             group.addTask {
@@ -76,10 +79,12 @@ struct UpgradeReader {
                 }
             }
             group.addTask {
-                guard (try? await Task.sleep(for: firstByte)) != nil else { return nil }
+                guard (try? await Task.sleep(for: limit)) != nil else { return nil }
                 return .failure(
                     CurlewError(
-                        .firstByteTimedOut, phase: .waiting, reason: "the server did not answer within \(firstByte)"))
+                        isFirst ? .firstByteTimedOut : .idleTimedOut,
+                        phase: isFirst ? .waiting : .receive,
+                        reason: "the server sent nothing for \(limit)"))
             }
             var result: Result<[UInt8]?, CurlewError>?
             while result == nil, let next = await group.next() { result = next }

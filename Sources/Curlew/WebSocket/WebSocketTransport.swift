@@ -5,7 +5,7 @@ internal import Foundation
 
 /// Carries out the exchange of a WebSocket: the handshake, and after a 101 the WebSocket until its end.
 ///
-/// Any other answer is handed on like that of every request, so that redirects and challenges are followed as usual.
+/// Any other answer is handed on like that of every request, so that redirects are followed as usual.
 struct WebSocketTransport: Transport {
     let base: any Transport
     let link: WebSocketLink

@@ -52,6 +52,7 @@ struct WebSocketUpgrade: Sendable {
     private func attempt() async -> Result<Outcome, CurlewError> {
         var metrics = TransferMetrics(queued: Date(), ended: Date())
         do throws(CurlewError) {
+            _ = try authorization(request.effectiveHeaders)
             // Nothing may wait inside the connection: what waits there is dropped when it is closed.
             let wire = try await connector.connect(request, sendBuffer: 0)
             metrics = wire.metrics
@@ -82,13 +83,16 @@ struct WebSocketUpgrade: Sendable {
             throw CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is no token, or stands twice")
         }
         var headers = request.effectiveHeaders
+        if let authorization = try authorization(headers) { headers.update(authorization) }
         for field in handshake.headers { headers.update(field) }
+        // Nothing undoes a content coding on this connection.
+        headers.remove(name: "Accept-Encoding")
         let bytes = UpgradeRequestHead.bytes(for: request.url, headers: headers)
         try await wire.send(bytes)
         metrics.requestSent = Date()
         metrics.bytesSent += Int64(bytes.count)
         var reader = UpgradeReader(
-            wire: wire, maximumHeaderSize: maximumHeaderSize, firstByte: request.options.timeouts.firstByte)
+            wire: wire, maximumHeaderSize: maximumHeaderSize, timeouts: request.options.timeouts)
         let head = try await reader.head { sink.didReceive(informational: $0) }
         metrics.firstByte = Date()
         metrics.httpVersion = head.version
@@ -109,6 +113,26 @@ struct WebSocketUpgrade: Sendable {
         } catch {
             throw CurlewError(.webSocketRefused, phase: .receive, reason: error.reason, responseCode: 101)
         }
+    }
+
+    /// The credentials of the request, as far as they need no exchange of challenge and answer: libcurl, which has those, does
+    /// not speak on this connection.
+    private func authorization(_ headers: HTTPHeaders) throws(CurlewError) -> HTTPHeader? {
+        guard let own = request.options.authentication, !headers.contains(name: "Authorization") else { return nil }
+        let field: HTTPHeader
+        let isSecured = request.url.scheme == "https" || request.url.scheme == "wss"
+        switch own.scheme {
+        case .basic: field = .authorization(username: own.username, password: own.password)
+        case .any where isSecured: field = .authorization(username: own.username, password: own.password)
+        case .bearer: field = .authorization(bearerToken: own.password)
+        case .any, .digest, .ntlm, .negotiate, .awsSigV4:
+            throw .unsupported(feature: "this authentication for a WebSocket", needs: "Basic, a bearer token, or TLS")
+        }
+        guard field.isValid else {
+            throw CurlewError(
+                .invalidHeader, phase: .creation, reason: "the credentials have characters that HTTP does not allow")
+        }
+        return field
     }
 
     private func handOnBody(of reader: inout UpgradeReader) async throws(CurlewError) {

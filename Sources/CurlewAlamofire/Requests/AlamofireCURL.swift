@@ -29,7 +29,7 @@ extension Request {
         let watcher = CURLWatcher(queue: queue) { handler($0.cURLDescription(style: style)) }
         eventMonitor(watcher)
         // Made before the monitor was there.
-        if describedRequest != nil { queue.async { watcher.tell(self) } }
+        if describedRequest != nil { Handoff()(to: queue) { watcher.tell(self) } }
         return self
     }
 }

@@ -7,9 +7,9 @@ enum FoundationNotice {
     private static let told = Lock<Set<String>>([])
 
     static func tell(of configuration: FoundationNetworking.URLSessionConfiguration) {
-        let new = told.withLock { told in
-            properties(setIn: configuration).filter { told.insert($0).inserted }
-        }
+        // The configuration's objects may be a program's own: they are not asked under the lock.
+        let properties = properties(setIn: configuration)
+        let new = told.withLock { told in properties.filter { told.insert($0).inserted } }
         guard !new.isEmpty else { return }
         let line = "Curlew: of a URLSessionConfiguration these have no effect: \(new.joined(separator: ", "))\n"
         try? FileHandle.standardError.write(contentsOf: Data(line.utf8))

@@ -25,7 +25,7 @@ extension SessionConfiguration {
             headers = HTTPHeaders(fields.map { HTTPHeader(name: "\($0.key)", value: "\($0.value)") })
         }
         if configuration.timeoutIntervalForRequest > 0 {
-            let seconds = Duration.seconds(configuration.timeoutIntervalForRequest)
+            let seconds = Duration.bounded(seconds: configuration.timeoutIntervalForRequest)
             timeouts.firstByte = seconds
             timeouts.idle = seconds
         }

@@ -1,7 +1,7 @@
 /// The words of a tape while it is written.
 ///
 /// An array is one word, followed by its elements. An object is two words, followed by keys and values in turn; the
-/// second word is the place of the key that was found last.
+/// second word marks, while the object is open, the keys that it has.
 struct JSONTape {
     private(set) var words: UnsafeMutablePointer<UInt64>
     private(set) var count = 0

@@ -124,7 +124,6 @@ struct JSONTapeBuilder {
     private mutating func leave() {
         let word = JSONWord(bits: tape.words[open])
         tape.words[open] = JSONWord(word.kind, word.count, tape.count).bits
-        if word.kind != .array { tape.words[open &+ 1] = UInt64(open &+ 2) }
         open = word.end &- 1
         depth &-= 1
     }

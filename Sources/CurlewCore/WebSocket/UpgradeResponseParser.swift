@@ -47,6 +47,8 @@ package struct UpgradeResponseParser: Sendable {
                 return .body(data)
             case .chunkSize:
                 guard let line = try nextLine(&input) else { return nil }
+                // The bound is on a head, and on the trailers; not on how many chunks there are.
+                headerSize = 0
                 state = try chunk(sizeLine: line)
             case .chunk(0): state = .chunkEnd
             case .chunk(let left):

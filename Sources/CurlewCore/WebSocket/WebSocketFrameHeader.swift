@@ -18,8 +18,6 @@ package struct WebSocketFrameHeader: Equatable, Sendable {
         self.mask = mask
     }
 
-    /// Most bytes of a head.
-    static let maximumSize = 14
     /// Most bytes that a control frame carries.
     package static let maximumControlLength = 125
 

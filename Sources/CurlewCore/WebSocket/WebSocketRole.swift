@@ -9,11 +9,4 @@ package enum WebSocketRole: Sendable {
         case .server: false
         }
     }
-
-    package var peer: WebSocketRole {
-        switch self {
-        case .client: .server
-        case .server: .client
-        }
-    }
 }

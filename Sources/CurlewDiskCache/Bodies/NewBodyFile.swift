@@ -12,7 +12,6 @@ internal import Glibc
 final class NewBodyFile: @unchecked Sendable {
     private let path: String
     private let descriptor: Int32
-    private var written: Int64 = 0
     private(set) var checks: [UInt64] = []
 
     init?(_ path: String) {
@@ -35,7 +34,6 @@ final class NewBodyFile: @unchecked Sendable {
             }
             return true
         }
-        written += Int64(piece.count)
         return isWritten
     }
 

@@ -89,6 +89,28 @@ import Testing
         #expect(server.sent == 2)
     }
 
+    @Test func aWaiterThatIsSuspendedAndResumedGoesOnWaiting() async throws {
+        let gate = Gate()
+        let server = CacheServer { _ in
+            try await gate.wait()
+            return cacheable("hello")
+        }
+        async let first = server.get()
+        _ = try await server.transport.waitForRequests(count: 1)
+        let waiter = server.session.request(CacheServer.url)
+        let task = Task { await waiter.response() }
+        while waiter.state == .initialized { await Task.yield() }
+        for _ in 0..<100 {
+            waiter.suspend()
+            waiter.resume()
+            await Task.yield()
+        }
+        gate.open()
+        #expect(await first.text == "hello")
+        #expect(await task.value.error == nil)
+        #expect(server.sent == 1)
+    }
+
     @Test func aWaiterKeepsItsOwnTimeLimit() async throws {
         let gate = Gate()
         let server = CacheServer { _ in

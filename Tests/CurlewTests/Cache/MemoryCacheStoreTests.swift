@@ -138,4 +138,17 @@ import Testing
         let reader = try #require(await found.body.reader(of: 0..<found.body.size))
         #expect(try await reader.next()?.count == Int(found.body.size))
     }
+
+    /// The entries are a list, and a list that is released from its front is released in one another's frames.
+    @Test(arguments: [false, true])
+    func aHundredThousandEntriesAreReleased(byRemoving: Bool) async {
+        var store: MemoryCacheStore? = MemoryCacheStore(maximumSize: 1 << 30)
+        for number in 0..<100_000 {
+            let writer = await store?.writer(for: entry("http://a.test/\(number)"), expectedSize: 0)
+            _ = await writer?.commit()
+        }
+        #expect(store?.count == 100_000)
+        if byRemoving { await store?.removeAll() }
+        store = nil
+    }
 }

@@ -126,6 +126,50 @@ struct WebSocketTests {
         await transport.scriptsEnded()
     }
 
+    // MARK: The handshake
+
+    @Test(
+        "credentials that need no challenge go with the handshake",
+        arguments: [
+            (.basic, "Basic dXNlcjpwYXNz"), (.bearer, "Bearer pass"),
+        ] as [(TransferAuthentication.Scheme, String)])
+    func credentials(scheme: TransferAuthentication.Scheme, field: String) async throws {
+        let (socket, transport) = Self.socket {
+            await $0.accept()
+            #expect($0.request.headers["User-Agent"] != nil)
+            #expect($0.request.headers["Authorization"] == field)
+            #expect($0.request.headers["Accept-Encoding"] == nil)
+            await $0.echo()
+        }
+        socket.authenticate(with: TransferAuthentication(scheme: scheme, username: "user", password: "pass"))
+        try await socket.opened()
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
+    @Test(
+        "credentials that need a challenge are refused before anything is sent",
+        arguments: [.digest, .any, .ntlm] as [TransferAuthentication.Scheme])
+    func credentialsThatCannotGo(scheme: TransferAuthentication.Scheme) async throws {
+        let (socket, transport) = Self.socket { await $0.accept() }
+        socket.authenticate(with: TransferAuthentication(scheme: scheme, username: "user", password: "pass"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .unsupported)
+        #expect(transport.wires.isEmpty)
+    }
+
+    @Test("a server that stops within its answer is waited for so long and no longer")
+    func stalledAnswer() async throws {
+        let (socket, transport) = Self.socket {
+            await $0.answer("HTTP/1.1 4")
+            _ = await $0.next()
+        }
+        socket.timeouts { $0.idle = .milliseconds(50) }
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .idleTimedOut)
+        await transport.scriptsEnded()
+    }
+
     // MARK: This side closes
 
     @Test("closing sends the code and the reason, and returns when the peer has answered")

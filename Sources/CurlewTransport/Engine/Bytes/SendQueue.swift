@@ -12,7 +12,8 @@ final class SendQueue: Sendable {
     private let state = Lock(State())
     private let limit: Int
 
-    init(limit: Int) { self.limit = max(1, limit) }
+    /// With 0 a sender waits until everything is sent.
+    init(limit: Int) { self.limit = max(0, limit) }
 
     /// Notes bytes that are to be sent; true where the sender has to wait. Throws what ended the sending.
     func add(_ count: Int) throws(CurlewError) -> Bool {
