@@ -28,18 +28,23 @@ public struct FastJSONDecoder: Sendable {
         set { if let key = Self.topLevelDictionary { userInfo[key] = newValue } }
     }
 
-    /// Makes a decoder with the options' defaults.
+    /// Creates a decoder with the options' defaults.
     public init() {}
 
     /// Makes a value of a JSON text in UTF-8, UTF-16 or UTF-32.
     public func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D {
+        try decode(type, from: data, reusing: nil)
+    }
+
+    /// The same, in the memory that the text before has needed.
+    package func decode<D: Decodable>(_ type: D.Type, from data: Data, reusing memory: JSONTapeMemory?) throws -> D {
         do {
             return try data.withUnsafeBytes { bytes in
                 try JSONText.withUTF8(bytes) { text in
                     if allowsJSON5 || assumesTopLevelDictionary || text.count >= JSONWord.limit {
                         return try foundationDecoder.decode(type, from: JSON5Text.harmless(text))
                     }
-                    return try decode(type, text)
+                    return try decode(type, text, memory)
                 }
             }
         } catch is JSONFault {
@@ -48,11 +53,19 @@ public struct FastJSONDecoder: Sendable {
         }
     }
 
-    private func decode<D: Decodable>(_ type: D.Type, _ text: UnsafeBufferPointer<UInt8>) throws -> D {
+    private func decode<D: Decodable>(
+        _ type: D.Type, _ text: UnsafeBufferPointer<UInt8>, _ memory: JSONTapeMemory?
+    ) throws -> D {
         guard let bytes = text.baseAddress else { throw JSONFault() }
-        var document = try JSONDocument(bytes, count: text.count, decoder: self)
-        // A decoder or container that a type has kept needs the bytes after this call.
-        defer { if !isKnownUniquelyReferenced(&document) { document.copyBytes() } }
+        var document = try JSONDocument(bytes, count: text.count, decoder: self, memory: memory)
+        defer {
+            if !isKnownUniquelyReferenced(&document) {
+                // A decoder or container that a type has kept needs bytes and tape after this call.
+                document.copyBytes()
+            } else if let memory {
+                document.giveWords(to: memory)
+            }
+        }
         return try document.decode(type, at: 0, under: JSONPath()) { JSONPath() }
     }
 

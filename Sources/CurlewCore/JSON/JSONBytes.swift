@@ -10,15 +10,14 @@ enum JSONByte {
     static let openBracket = UInt8(ascii: "[")
     static let closeBracket = UInt8(ascii: "]")
     static let minus = UInt8(ascii: "-")
+    static let slash = UInt8(ascii: "/")
     static let zero = UInt8(ascii: "0")
 
     /// Space, tab, line feed, carriage return.
-    @inline(__always)
     static func isSpace(_ byte: UInt8) -> Bool {
         byte <= 0x20 && (1 << UInt64(byte) as UInt64) & 0x1_0000_2600 != 0
     }
 
-    @inline(__always)
     static func isDigit(_ byte: UInt8) -> Bool { byte &- zero < 10 }
 }
 
@@ -26,21 +25,53 @@ enum JSONBytes {
     private static let ones: UInt64 = 0x0101_0101_0101_0101
     static let highBits: UInt64 = 0x8080_8080_8080_8080
 
-    @inline(__always)
     static func load(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
         UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
     }
 
+    /// The last bytes of a text, fewer than eight, and spaces behind them.
+    static func loadLast(_ text: UnsafePointer<UInt8>, _ at: Int, _ count: Int) -> UInt64 {
+        let bits = UInt64(truncatingIfNeeded: (count &- at) &* 8)
+        var word: UInt64 = 0
+        if count >= 8 {
+            word = load(text + (count &- 8)) &>> (64 &- bits)
+        } else {
+            var place = count
+            while place > at {
+                place &-= 1
+                word = word &<< 8 | UInt64(text[place])
+            }
+        }
+        return word | 0x2020_2020_2020_2020 &<< bits
+    }
+
     /// The highest bit of each byte that is a quote, a backslash or a control character. Bits above the lowest one
     /// that is set may be wrong.
-    @inline(__always)
     static func endsOfPlainText(_ word: UInt64) -> UInt64 {
         let quote = word ^ 0x2222_2222_2222_2222
         let backslash = word ^ 0x5c5c_5c5c_5c5c_5c5c
         return ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) & ~word) & highBits
     }
 
-    @inline(__always)
+    /// The highest bit of each byte that is a slash, as above.
+    static func slashes(_ word: UInt64) -> UInt64 {
+        let slash = word ^ 0x2f2f_2f2f_2f2f_2f2f
+        return (slash &- ones) & ~slash & highBits
+    }
+
+    /// The number that eight digits make; nil where another character is among them.
+    static func eightDigits(_ word: UInt64) -> UInt64? {
+        let zeros: UInt64 = 0x3030_3030_3030_3030
+        let upperHalves: UInt64 = 0xf0f0_f0f0_f0f0_f0f0
+        // The upper halves of all bytes are 3, and stay so with 6 more.
+        guard word & upperHalves == zeros, (word &+ 0x0606_0606_0606_0606) & upperHalves == zeros else { return nil }
+        // Pairs of digits, then of pairs, then of fours: the first digit is in the lowest byte.
+        let pairs = (word &- zeros) &* 10 &+ ((word &- zeros) &>> 8)
+        let lower = (pairs & 0x0000_00ff_0000_00ff) &* 0x000f_4240_0000_0064
+        let upper = ((pairs &>> 16) & 0x0000_00ff_0000_00ff) &* 0x0000_2710_0000_0001
+        return (lower &+ upper) &>> 32
+    }
+
     static func areEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
         if count >= 8 {
             var at = 0

@@ -10,7 +10,6 @@ enum JSONPrimitive {
         (ObjectIdentifier([UInt8].self), .bytes),
     ]
 
-    @inline(__always)
     init?(_ type: any Any.Type) {
         let identifier = ObjectIdentifier(type)
         for (other, primitive) in Self.types where identifier == other {
@@ -24,7 +23,6 @@ enum JSONPrimitive {
 extension JSONDocument {
     /// An array of values that need no decoder; nil where an element is of another type: the usual way then says what
     /// is wrong.
-    @inline(__always)
     func array<Element>(at place: Int, _ element: (JSONDocument, Int) throws -> Element?) throws -> [Element]? {
         let header = word(at: place)
         var elements: [Element] = []
@@ -38,16 +36,38 @@ extension JSONDocument {
         return elements
     }
 
-    @inline(never)
     func strings(at place: Int) throws -> [String]? { try array(at: place) { try $0.string(at: $1) } }
-    @inline(never)
     func doubles(at place: Int) throws -> [Double]? { try array(at: place) { try $0.double(at: $1) } }
-    @inline(never)
     func floats(at place: Int) throws -> [Float]? { try array(at: place) { try $0.float(at: $1) } }
-    @inline(never)
     func bools(at place: Int) throws -> [Bool]? { try array(at: place) { $0.bool(at: $1) } }
-    @inline(never)
     func integers<T: FixedWidthInteger & Decodable>(_ type: T.Type, at place: Int) throws -> [T]? {
         try array(at: place) { try $0.integer(type, at: $1) }
     }
+}
+
+// Other arrays: what `Array.init(from:)` does, without a container.
+
+protocol DecodableArray {
+    /// `type` is the conforming type itself.
+    static func make<T>(_ type: T.Type, _ document: JSONDocument, _ array: Int, _ path: JSONPath) throws -> T
+}
+
+extension Array: DecodableArray where Element: Decodable {
+    static func make<T>(_ type: T.Type, _ document: JSONDocument, _ array: Int, _ path: JSONPath) throws -> T {
+        let header = document.word(at: array)
+        var elements: [Element] = []
+        elements.reserveCapacity(Swift.min(header.count, Self.reservedBytes / MemoryLayout<Element>.stride))
+        var place = array + 1
+        while place < header.end {
+            let index = elements.count
+            elements.append(
+                try document.decode(Element.self, at: place, under: path) { path.appending(element: index) })
+            place = document.place(after: place)
+        }
+        // SAFETY: the types are the same.
+        return unsafeBitCast(elements, to: type)
+    }
+
+    /// A text of two bytes for each element asks for as much memory as their type has; what it gets ahead is bounded.
+    private static var reservedBytes: Int { 1 << 20 }
 }

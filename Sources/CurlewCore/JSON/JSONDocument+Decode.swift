@@ -2,7 +2,6 @@ internal import Foundation
 
 extension JSONDocument {
     /// A value of any type. `container` is the path of the container that holds it, `path` that of the value itself.
-    @inline(__always)
     func decode<T: Decodable>(
         _ type: T.Type,
         at place: Int,
@@ -26,7 +25,10 @@ extension JSONDocument {
             case .wideIntegers:
                 if let array = try integers(Int64.self, at: place) { return unsafeBitCast(array, to: type) }
             case .bytes: if let array = try integers(UInt8.self, at: place) { return unsafeBitCast(array, to: type) }
-            case nil: break
+            case nil:
+                if let array = type as? any DecodableArray.Type {
+                    return try array.make(type, self, place, path())
+                }
             }
         }
         return try T(from: JSONValueDecoder(document: self, path: path(), place: place))

@@ -3,7 +3,6 @@ internal import Foundation
 // Numbers are checked and converted when they are asked for.
 extension JSONDocument {
     /// The integer at a place; nil where no number stands there.
-    @inline(__always)
     func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type, at place: Int) throws(JSONFault) -> T? {
         let word = word(at: place)
         if word.kind == .integer, T.bitWidth <= 64, word.length < 19 {
@@ -20,7 +19,6 @@ extension JSONDocument {
         return try largeInteger(type, word)
     }
 
-    @inline(never)
     private func largeInteger<T: FixedWidthInteger & Decodable>(_ type: T.Type, _ word: JSONWord) throws(JSONFault)
         -> T?
     {
@@ -38,7 +36,6 @@ extension JSONDocument {
     }
 
     /// The `Double` at a place; nil where no number stands there.
-    @inline(__always)
     func double(at place: Int) throws(JSONFault) -> Double? {
         let word = word(at: place)
         guard word.kind == .integer || word.kind == .number else { return try nonConforming(word) }
@@ -92,7 +89,6 @@ extension JSONDocument {
     }
 
     /// What Foundation's decoder makes of a number: for the rare ones.
-    @inline(never)
     private func foundations<T: Decodable>(_ type: T.Type, _ word: JSONWord) throws(JSONFault) -> T {
         do {
             return try JSONDecoder().decode(type, from: Data(text(of: word)))

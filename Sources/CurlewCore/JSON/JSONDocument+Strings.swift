@@ -1,23 +1,26 @@
 // Strings are checked and unescaped when they are asked for.
 extension JSONDocument {
     /// The string at a place; nil where something else stands there.
-    @inline(__always)
     func string(at place: Int) throws(JSONFault) -> String? {
         let word = word(at: place)
         switch word.kind {
-        case .plainString: return String(decoding: text(of: word), as: UTF8.self)
+        case .plainString: return plain(text(of: word))
         case .simpleString: return try valid(text(of: word))
         case .escapedString: return try unescaped(text(of: word))
         case .null, .false, .true, .integer, .number, .array, .object, .indexedObject: return nil
         }
     }
 
-    @inline(__always)
     func text(of word: JSONWord) -> UnsafeBufferPointer<UInt8> {
         UnsafeBufferPointer(start: bytes + word.offset, count: word.length)
     }
 
-    @inline(never)
+    /// Short strings are written in place: nothing is to be checked.
+    private func plain(_ text: UnsafeBufferPointer<UInt8>) -> String {
+        guard text.count <= 15 else { return String(decoding: text, as: UTF8.self) }
+        return String(unsafeUninitializedCapacity: text.count) { $0.update(fromContentsOf: text) }
+    }
+
     private func unescaped(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> String {
         let string: String? = withUnsafeTemporaryAllocation(of: UInt8.self, capacity: text.count) { buffer in
             guard let count = JSONEscapes.unescape(text, into: buffer) else { return nil }

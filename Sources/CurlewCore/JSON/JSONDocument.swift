@@ -11,9 +11,16 @@ final class JSONDocument {
     private(set) var bytes: UnsafePointer<UInt8>
     private var copy: UnsafeMutablePointer<UInt8>?
 
+    private let capacity: Int
+    private var givesWordsBack = false
+
     /// Reads the text, which must outlive the document or the call of `copyBytes`.
-    init(_ bytes: UnsafePointer<UInt8>, count: Int, decoder: FastJSONDecoder) throws(JSONFault) {
-        (words, placeOfNull) = try JSONTapeBuilder.tape(of: bytes, count: count)
+    init(
+        _ bytes: UnsafePointer<UInt8>, count: Int, decoder: FastJSONDecoder, memory: JSONTapeMemory? = nil
+    ) throws(JSONFault) {
+        let (room, placeOfNull) = try JSONTapeBuilder.tape(of: bytes, count: count, memory: memory)
+        (words, capacity) = (room.words, room.capacity)
+        self.placeOfNull = placeOfNull
         self.bytes = bytes
         self.count = count
         self.decoder = decoder
@@ -21,8 +28,14 @@ final class JSONDocument {
     }
 
     deinit {
-        words.deallocate()
+        if !givesWordsBack { words.deallocate() }
         copy?.deallocate()
+    }
+
+    /// Gives the room of the tape away. Only a document that nothing refers to any more may do so.
+    func giveWords(to memory: JSONTapeMemory) {
+        givesWordsBack = true
+        memory.give(JSONTapeWords(words: words, capacity: capacity))
     }
 
     /// Makes the document independent of the caller's bytes.
@@ -33,18 +46,15 @@ final class JSONDocument {
         bytes = UnsafePointer(copy)
     }
 
-    @inline(__always)
     func word(at place: Int) -> JSONWord { JSONWord(bits: words[place]) }
 
     /// The place of the value after this one.
-    @inline(__always)
     func place(after place: Int) -> Int {
         let word = word(at: place)
         return word.isContainer ? word.end : place &+ 1
     }
 
     /// What is wrong with a value whose kind a type does not take.
-    @inline(never)
     func mismatch(_ type: any Any.Type, at place: Int, _ path: JSONPath) -> DecodingError {
         let kind = word(at: place).kind
         if kind == .null, type != Bool.self {

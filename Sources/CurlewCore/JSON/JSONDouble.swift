@@ -7,7 +7,6 @@ enum JSONDouble {
     ]
 
     /// nil where the fast ways do not know it, and the standard library has to.
-    @inline(__always)
     static func magnitude(_ significand: UInt64, _ exponent: Int) -> Double? {
         // Clinger: both factors are exact, so that there is one rounding.
         if significand <= 1 << 53, exponent >= -22, exponent <= 22 {
@@ -19,7 +18,6 @@ enum JSONDouble {
 
     /// Eisel and Lemire ("Number Parsing at a Gigabyte per Second", 2021): the product with 128 bits of the power of
     /// five decides, unless it lies too close to the middle between two values.
-    @inline(never)
     private static func product(_ significand: UInt64, _ exponent: Int) -> Double? {
         guard significand != 0 else { return 0 }
         guard exponent >= JSONPowersOfFive.smallest, exponent <= JSONPowersOfFive.largest else { return nil }

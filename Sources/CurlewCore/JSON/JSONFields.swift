@@ -5,42 +5,60 @@ final class JSONFields {
     private let place: Int
     /// nil where the keys are found on the tape itself: they are ASCII, and each is there once.
     private let index: JSONKeyIndex?
-    /// The place of the key that was found last. A search begins there, since types mostly ask in the text's order.
-    private var latest: Int
+    /// The place of the key after the one that was found last. A search begins there, since types mostly ask in the text's
+    /// order.
+    private var following: Int
 
-    init(_ document: JSONDocument, at place: Int, _ path: JSONPath) throws {
+    init(_ document: JSONDocument, at place: Int, _ path: JSONPath, index: JSONKeyIndex?) {
         self.document = document
         self.path = path
         self.place = place
-        latest = place + 2
-        index =
-            document.usesDefaultKeys && document.word(at: place).kind == .object
-            ? nil : try JSONKeyIndex(document, object: place, path)
+        self.index = index
+        following = place + 2
     }
 
     /// The value of a key; -1 where there is none.
     func find(_ key: String) -> Int {
         if let index { return index.find(key) }
-        var key = key
-        return key.withUTF8 { find($0) }
+        // Native strings, which all are here, need no copy.
+        let found =
+            key.utf8.withContiguousStorageIfAvailable(find) ?? Array(key.utf8).withUnsafeBufferPointer(find)
+        return found == Self.isUnknown ? findEquivalent(of: key) : found
     }
 
-    @inline(__always)
-    private func find(_ key: UnsafeBufferPointer<UInt8>) -> Int {
-        let (document, first) = (document, latest)
-        let header = document.word(at: place)
-        guard header.count > 0 else { return -1 }
-        let name = key.baseAddress ?? document.bytes
-        var place = first
-        repeat {
-            let word = document.word(at: place)
-            if word.length == key.count, JSONBytes.areEqual(document.bytes + word.offset, name, key.count) {
-                latest = place
-                return place &+ 1
-            }
-            place = document.place(after: place &+ 1)
-            if place == header.end { place = self.place &+ 2 }
-        } while place != first
+    /// There may be a key that is equal as a string.
+    private static let isUnknown = -2
+
+    private func find(_ text: UnsafeBufferPointer<UInt8>) -> Int {
+        let (words, bytes, object) = (document.words, document.bytes, place)
+        let key = JSONKeyText(text.baseAddress ?? bytes, text.count)
+        if words[object &+ 1] & key.mark != 0 {
+            let (first, end) = (following, JSONWord(bits: words[object]).end)
+            var place = first
+            repeat {
+                let word = JSONWord(bits: words[place])
+                let value = JSONWord(bits: words[place &+ 1])
+                var next = value.isContainer ? value.end : place &+ 2
+                if next == end { next = object &+ 2 }
+                if word.length == key.count, key.equals(bytes + word.offset) {
+                    following = next
+                    return place &+ 1
+                }
+                place = next
+            } while place != first
+        }
+        // Some letters stand for ASCII ones, such as the sign for Kelvin for K.
+        return key.isASCII ? -1 : Self.isUnknown
+    }
+
+    /// `String` compares by canonical equivalence, as Foundation's decoder does.
+    private func findEquivalent(of key: String) -> Int {
+        let end = document.word(at: place).end
+        var place = self.place + 2
+        while place < end {
+            if String(decoding: document.text(of: document.word(at: place)), as: UTF8.self) == key { return place + 1 }
+            place = document.place(after: place + 1)
+        }
         return -1
     }
 

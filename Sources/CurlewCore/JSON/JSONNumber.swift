@@ -11,7 +11,6 @@ struct JSONNumber {
     var isZero: Bool { significand == 0 && !isCut }
 
     /// Reads a number; nil where it breaks JSON's grammar.
-    @inline(__always)
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard var at = text.baseAddress else { return nil }
         let end = at + text.count
@@ -20,19 +19,13 @@ struct JSONNumber {
             at += 1
         }
         let first = at
-        while at < end, JSONByte.isDigit(at.pointee) {
-            significand = significand &* 10 &+ UInt64(at.pointee &- JSONByte.zero)
-            at += 1
-        }
+        at = takeDigits(at, end)
         var digits = at - first
         guard digits > 0, first.pointee != JSONByte.zero || digits == 1 else { return nil }
         if at < end, at.pointee == UInt8(ascii: ".") {
             at += 1
             let fraction = at
-            while at < end, JSONByte.isDigit(at.pointee) {
-                significand = significand &* 10 &+ UInt64(at.pointee &- JSONByte.zero)
-                at += 1
-            }
+            at = takeDigits(at, end)
             guard at > fraction else { return nil }
             exponent = fraction - at
             digits += at - fraction
@@ -43,6 +36,22 @@ struct JSONNumber {
             guard let power = Self.power(at, end) else { return nil }
             exponent += power
         }
+    }
+
+    /// Puts the digits behind those of the significand; where they end.
+    private mutating func takeDigits(
+        _ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>
+    ) -> UnsafePointer<UInt8> {
+        var at = first
+        while end - at >= 8, let digits = JSONBytes.eightDigits(JSONBytes.load(at)) {
+            significand = significand &* 100_000_000 &+ digits
+            at += 8
+        }
+        while at < end, JSONByte.isDigit(at.pointee) {
+            significand = significand &* 10 &+ UInt64(at.pointee &- JSONByte.zero)
+            at += 1
+        }
+        return at
     }
 
     private static func significantDigits(_ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int {
@@ -79,7 +88,6 @@ struct JSONNumber {
 
 extension JSONNumber {
     /// The nearest `Double`; infinite where it is too large.
-    @inline(__always)
     func double(_ text: UnsafeBufferPointer<UInt8>) -> Double {
         if !isCut, let magnitude = JSONDouble.magnitude(significand, exponent) {
             return isNegative ? -magnitude : magnitude

@@ -35,7 +35,7 @@ struct JSONPath {
         self.element = element
     }
 
-    func appending(_ key: some CodingKey) -> JSONPath {
+    func appending(_ key: any CodingKey) -> JSONPath {
         JSONPath(JSONPathNode(self, key, isNested: false), element: -1)
     }
 
@@ -45,7 +45,7 @@ struct JSONPath {
     }
 
     /// The path of a nested container, which belongs to the decoder around it.
-    func nesting(_ key: some CodingKey) -> JSONPath {
+    func nesting(_ key: any CodingKey) -> JSONPath {
         JSONPath(JSONPathNode(self, key, isNested: true), element: -1)
     }
 

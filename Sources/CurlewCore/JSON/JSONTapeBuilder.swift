@@ -16,12 +16,13 @@ struct JSONTapeBuilder {
     /// The array or object that is open; -1 for none. The word of an open one holds its count and its parent's place.
     private var open = -1
 
-    /// The words of the tape, and the place of a null after its values; the caller deallocates them.
+    /// The words of the tape, and the place of a null after its values.
     static func tape(
         of text: UnsafePointer<UInt8>,
-        count: Int
-    ) throws(JSONFault) -> (UnsafeMutablePointer<UInt64>, Int) {
-        var builder = JSONTapeBuilder(text, count)
+        count: Int,
+        memory: JSONTapeMemory?
+    ) throws(JSONFault) -> (JSONTapeWords, Int) {
+        var builder = JSONTapeBuilder(text, count, memory)
         do throws(JSONFault) {
             try builder.build()
         } catch {
@@ -30,14 +31,14 @@ struct JSONTapeBuilder {
         }
         builder.tape.reserve(at: count)
         builder.tape.append(JSONWord(.null))
-        return (builder.tape.words, builder.tape.count - 1)
+        return (builder.tape.finished(), builder.tape.count - 1)
     }
 
-    private init(_ text: UnsafePointer<UInt8>, _ count: Int) {
+    private init(_ text: UnsafePointer<UInt8>, _ count: Int, _ memory: JSONTapeMemory?) {
         start = text
         end = text + count
         at = text
-        tape = JSONTape(textCount: count)
+        tape = JSONTape(textCount: count, memory: memory)
     }
 
     private mutating func build() throws(JSONFault) {
@@ -73,7 +74,6 @@ struct JSONTapeBuilder {
     }
 
     /// Closes what ends here; then the first byte of the next value, or nil at the end of the text.
-    @inline(__always)
     private mutating func afterValue() throws(JSONFault) -> UInt8? {
         while open >= 0 {
             tape.words[open] &+= JSONWord.one
@@ -98,7 +98,6 @@ struct JSONTapeBuilder {
     }
 
     /// The next byte that is no space; it is not taken.
-    @inline(__always)
     private mutating func next() throws(JSONFault) -> UInt8 {
         while at < end {
             let byte = at.pointee
@@ -108,19 +107,17 @@ struct JSONTapeBuilder {
         throw JSONFault()
     }
 
-    @inline(__always)
     private mutating func enter(_ kind: JSONKind) throws(JSONFault) {
         at += 1
         guard depth < Self.depthLimit else { throw JSONFault() }
         depth &+= 1
         let place = tape.count
         tape.append(JSONWord(kind, 0, open &+ 1))
-        // While an object is open its second word marks the keys it has.
+        // An object's second word has the marks of its keys.
         if kind == .object { tape.append(JSONWord(bits: 0)) }
         open = place
     }
 
-    @inline(__always)
     private mutating func leave() {
         let word = JSONWord(bits: tape.words[open])
         tape.words[open] = JSONWord(word.kind, word.count, tape.count).bits
@@ -129,12 +126,16 @@ struct JSONTapeBuilder {
     }
 
     /// Takes a key and its colon; then the first byte of its value.
-    @inline(__always)
     private mutating func key() throws(JSONFault) -> UInt8 {
         guard at.pointee == JSONByte.quote else { throw JSONFault() }
         tape.reserve(at: at - start)
         try string()
         checkKey()
+        if at < end, at.pointee == JSONByte.colon {
+            at += 1
+            if at < end, at.pointee > 0x20 { return at.pointee }
+            return try next()
+        }
         guard try next() == JSONByte.colon else { throw JSONFault() }
         at += 1
         return try next()
@@ -143,47 +144,44 @@ struct JSONTapeBuilder {
 
 // Strings, numbers and literals.
 extension JSONTapeBuilder {
-    @inline(__always)
     private mutating func string() throws(JSONFault) {
-        at += 1
-        let first = at
+        let first = at + 1
         var seen: UInt64 = 0
+        let last = Self.endOfPlainText(first, end, &seen)
+        guard last < end else { throw JSONFault() }
+        guard last.pointee == JSONByte.quote else {
+            at = last
+            return try escapedString(first)
+        }
+        let kind = seen & JSONBytes.highBits == 0 ? JSONKind.plainString : .simpleString
+        tape.append(JSONWord(kind, first - start, last - first))
+        at = last + 1
+    }
+
+    /// The first quote, backslash or control character. `seen` gets the bits of all bytes before it.
+    private static func endOfPlainText(
+        _ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>, _ seen: inout UInt64
+    ) -> UnsafePointer<UInt8> {
+        var at = first
         while at + 8 <= end {
             let word = JSONBytes.load(at)
             let ends = JSONBytes.endsOfPlainText(word)
-            if ends == 0 {
-                seen |= word
-                at += 8
-                continue
+            if ends != 0 {
+                let bits = UInt64(truncatingIfNeeded: ends.trailingZeroBitCount & 0x38)
+                seen |= word & ((1 &<< bits) &- 1)
+                return at + Int(truncatingIfNeeded: bits &>> 3)
             }
-            let length = ends.trailingZeroBitCount &>> 3
-            // The shift is at most 56.
-            seen |= word & ((1 &<< UInt64(length &* 8)) &- 1)
-            at += length
-            return try endString(first, isPlain: seen & JSONBytes.highBits == 0)
+            seen |= word
+            at += 8
         }
-        while at < end {
-            let byte = at.pointee
-            if byte == JSONByte.quote || byte == JSONByte.backslash || byte < 0x20 {
-                return try endString(first, isPlain: seen & JSONBytes.highBits == 0)
-            }
-            seen |= UInt64(byte)
+        // The end of the whole text is near.
+        while at < end, at.pointee != JSONByte.quote, at.pointee != JSONByte.backslash, at.pointee >= 0x20 {
+            seen |= UInt64(at.pointee)
             at += 1
         }
-        throw JSONFault()
+        return at
     }
 
-    @inline(__always)
-    private mutating func endString(_ first: UnsafePointer<UInt8>, isPlain: Bool) throws(JSONFault) {
-        if at.pointee == JSONByte.quote {
-            tape.append(JSONWord(isPlain ? .plainString : .simpleString, first - start, at - first))
-            at += 1
-        } else {
-            try escapedString(first)
-        }
-    }
-
-    @inline(never)
     private mutating func escapedString(_ first: UnsafePointer<UInt8>) throws(JSONFault) {
         while at < end {
             let byte = at.pointee
@@ -203,7 +201,6 @@ extension JSONTapeBuilder {
         throw JSONFault()
     }
 
-    @inline(__always)
     private mutating func number(_ first: UInt8) {
         let begin = at
         at += 1
@@ -223,7 +220,6 @@ extension JSONTapeBuilder {
         tape.append(JSONWord(kind, begin - start, at - begin))
     }
 
-    @inline(__always)
     private mutating func literal(_ text: StaticString, _ kind: JSONKind) throws(JSONFault) {
         let count = text.utf8CodeUnitCount
         guard end - at >= count, JSONBytes.areEqual(at, text.utf8Start, count) else { throw JSONFault() }
@@ -232,19 +228,16 @@ extension JSONTapeBuilder {
     }
 
     /// Sees to it that an object whose keys are not plain, too many or perhaps repeated gets an index.
-    @inline(__always)
     private mutating func checkKey() {
         let object = JSONWord(bits: tape.words[open])
         guard object.kind == .object else { return }
         let key = JSONWord(bits: tape.words[tape.count &- 1])
         guard key.kind == .plainString, object.count < Self.keyLimit else { return needIndex() }
-        // One bit for each key. Two keys with the same bit are compared.
-        let bytes = start + key.offset
-        let last = key.length == 0 ? 0 : UInt64(bytes[key.length &- 1])
-        let first = key.length == 0 ? 0 : UInt64(bytes[0]) &+ UInt64(bytes[key.length &>> 1]) &* 5
-        let bit: UInt64 = 1 &<< ((first &* 31 &+ last &* 7 &+ UInt64(key.length) &* 13) & 63)
-        if tape.words[open &+ 1] & bit != 0, isRepeated(key, in: open) { return needIndex() }
-        tape.words[open &+ 1] |= bit
+        let mark = JSONKeyText(start + key.offset, key.length).mark
+        let marks = tape.words[open &+ 1]
+        // Two keys with the same mark are compared.
+        if marks & mark != 0, isRepeated(key, in: open) { return needIndex() }
+        tape.words[open &+ 1] = marks | mark
     }
 
     private mutating func needIndex() {
@@ -252,7 +245,6 @@ extension JSONTapeBuilder {
         tape.words[open] = JSONWord(.indexedObject, object.count, object.end).bits
     }
 
-    @inline(never)
     private func isRepeated(_ key: JSONWord, in object: Int) -> Bool {
         var place = object + 2
         while place < tape.count - 1 {

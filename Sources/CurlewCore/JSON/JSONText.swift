@@ -19,8 +19,8 @@ enum JSONText {
 
     /// The encoding, nil for UTF-8, and the length of the byte order mark.
     private static func encoding(of bytes: UnsafeBufferPointer<UInt8>) -> (String.Encoding?, Int) {
-        let first = (0..<4).map { $0 < bytes.count ? Int(bytes[$0]) : -1 }
-        switch (first[0], first[1], first[2], first[3]) {
+        func first(_ at: Int) -> Int { at < bytes.count ? Int(bytes[at]) : -1 }
+        switch (first(0), first(1), first(2), first(3)) {
         case (0, 0, 0xfe, 0xff): return (.utf32BigEndian, 4)
         // These are not the bytes of that mark, but those that Foundation's decoder takes for it.
         case (0xfe, 0xff, 0, 0): return (.utf32LittleEndian, 4)

@@ -19,13 +19,11 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     var isAtEnd: Bool { currentIndex >= document.word(at: array).count }
 
     /// The next element, or the error that there is none.
-    @inline(__always)
     private func next(_ type: Any.Type) throws -> Int {
         if place < document.word(at: array).end { return place }
         throw atEnd(type)
     }
 
-    @inline(never)
     private func atEnd(_ type: Any.Type) -> DecodingError {
         let message =
             type == (any Decoder).self
@@ -34,7 +32,6 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
         return .valueNotFound(type, .init(codingPath: keys, debugDescription: message))
     }
 
-    @inline(__always)
     private mutating func advance() {
         currentIndex &+= 1
         if place < document.word(at: array).end { place = document.place(after: place) }
@@ -133,7 +130,6 @@ extension JSONUnkeyedContainer {
     mutating func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
     mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
 
-    @inline(__always)
     private mutating func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
         let place = try next(type)
         guard let value = try document.integer(type, at: place) else {

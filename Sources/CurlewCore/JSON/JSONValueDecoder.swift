@@ -59,7 +59,6 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
     func decode(_ type: UInt64.Type) throws -> UInt64 { try integer(type) }
     func decode(_ type: UInt128.Type) throws -> UInt128 { try integer(type) }
 
-    @inline(__always)
     private func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type) throws -> T {
         guard let integer = try document.integer(type, at: place) else {
             throw document.mismatch(type, at: place, path)
@@ -73,7 +72,6 @@ struct JSONValueDecoder: Decoder, SingleValueDecodingContainer {
 }
 
 extension JSONDocument {
-    @inline(__always)
     func bool(at place: Int) -> Bool? {
         switch word(at: place).kind {
         case .true: true
@@ -90,7 +88,9 @@ extension JSONDocument {
     ) throws -> KeyedDecodingContainer<Key> {
         let kind = word(at: place).kind
         guard kind.isObject else { throw noContainer([String: Any].self, "keyed", at: place, path) }
-        return KeyedDecodingContainer(JSONKeyedContainer<Key>(object: try JSONFields(self, at: place, path)))
+        let index =
+            usesDefaultKeys && kind == .object ? nil : try JSONKeyIndex(self, object: place, path)
+        return KeyedDecodingContainer(JSONKeyedContainer<Key>(object: JSONFields(self, at: place, path, index: index)))
     }
 
     /// The container of an array.

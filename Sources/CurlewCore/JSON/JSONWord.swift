@@ -48,7 +48,6 @@ struct JSONWord {
 
     init(bits: UInt64) { self.bits = bits }
 
-    @inline(__always)
     init(_ kind: JSONKind, _ first: Int = 0, _ second: Int = 0) {
         bits =
             UInt64(kind.rawValue) << 60 | UInt64(truncatingIfNeeded: first) << 30 | UInt64(truncatingIfNeeded: second)
@@ -56,22 +55,16 @@ struct JSONWord {
 
     // SAFETY: words are made by the initializer with a kind only, and an enum without payloads is stored as the number
     // of its case. `JSONKind(rawValue:)` is not inlined: 2 % of the time that a decoding takes.
-    @inline(__always)
     var kind: JSONKind { unsafeBitCast(UInt8(truncatingIfNeeded: bits >> 60), to: JSONKind.self) }
 
-    @inline(__always)
     var isContainer: Bool { bits >> 60 >= UInt64(JSONKind.array.rawValue) }
 
     // Strings and numbers.
-    @inline(__always)
     var offset: Int { Int(bits >> 30 & Self.mask) }
-    @inline(__always)
     var length: Int { Int(bits & Self.mask) }
 
     // Arrays and objects.
-    @inline(__always)
     var count: Int { Int(bits >> 30 & Self.mask) }
-    @inline(__always)
     var end: Int { Int(bits & Self.mask) }
 
     /// What one more element adds to `bits`.

@@ -138,6 +138,22 @@ struct FastJSONDecoderTests {
         #expect(try again.decode([Int].self, forKey: JSONTestKey("b")) == [1, 2])
     }
 
+    @Test("finds keys that are equal as strings, though not in their bytes")
+    func equivalentKeys() {
+        // The signs for Kelvin, for the Greek question mark and for varia stand for ASCII letters.
+        let texts = [
+            #"{"a":0,"K":1,";":2,"`":3,"é":4,"Å":5}"#, #"{"a":0,"K":1,";":2,"`":3}"#, #"{"e\u0301":1,"\u212a":2}"#,
+            "{}",
+        ]
+        for text in texts {
+            #expect(
+                Self.difference(Data(text.utf8), options: [.plain], probes: [JSONProbe(JSONEquivalentKeys.self)]) == nil
+            )
+        }
+        let text = Data(#"{"K":1}"#.utf8)
+        #expect((try? FastJSONDecoder().decode(JSONEquivalentKeys.self, from: text))?.found.first == 1)
+    }
+
     @Test("rounds to the nearest Double, as the standard library does")
     func rounding() throws {
         var state: UInt64 = 7

@@ -1,19 +1,13 @@
+import CurlewTesting
 import Foundation
 
 /// Random texts, most of them nearly JSON: the same ones for the same seed.
 struct JSONFuzz {
-    private var state: UInt64
+    private var random: SplitMix
 
-    init(seed: UInt64) { state = seed }
+    init(seed: UInt64) { random = SplitMix(seed: seed) }
 
-    private mutating func next() -> UInt64 {
-        state &+= 0x9e37_79b9_7f4a_7c15
-        var z = state
-        z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-        z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-        return z ^ (z >> 31)
-    }
-
+    private mutating func next() -> UInt64 { random.next() }
     private mutating func below(_ limit: Int) -> Int { Int(next() % UInt64(limit)) }
     private mutating func one<T>(of values: [T]) -> T { values[below(values.count)] }
 

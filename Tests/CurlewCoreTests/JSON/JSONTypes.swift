@@ -91,6 +91,18 @@ indirect enum JSONAny: Decodable {
     }
 }
 
+/// Asks for keys by other letters than the text has.
+struct JSONEquivalentKeys: Decodable {
+    var found: [Int?] = []
+
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: JSONTestKey.self)
+        for key in ["\u{212a}", "\u{37e}", "\u{1fef}", "e\u{301}", "\u{212b}", "é", "ß", "k"] {
+            found.append(try container.decodeIfPresent(Int.self, forKey: JSONTestKey(key)))
+        }
+    }
+}
+
 /// A type by which to decode, with both decoders.
 struct JSONProbe {
     let name: String

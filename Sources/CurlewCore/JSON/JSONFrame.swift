@@ -1,0 +1,118 @@
+/// How a value is reached from the one around it.
+enum JSONStep {
+    case top
+    case element(Int)
+    case key(any CodingKey)
+}
+
+/// A value that is being written: where it begins, and what is known of it so far.
+struct JSONFrame {
+    enum Content {
+        /// Nothing yet.
+        case none
+        /// A whole value.
+        case value
+        /// An object or array that is open.
+        case object, array
+    }
+
+    let serial: UInt32
+    let step: JSONStep
+    /// The frame whose path comes before this one's step; -1 at the top.
+    let owner: Int
+    /// The frame of the encoder that values in this one's containers belong to.
+    let encoder: Int
+    /// Nested containers and encoders of superclasses: no call ends them, but the next value of their container does.
+    let isLoose: Bool
+    /// Where the value begins in the text.
+    let start: Int
+    /// The first of its keys among all that are remembered.
+    let firstKey: Int
+    var content = Content.none
+    var count = 0
+    /// One bit for each key.
+    var marks: UInt64 = 0
+    /// The first keys of an object that has many.
+    var manyKeys: Set<UInt64>?
+}
+
+/// A frame, as containers and encoders refer to it. Later frames in the same place have other serial numbers.
+struct JSONPlace {
+    let encoding: JSONEncoding
+    /// The encoding's, which it keeps.
+    let writer: UnsafeMutablePointer<JSONTextWriter>
+    let frame: UInt32
+    let serial: UInt32
+
+    var index: Int { Int(frame) }
+}
+
+/// Where a value is written.
+enum JSONTarget {
+    /// Behind a step, after the path of the owner.
+    case inside(JSONStep, owner: Int)
+    /// As the single value of an encoder.
+    case itself(JSONPlace)
+}
+
+/// A key that stands in the text.
+struct JSONWrittenKey {
+    let hash: UInt64
+    /// Where its first quote is.
+    let start: Int
+}
+
+/// The frames that are open, the outermost first, and the keys of those that are objects.
+struct JSONFrames {
+    var open: [JSONFrame] = []
+    var keys: [JSONWrittenKey] = []
+    /// How many arrays and objects are open.
+    var depth = 0
+    private var serial: UInt32 = 0
+
+    init() {
+        // Little enough for the C library's quick ways; more comes where it is needed.
+        open.reserveCapacity(6)
+        keys.reserveCapacity(32)
+    }
+
+    mutating func push(
+        _ step: JSONStep, owner: Int, encoder: Int?, isLoose: Bool, start: Int
+    ) -> (Int, UInt32) {
+        serial &+= 1
+        let frame = open.count
+        open.append(
+            JSONFrame(
+                serial: serial, step: step, owner: owner, encoder: encoder ?? frame, isLoose: isLoose,
+                start: start, firstKey: keys.count))
+        return (frame, serial)
+    }
+
+    mutating func pop() {
+        let frame = open.removeLast()
+        keys.removeLast(keys.count &- frame.firstKey)
+    }
+
+    mutating func removeAll() {
+        open.removeAll()
+        keys.removeAll()
+        depth = 0
+    }
+
+    /// Counts one more member of an object. Returns whether it may have had the key before.
+    mutating func count(_ key: JSONWrittenKey, in frame: Int) -> Bool {
+        keys.append(key)
+        let bit: UInt64 = 1 &<< (key.hash &>> 58)
+        let marks = open[frame].marks
+        open[frame].count &+= 1
+        open[frame].marks = marks | bit
+        return marks & bit != 0
+    }
+
+    func contains(_ place: JSONPlace) -> Bool {
+        place.index < open.count && open[place.index].serial == place.serial
+    }
+}
+
+/// The text has to be made by Foundation's encoder. Types may see it, callers do not.
+struct JSONDetour: Error {}

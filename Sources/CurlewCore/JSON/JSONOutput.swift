@@ -1,0 +1,229 @@
+internal import Foundation
+
+/// The bytes of a text while it is written.
+struct JSONOutput {
+    /// Room behind what was reserved, so that eight bytes may always be stored or loaded.
+    private static let slack = 16
+
+    private(set) var start: UnsafeMutablePointer<UInt8>
+    private(set) var count = 0
+    private var capacity: Int
+    private let escapesSlashes: Bool
+
+    init(escapesSlashes: Bool) {
+        self.escapesSlashes = escapesSlashes
+        // From 1,024 bytes on the C library first collects what was freed.
+        capacity = 1000
+        start = Self.allocate(capacity)
+    }
+
+    func deallocate() { free(start) }
+
+    /// The bytes, which are no longer the output's own.
+    mutating func take() -> Data {
+        let data = Data(
+            bytesNoCopy: realloc(start, max(count, 1)) ?? UnsafeMutableRawPointer(start), count: count,
+            deallocator: .free)
+        (capacity, count) = (16, 0)
+        start = Self.allocate(capacity)
+        return data
+    }
+
+    private static func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
+        // Without memory the standard library's allocation ends the process, as it does everywhere.
+        (malloc(count) ?? .allocate(byteCount: count, alignment: 16)).assumingMemoryBound(to: UInt8.self)
+    }
+
+    /// Makes room for so many bytes.
+    private mutating func reserve(_ more: Int) {
+        if count &+ more &+ Self.slack > capacity { grow(more) }
+    }
+
+    private mutating func grow(_ more: Int) {
+        capacity = max(capacity * 2, count + more + Self.slack)
+        if let larger = realloc(start, capacity) {
+            start = larger.assumingMemoryBound(to: UInt8.self)
+        } else {
+            let larger = Self.allocate(capacity)
+            larger.update(from: start, count: count)
+            free(start)
+            start = larger
+        }
+    }
+
+    /// Takes back what was written behind a place.
+    mutating func truncate(to count: Int) { self.count = count }
+
+    mutating func byte(_ byte: UInt8) {
+        reserve(1)
+        start[count] = byte
+        count &+= 1
+    }
+
+    /// Bytes that need no escape.
+    mutating func bytes(_ bytes: UnsafeBufferPointer<UInt8>) {
+        guard let source = bytes.baseAddress else { return }
+        reserve(bytes.count)
+        (start + count).update(from: source, count: bytes.count)
+        count &+= bytes.count
+    }
+
+    mutating func literal(_ text: StaticString) {
+        bytes(UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+    }
+
+    mutating func lineBreak(indentation: Int) {
+        reserve(1 + 2 * indentation)
+        start[count] = 0x0a
+        (start + count + 1).update(repeating: 0x20, count: 2 * indentation)
+        count &+= 1 &+ 2 &* indentation
+    }
+}
+
+// Strings.
+extension JSONOutput {
+    mutating func string(_ string: String) {
+        // Native strings, which all are here, need no copy.
+        if string.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
+            quotedSlowly(string)
+        }
+    }
+
+    private mutating func quotedSlowly(_ string: String) { Array(string.utf8).withUnsafeBufferPointer { quoted($0) } }
+
+    /// Bytes of UTF-8 between quotes.
+    mutating func quoted(_ text: UnsafeBufferPointer<UInt8>) {
+        reserve(text.count &+ 2)
+        start[count] = JSONByte.quote
+        count &+= 1
+        var at = 0
+        if let source = text.baseAddress {
+            while at < text.count {
+                let rest = text.count &- at
+                let word = rest >= 8 ? JSONBytes.load(source + at) : JSONBytes.loadLast(source, at, text.count)
+                var ends = JSONBytes.endsOfPlainText(word)
+                if escapesSlashes { ends |= JSONBytes.slashes(word) }
+                // What stands behind the first special byte is overwritten.
+                UnsafeMutableRawPointer(start + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+                let length = min(ends.trailingZeroBitCount &>> 3, rest)
+                at &+= length
+                count &+= length
+                if ends == 0 { continue }
+                escape(source[at], remaining: text.count &- at)
+                at &+= 1
+            }
+        }
+        start[count] = JSONByte.quote
+        count &+= 1
+    }
+
+    private mutating func escape(_ byte: UInt8, remaining: Int) {
+        // This byte's escape, the rest of the text, and the quote.
+        reserve(remaining + 8)
+        start[count] = JSONByte.backslash
+        let letter: UInt8
+        switch byte {
+        case 0x08: letter = UInt8(ascii: "b")
+        case 0x09: letter = UInt8(ascii: "t")
+        case 0x0a: letter = UInt8(ascii: "n")
+        case 0x0c: letter = UInt8(ascii: "f")
+        case 0x0d: letter = UInt8(ascii: "r")
+        case 0..<0x20:
+            // `\u00` and two digits.
+            start[count + 1] = UInt8(ascii: "u")
+            (start + count + 2).update(repeating: JSONByte.zero, count: 2)
+            start[count + 4] = JSONByte.zero + byte >> 4
+            let digit = byte & 15
+            start[count + 5] = digit < 10 ? JSONByte.zero + digit : UInt8(ascii: "a") - 10 + digit
+            count += 6
+            return
+        case _: letter = byte
+        }
+        start[count + 1] = letter
+        count += 2
+    }
+}
+
+// Numbers.
+extension JSONOutput {
+    mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
+        reserve(21)
+        if isNegative {
+            start[count] = JSONByte.minus
+            count &+= 1
+        }
+        var (digits, rest) = (1, magnitude)
+        while rest >= 10 {
+            digits &+= 1
+            rest /= 10
+        }
+        rest = magnitude
+        var at = count &+ digits
+        count = at
+        repeat {
+            at &-= 1
+            start[at] = JSONByte.zero &+ UInt8(truncatingIfNeeded: rest % 10)
+            rest /= 10
+            digits &-= 1
+        } while digits > 0
+    }
+
+    mutating func integer(_ value: some FixedWidthInteger) {
+        if let small = UInt64(exactly: value.magnitude) {
+            integer(small, isNegative: value < 0)
+        } else {
+            var text = "\(value)"
+            text.withUTF8 { bytes($0) }
+        }
+    }
+
+    /// The description of a finite number, without `.0`.
+    mutating func number(_ description: consuming String) {
+        description.withUTF8 { text in
+            let isWhole =
+                text.count > 2 && text[text.count &- 1] == JSONByte.zero && text[text.count &- 2] == UInt8(ascii: ".")
+            bytes(isWhole ? UnsafeBufferPointer(rebasing: text.dropLast(2)) : text)
+        }
+    }
+
+    /// Base64 between quotes, slashes escaped where strings have them escaped.
+    mutating func base64(_ data: Data) {
+        byte(JSONByte.quote)
+        data.withUnsafeBytes { source in
+            reserve((source.count + 2) / 3 * 8 + 1)
+            var at = 0
+            while at < source.count {
+                let rest = source.count &- at
+                let group =
+                    UInt32(source[at]) << 16 | (rest > 1 ? UInt32(source[at &+ 1]) << 8 : 0)
+                    | (rest > 2 ? UInt32(source[at &+ 2]) : 0)
+                for place in 0..<4 {
+                    guard place <= rest else {
+                        start[count] = UInt8(ascii: "=")
+                        count &+= 1
+                        continue
+                    }
+                    let digit = Self.base64Digit(UInt8(truncatingIfNeeded: group >> UInt32(18 - 6 * place) & 63))
+                    if digit == JSONByte.slash, escapesSlashes {
+                        start[count] = JSONByte.backslash
+                        count &+= 1
+                    }
+                    start[count] = digit
+                    count &+= 1
+                }
+                at &+= 3
+            }
+        }
+        byte(JSONByte.quote)
+    }
+
+    private static func base64Digit(_ value: UInt8) -> UInt8 {
+        switch value {
+        case 0..<26: UInt8(ascii: "A") &+ value
+        case 26..<52: UInt8(ascii: "a") &+ value &- 26
+        case 52..<62: UInt8(ascii: "0") &+ value &- 52
+        case 62: UInt8(ascii: "+")
+        case _: JSONByte.slash
+        }
+    }
+}

@@ -1,0 +1,134 @@
+internal import Foundation
+
+/// A text that is being written, and the values in it that are open.
+///
+/// Each value is written where it belongs at once. What cannot be written so is left to Foundation's encoder: the first
+/// such value sets `needsFoundation`, and no byte of this text is used.
+struct JSONTextWriter {
+    /// As many arrays and objects may be inside each other.
+    private static let depthLimit = 511
+
+    let isPretty: Bool
+    let sortsKeys: Bool
+    var output: JSONOutput
+    var frames = JSONFrames()
+    private(set) var needsFoundation = false
+    /// What Foundation's encoder would crash on.
+    private(set) var misuse: EncodingError.Context?
+
+    init(_ format: JSONEncoder.OutputFormatting) {
+        isPretty = format.contains(.prettyPrinted)
+        sortsKeys = format.contains(.sortedKeys)
+        output = JSONOutput(escapesSlashes: !format.contains(.withoutEscapingSlashes))
+    }
+
+    /// Leaves the text to Foundation's encoder. Whatever is open is so no longer.
+    mutating func leaveToFoundation() {
+        needsFoundation = true
+        frames.removeAll()
+    }
+
+    mutating func detour() -> JSONDetour {
+        leaveToFoundation()
+        return JSONDetour()
+    }
+
+    /// Remembers what Foundation's encoder would crash on. It becomes an error at the end.
+    mutating func refuse(_ reason: String, at frame: Int) {
+        if misuse == nil { misuse = EncodingError.Context(codingPath: path(of: frame), debugDescription: reason) }
+        frames.removeAll()
+    }
+}
+
+// Frames.
+extension JSONTextWriter {
+    /// Makes a frame the innermost one: the nested containers in it end here.
+    mutating func enter(_ place: JSONPlace) throws(JSONDetour) {
+        guard frames.contains(place) else { throw detour() }
+        while frames.open.count - 1 > place.index {
+            guard frames.open[frames.open.count - 1].isLoose else { throw detour() }
+            try closeLast()
+        }
+    }
+
+    /// A frame inside all others; its number and its serial number.
+    mutating func push(_ step: JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> (Int, UInt32) {
+        frames.push(step, owner: owner, encoder: encoder, isLoose: isLoose, start: output.count)
+    }
+
+    /// Ends the innermost frame. Where no value was written there is an empty object.
+    mutating func closeLast() throws(JSONDetour) {
+        try closeValue(frames.open.count - 1)
+        frames.pop()
+    }
+
+    /// Writes what a value needs at its end.
+    mutating func closeValue(_ frame: Int) throws(JSONDetour) {
+        switch frames.open[frame].content {
+        case .none:
+            try open(.object, frame)
+            closeBracket(JSONByte.closeBrace, isEmpty: true)
+        case .value: break
+        case .object:
+            if sortsKeys { sortMembers(of: frame) }
+            closeBracket(JSONByte.closeBrace, isEmpty: frames.open[frame].count == 0)
+        case .array: closeBracket(JSONByte.closeBracket, isEmpty: frames.open[frame].count == 0)
+        }
+        frames.open[frame].content = .value
+    }
+
+    mutating func open(_ content: JSONFrame.Content, _ frame: Int) throws(JSONDetour) {
+        try openBracket(content == .object ? JSONByte.openBrace : JSONByte.openBracket)
+        frames.open[frame].content = content
+    }
+
+    mutating func openBracket(_ bracket: UInt8) throws(JSONDetour) {
+        guard frames.depth < Self.depthLimit else { throw detour() }
+        frames.depth += 1
+        output.byte(bracket)
+    }
+
+    mutating func closeBracket(_ bracket: UInt8, isEmpty: Bool) {
+        frames.depth -= 1
+        if isPretty {
+            if isEmpty { output.byte(0x0a) }
+            output.lineBreak(indentation: frames.depth)
+        }
+        output.byte(bracket)
+    }
+
+    /// What stands before an element or a key.
+    mutating func separate(isFirst: Bool) {
+        if !isFirst { output.byte(JSONByte.comma) }
+        if isPretty { output.lineBreak(indentation: frames.depth) }
+    }
+
+    /// The path of a frame.
+    func path(of frame: Int) -> [any CodingKey] {
+        var keys: [any CodingKey] = []
+        var frame = frame
+        while frame >= 0, frame < frames.open.count {
+            switch frames.open[frame].step {
+            case .top: break
+            case .element(let index): keys.append(JSONKey(element: index))
+            case .key(let key): keys.append(key)
+            }
+            frame = frames.open[frame].owner
+        }
+        keys.reverse()
+        return keys
+    }
+
+    func path(of place: JSONPlace) -> [any CodingKey] {
+        frames.contains(place) ? path(of: place.index) : []
+    }
+
+    func path(of target: JSONTarget) -> [any CodingKey] {
+        switch target {
+        case .itself(let place): path(of: place)
+        case .inside(.top, let owner): path(of: owner)
+        case .inside(.element(let index), let owner): path(of: owner) + [JSONKey(element: index)]
+        case .inside(.key(let key), let owner): path(of: owner) + [key]
+        }
+    }
+}

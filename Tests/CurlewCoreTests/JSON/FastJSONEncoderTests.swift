@@ -1,0 +1,143 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@Suite("FastJSONEncoder")
+struct FastJSONEncoderTests {
+    /// The first difference between the two encoders, with every set of options.
+    static func difference(_ value: some Encodable) -> String? {
+        JSONEncoderOptions.all.lazy.compactMap { $0.difference(value) }.first
+    }
+
+    // CURLEW_JSON_FUZZ_SECONDS and CURLEW_JSON_FUZZ_SEED make it a long run with other values.
+    @Test("encodes random values as JSONEncoder does")
+    func random() {
+        let environment = ProcessInfo.processInfo.environment
+        let seconds = environment["CURLEW_JSON_FUZZ_SECONDS"].flatMap(Double.init)
+        let seed = environment["CURLEW_JSON_FUZZ_SEED"].flatMap(UInt64.init) ?? 1
+        let start = ContinuousClock.now
+        var count: UInt64 = 0
+        while seconds.map({ ContinuousClock.now - start < .seconds($0) }) ?? (count < 400) {
+            var fuzz = JSONTreeFuzz(seed: seed &* 1_000_000_007 &+ count)
+            let tree = fuzz.tree()
+            if let found = Self.difference(tree) { Issue.record("value \(count): \(found)") }
+            count += 1
+        }
+        if seconds != nil { print("\(count) random values compared") }
+    }
+
+    @Test("encodes values of all types as JSONEncoder does", arguments: JSONEncodables.all)
+    func values(named: JSONEncodables) {
+        #expect(named.difference() == nil)
+    }
+
+    @Test("encodes numbers as JSONEncoder does")
+    func numbers() {
+        var state: UInt64 = 7
+        for _ in 0..<3_000 {
+            state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+            let bits = state ^ (state >> 33)
+            let doubles = [Double(bitPattern: bits), Double(bits >> 40) / 100, Double(bits >> 11)].filter(\.isFinite)
+            let floats = [Float(bitPattern: UInt32(truncatingIfNeeded: bits))].filter(\.isFinite)
+            #expect(JSONEncoderOptions.plain.difference(doubles) == nil)
+            #expect(JSONEncoderOptions.plain.difference(floats) == nil)
+            #expect(JSONEncoderOptions.plain.difference([bits >> (bits % 64): Int8(truncatingIfNeeded: bits)]) == nil)
+        }
+    }
+
+    @Test("writes keys in the order in which the type encodes them")
+    func order() throws {
+        struct Ordered: Encodable { var zebra = 1, apple = [2], middle = "3" }
+        let text = try FastJSONEncoder().encode(Ordered())
+        #expect(String(decoding: text, as: UTF8.self) == #"{"zebra":1,"apple":[2],"middle":"3"}"#)
+    }
+
+    // JSONEncoder of Swift 6.3 ends the process here.
+    @Test("throws where JSONEncoder crashes")
+    func misuse() {
+        struct Misuse: Encodable {
+            let body: @Sendable (any Encoder) throws -> Void
+            func encode(to encoder: any Encoder) throws { try body(encoder) }
+        }
+        let bodies: [@Sendable (any Encoder) throws -> Void] = [
+            { encoder in
+                var container = encoder.container(keyedBy: JSONTestKey.self)
+                try container.encode(1, forKey: JSONTestKey("a"))
+                _ = encoder.unkeyedContainer()
+            },
+            { encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+                try container.encode(2)
+            },
+            { encoder in
+                var container = encoder.singleValueContainer()
+                try container.encode(1)
+                var keyed = encoder.container(keyedBy: JSONTestKey.self)
+                try keyed.encode(1, forKey: JSONTestKey("a"))
+            },
+        ]
+        for body in bodies {
+            #expect(throws: EncodingError.self) { try FastJSONEncoder().encode(["x": Misuse(body: body)]) }
+        }
+    }
+
+    // By its sources, JSONEncoder writes what is left of the failed object into the next one: it is not asked here.
+    @Test("leaves nothing behind of a value that could not be encoded")
+    func failed() throws {
+        struct Failing: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: JSONTestKey.self)
+                try container.encode(1, forKey: JSONTestKey("left"))
+                var nested = container.nestedUnkeyedContainer(forKey: JSONTestKey("nested"))
+                try nested.encode(Double.nan)
+            }
+        }
+        struct Outer: Encodable {
+            func encode(to encoder: any Encoder) throws {
+                var container = encoder.container(keyedBy: JSONTestKey.self)
+                try? container.encode(Failing(), forKey: JSONTestKey("a"))
+                try container.encode(["b": 1], forKey: JSONTestKey("a"))
+            }
+        }
+        for format: JSONEncoder.OutputFormatting in [[], .sortedKeys] {
+            var encoder = FastJSONEncoder()
+            encoder.outputFormatting = format
+            let text = try encoder.encode([Outer(), Outer()])
+            #expect(String(decoding: text, as: UTF8.self) == #"[{"a":{"b":1}},{"a":{"b":1}}]"#)
+        }
+    }
+
+    @Test("survives containers that outlive the encoding")
+    func escaping() throws {
+        final class Kept { var container: KeyedEncodingContainer<JSONTestKey>?; var encoder: (any Encoder)? }
+        struct Escaping: Encodable {
+            let kept: Kept
+            func encode(to encoder: any Encoder) throws {
+                kept.encoder = encoder
+                kept.container = encoder.container(keyedBy: JSONTestKey.self)
+                try kept.container?.encode("x", forKey: JSONTestKey("a"))
+            }
+        }
+        let kept = Kept()
+        let text = try FastJSONEncoder().encode(Escaping(kept: kept))
+        try? kept.container?.encode(1, forKey: JSONTestKey("late"))
+        var late = kept.encoder?.unkeyedContainer()
+        try? late?.encode("late")
+        #expect(late?.count == 0)
+        #expect(kept.encoder?.codingPath.isEmpty == true)
+        #expect(String(decoding: text, as: UTF8.self) == #"{"a":"x"}"#)
+    }
+
+    @Test("takes the options of a plain JSONEncoder, and leaves subclasses alone")
+    func subclass() throws {
+        // SAFETY: it has no state of its own.
+        final class Shouting: JSONEncoder, @unchecked Sendable {
+            override func encode<T: Encodable>(_ value: T) throws -> Data { Data("LOUD".utf8) }
+        }
+        #expect(try Shouting().fastEncode(1) == Data("LOUD".utf8))
+        let plain = JSONEncoder()
+        plain.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        #expect(try plain.fastEncode(["b": "/", "a": "x"]) == Data(#"{"a":"x","b":"/"}"#.utf8))
+    }
+}
