@@ -17,7 +17,7 @@ package enum AnswerForm: Sendable, Hashable {
             self = .head
         } else if request.hasCondition {
             self = Self.isUnchanged(for: request.headers, response) ? .notModified : .whole
-        } else if let value = request.headers.value(for: "Range") {
+        } else if request.hasRange, let value = request.headers.value(for: "Range") {
             guard response.head.status == 200, !response.head.headers.contains(name: "Content-Encoding"),
                 Self.allowsPart(request.headers, response.head.headers),
                 let range = ByteRange(value)?.resolved(in: bodySize)

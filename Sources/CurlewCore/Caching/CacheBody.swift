@@ -26,7 +26,7 @@ public protocol CacheReader: AnyObject, Sendable {
 public struct DataCacheBody: CacheBody {
     private let data: Data
 
-    /// Makes a body of bytes.
+    /// Creates a body of bytes.
     public init(_ data: Data) { self.data = data }
 
     public var size: Int64 { Int64(data.count) }

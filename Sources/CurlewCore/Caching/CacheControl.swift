@@ -3,6 +3,9 @@ package struct CacheControl: Sendable, Hashable {
     /// "" for a directive without a value.
     package private(set) var directives: [String: String] = [:]
 
+    /// No directives.
+    package init() {}
+
     package init(_ value: String) { parse(value) }
 
     /// Line by line, so that a quote that one of them does not close hides nothing of the next.

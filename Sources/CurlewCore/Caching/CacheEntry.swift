@@ -5,7 +5,7 @@ public struct CacheEntry: Sendable, Equatable {
     /// Names this response and no other: 32 hexadecimal digits, made when it was stored. A validation keeps it, because the
     /// body stays; a new response has a new one. It can be the name of a file.
     public let id: String
-    /// What the entry is looked up by.
+    /// The key of the entry.
     public let key: CacheKey
     /// Tells the variants of one key apart: a digest of the request fields that `Vary` names, empty without such fields.
     /// A store has one entry for a key and a variant: the one that was committed last.
@@ -14,10 +14,10 @@ public struct CacheEntry: Sendable, Equatable {
     public let varyingFields: [String]
     /// The head of the response.
     public var response: StoredResponse
-    /// How long it is of use.
+    /// How long the entry is fresh, and how long it may be served stale.
     public var lifetime: CacheLifetime
 
-    /// Makes an entry.
+    /// Creates an entry.
     public init(
         id: String,
         key: CacheKey,

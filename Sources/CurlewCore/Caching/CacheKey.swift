@@ -8,7 +8,7 @@ public struct CacheKey: Sendable, Hashable {
     /// request's credentials where it has some.
     public let partition: String
 
-    /// Makes a key of its parts. The cache makes the keys of requests; a store makes one only of what it has stored.
+    /// Creates a key of its parts. The cache makes the keys of requests; a store makes one only of what it has stored.
     public init(url: String, partition: String = "") {
         self.url = url
         self.partition = partition
@@ -16,4 +16,14 @@ public struct CacheKey: Sendable, Hashable {
 
     /// Both parts as one text, for stores that have one string or digest a key. Neither part has a line feed.
     public var text: String { partition + "\n" + url }
+
+    /// What the URLs of its origin begin with: `https://example.org/`.
+    package var origin: String { Self.origin(of: url) }
+
+    package static func origin(of url: String) -> String {
+        guard let colon = url.firstIndex(of: ":") else { return url }
+        let authority = url[colon...].dropFirst(3)
+        let end = authority.firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
+        return url[..<end] + "/"
+    }
 }

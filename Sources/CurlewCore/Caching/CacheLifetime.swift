@@ -11,7 +11,7 @@ public struct CacheLifetime: Sendable, Hashable {
     /// answer that it is still right, and then its body need not come again.
     public var canBeValidated: Bool
 
-    /// Makes a lifetime; `usableUntil` is moved to `freshUntil` where it lies before that.
+    /// Creates a lifetime; `usableUntil` is moved to `freshUntil` where it lies before that.
     public init(freshUntil: Date, usableUntil: Date, canBeValidated: Bool) {
         self.freshUntil = freshUntil
         self.usableUntil = max(freshUntil, usableUntil)

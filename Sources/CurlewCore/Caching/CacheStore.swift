@@ -64,12 +64,27 @@ public protocol CacheStore: Sendable {
     /// likely to be stored, once for all of the process that wait for the same response. Every true is followed by one
     /// `fetchEnded`, unless the process ends before: a claim has to run out by itself.
     ///
+    /// The request's own reader and time limits end its wait by cancelling the calling task: the store then returns soon,
+    /// whatever it answers.
+    ///
     /// The default is true at once.
     func claimFetch(of key: CacheKey) async -> Bool
 
     /// What was claimed is over: `stored` tells whether there is an entry for others now. Where there is none, they need not
     /// wait for each other either, and the store may remember for a while that this key is not worth a claim.
     func fetchEnded(of key: CacheKey, stored: Bool) async
+}
+
+/// A store that answers `claimFetch` at once, so that nothing has to watch over it.
+package protocol UnclaimedStore: CacheStore {}
+
+/// A store whose entries are at hand, so that nothing has to wait for a lookup.
+package protocol ImmediateStore: UnclaimedStore {
+    /// The same as `entries(for:)`.
+    func entriesAtHand(for key: CacheKey) -> [StoredEntry]
+
+    /// Most bytes of a body. It is collected where it will stay, and given to the writer as a whole.
+    var maximumEntrySize: Int { get }
 }
 
 extension CacheStore {

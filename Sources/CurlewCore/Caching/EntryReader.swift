@@ -58,15 +58,22 @@ struct EntryReader {
     mutating func date() throws(Damage) -> Date {
         let bits = try bits()
         let milliseconds = Int64(bitPattern: bits >> 1) ^ -Int64(bits & 1)
+        guard EntryWriter.milliseconds.contains(milliseconds) else { throw Damage() }
         return Date(timeIntervalSince1970: Double(milliseconds) / 1000)
     }
 
     mutating func head() throws(Damage) -> ResponseHead {
         let status = try number()
         let reason = try text()
+        guard (100...999).contains(status), reason.isHTTPFieldValue else { throw Damage() }
         guard let version = HTTPVersion(rawValue: try text()) else { throw Damage() }
         var fields: [HTTPHeader] = []
-        for _ in 0..<(try count(ofSize: 2)) { fields.append(HTTPHeader(name: try text(), value: try text())) }
+        for _ in 0..<(try count(ofSize: 2)) {
+            let field = HTTPHeader(name: try text(), value: try text())
+            // Validators are sent again, and heads are written to files: no field may become two.
+            guard !field.name.isEmpty, field.name.isHTTPFieldValue, field.value.isHTTPFieldValue else { throw Damage() }
+            fields.append(field)
+        }
         return ResponseHead(status: status, reason: reason, version: version, headers: HTTPHeaders(received: fields))
     }
 }

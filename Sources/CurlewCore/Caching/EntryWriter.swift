@@ -22,11 +22,13 @@ struct EntryWriter {
         bytes.append(contentsOf: text.utf8)
     }
 
+    /// Dates that no clock shows are brought to the ends of what can be told apart.
+    static let milliseconds: ClosedRange<Int64> = -1_000_000_000_000_000...1_000_000_000_000_000
+
     mutating func append(_ date: Date) {
-        // Dates that no clock shows are brought to the ends of what can be told apart.
         let milliseconds = date.timeIntervalSince1970 * 1000
-        let limit = 1e15
-        append(signed: milliseconds.isNaN ? 0 : Int64(min(max(milliseconds.rounded(), -limit), limit)))
+        let (first, last) = (Double(Self.milliseconds.lowerBound), Double(Self.milliseconds.upperBound))
+        append(signed: milliseconds.isNaN ? 0 : Int64(min(max(milliseconds.rounded(), first), last)))
     }
 
     mutating func append(_ head: ResponseHead) {

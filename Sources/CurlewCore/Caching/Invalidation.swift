@@ -10,7 +10,7 @@ package enum Invalidation: Sendable, Hashable {
 
     package init(method: HTTPMethod, url: URL, head: ResponseHead) {
         if Self.clearsCache(head.headers), url.scheme?.lowercased() == "https" {
-            self = .origin(Self.origin(of: url))
+            self = .origin(CacheKey(url: url).origin)
             return
         }
         guard !method.isSafe, (200..<400).contains(head.status) else {
@@ -35,13 +35,5 @@ package enum Invalidation: Sendable, Hashable {
             let type = ASCII.trimmingBlanks(String($0))
             return type == "\"cache\"" || type == "\"*\""
         }
-    }
-
-    /// What the keys of an origin begin with.
-    static func origin(of url: URL) -> String {
-        let text = CacheKey.text(of: url)
-        guard let authority = text.range(of: "://")?.upperBound else { return text }
-        let end = text[authority...].firstIndex { $0 == "/" || $0 == "?" } ?? text.endIndex
-        return text[..<end] + "/"
     }
 }

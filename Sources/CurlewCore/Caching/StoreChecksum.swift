@@ -58,17 +58,14 @@ package enum StoreChecksum {
         return text.withUTF8 { of(UnsafeRawBufferPointer($0), seed: seed) }
     }
 
-    @inline(__always)
     private static func word(_ bytes: UnsafeRawBufferPointer, _ position: Int) -> UInt64 {
         UInt64(littleEndian: bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self))
     }
 
-    @inline(__always)
     private static func rotate(_ value: UInt64, _ count: UInt64) -> UInt64 {
         value &<< count | value &>> (64 &- count)
     }
 
-    @inline(__always)
     private static func round(_ lane: UInt64, _ word: UInt64) -> UInt64 {
         rotate(lane &+ word &* primes.1, 31) &* primes.0
     }

@@ -1,11 +1,11 @@
 /// What a store has found: an entry and its body.
 public struct StoredEntry: Sendable {
-    /// Everything but the body.
+    /// The entry without its body.
     public var entry: CacheEntry
     /// The body, which is read when it is wanted.
     public var body: any CacheBody
 
-    /// Makes one of its parts.
+    /// Creates a stored entry.
     public init(entry: CacheEntry, body: any CacheBody) {
         self.entry = entry
         self.body = body

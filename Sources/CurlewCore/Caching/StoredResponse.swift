@@ -6,12 +6,12 @@ public struct StoredResponse: Sendable, Equatable {
     public var head: ResponseHead
     /// When the request was sent.
     public var requestTime: Date
-    /// When the head of the response had come.
+    /// When the head of the response had been received.
     public var responseTime: Date
     /// Whether the stored body is what remains after `Content-Encoding` was undone.
     public var isContentDecoded: Bool
 
-    /// Makes a stored response.
+    /// Creates a stored response.
     public init(head: ResponseHead, requestTime: Date, responseTime: Date, isContentDecoded: Bool = true) {
         self.head = head
         self.requestTime = requestTime

@@ -62,9 +62,10 @@ package enum Variants {
         for stored in entries where stored.entry.key == request.key {
             let entry = stored.entry
             let fields = entry.varyingFields
-            let name = names[fields] ?? Self.name(of: request.headers, varyingBy: fields, digest: digest)
-            names[fields] = name
-            guard entry.variant == name, entry.suits(request) else { continue }
+            if !fields.isEmpty, names[fields] == nil {
+                names[fields] = Self.name(of: request.headers, varyingBy: fields, digest: digest)
+            }
+            guard entry.variant == names[fields] ?? "", entry.suits(request) else { continue }
             if let last = best?.entry.response.responseTime, last > entry.response.responseTime { continue }
             best = stored
         }

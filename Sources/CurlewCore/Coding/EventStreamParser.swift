@@ -49,14 +49,18 @@ public struct EventStreamParser: Sendable {
             skipsLineFeed = false
             if first == UInt8(ascii: "\n") { start = 1 }
         }
+        guard let base = bytes.baseAddress else { return }
         let count = bytes.count
-        var index = start
-        while index < count {
+        func position(of byte: UInt8, _ range: Range<Int>) -> Int? {
+            memchr(base + range.lowerBound, Int32(byte), range.count).map { UnsafeRawPointer($0) - base }
+        }
+        // Looked for again only when it was passed: a text without line feeds is not walked for each of its lines.
+        var lineFeed = position(of: UInt8(ascii: "\n"), start..<count)
+        while start < count {
+            if let passed = lineFeed, passed < start { lineFeed = position(of: UInt8(ascii: "\n"), start..<count) }
+            let carriageReturn = position(of: UInt8(ascii: "\r"), start..<(lineFeed ?? count))
+            guard var index = carriageReturn ?? lineFeed else { break }
             let byte = bytes[index]
-            guard byte == UInt8(ascii: "\n") || byte == UInt8(ascii: "\r") else {
-                index += 1
-                continue
-            }
             try end(UnsafeRawBufferPointer(rebasing: bytes[start..<index]), body)
             index += 1
             if byte == UInt8(ascii: "\r") {

@@ -19,14 +19,11 @@ package struct LineSplitter: Sendable {
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(CurlewError) {
+        guard let base = bytes.baseAddress else { return }
         var start = 0
-        var index = 0
         let count = bytes.count
-        while index < count {
-            guard bytes[index] == UInt8(ascii: "\n") else {
-                index += 1
-                continue
-            }
+        while let found = memchr(base + start, Int32(UInt8(ascii: "\n")), count - start) {
+            let index = UnsafeRawPointer(found) - base
             let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
             if partial.isEmpty {
                 try end(piece, body)
@@ -39,8 +36,7 @@ package struct LineSplitter: Sendable {
                 line.removeAll(keepingCapacity: true)
                 swap(&line, &partial)
             }
-            index += 1
-            start = index
+            start = index + 1
         }
         guard start < count else { return }
         partial.append(contentsOf: bytes[start...])

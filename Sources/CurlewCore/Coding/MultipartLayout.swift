@@ -30,7 +30,7 @@ package struct MultipartLayout: Sendable {
     /// Fails for a boundary that RFC 2046 does not allow and for a header that would forge another one.
     package init(boundary: String, parts: [Part]) throws(CurlewError) {
         guard Self.isValid(boundary) else {
-            throw CurlewError(.multipartEncodingFailed, phase: .creation, reason: "the boundary is not usable")
+            throw CurlewError(.multipartEncodingFailed, phase: .creation, reason: "the boundary is not valid")
         }
         var pieces: [Piece] = []
         var length: Int64? = 0

@@ -9,7 +9,7 @@ public struct ServerSentEvent: Sendable, Hashable {
     /// How long to wait before connecting again, where this event says so.
     public var retry: Duration?
 
-    /// Makes an event, for tests and fakes.
+    /// Creates an event, for tests and fakes.
     public init(id: String? = nil, event: String = "message", data: String, retry: Duration? = nil) {
         self.id = id
         self.event = event

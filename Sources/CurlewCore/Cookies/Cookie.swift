@@ -6,13 +6,13 @@ public struct Cookie: Sendable, Hashable, Codable {
     public var name: String
     /// The value, as the server sent it.
     public var value: String
-    /// Lower case, without a leading dot.
+    /// The domain in lower case, without a leading dot.
     public var domain: String
     /// The path under which it is sent.
     public var path: String
-    /// nil for a cookie that ends with its session.
+    /// When the cookie expires; nil for a session cookie.
     public var expires: Date?
-    /// Sent over https only.
+    /// Whether the cookie is sent over https only.
     public var isSecure: Bool
     /// Kept as sent: it keeps scripts off, and Curlew runs none.
     public var isHTTPOnly: Bool
@@ -33,7 +33,7 @@ public struct Cookie: Sendable, Hashable, Codable {
         case none
     }
 
-    /// Makes a cookie; how a response's header becomes one is `CookieStore`'s business.
+    /// Creates a cookie; how a response's header becomes one is `CookieStore`'s business.
     public init(
         name: String,
         value: String,
@@ -61,7 +61,7 @@ public struct Cookie: Sendable, Hashable, Codable {
     /// Whether it is past its end.
     package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
-    /// As it stands in a `Cookie` header.
+    /// `name=value`, as in a `Cookie` header.
     public var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
     /// Whether name and value may go onto the wire.

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension CurlewError {
-    /// One of the five clocks ran out.
+    /// Whether one of the five timeouts expired.
     public var isTimeout: Bool {
         switch code {
         case .queueTimedOut, .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut: true

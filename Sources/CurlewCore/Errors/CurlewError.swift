@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Everything that can go wrong in Curlew, as one type.
+/// The error type of Curlew.
 ///
 ///     request      invalidURL invalidHeader invalidBody requestCreationFailed parameterEncodingFailed
 ///                  multipartEncodingFailed bodyUnavailable fileUnreadable
@@ -22,71 +22,97 @@ public import Foundation
 /// Catch by code: `catch CurlewError.Code.cancelled`, or ask `error.isTimeout`, `error.isSafeToRetry`.
 public struct CurlewError: Error, Sendable {
     /// What went wrong.
-    public var code: Code
-    /// How far the attempt had come.
-    public var phase: Phase
-    /// What happened, in one sentence without credentials, cookies or query values.
-    public var reason: String
-    /// Where to, without user information and query values.
+    public var code: Code {
+        get { shared.values.code }
+        set { shared.values.code = newValue }
+    }
+    /// The phase in which the attempt failed.
+    public var phase: Phase {
+        get { shared.values.phase }
+        set { shared.values.phase = newValue }
+    }
+    /// What happened, in one sentence, without credentials, cookies or query values.
+    public var reason: String {
+        get { shared.values.reason }
+        set { shared.values.reason = newValue }
+    }
+    /// The URL of the request, without user information and query values.
     public var url: URL? {
-        get { details.url }
-        set { change { $0.url = newValue.map(Redaction.redacted) } }
+        get { shared.values.url }
+        set { shared.values.url = newValue.map(Redaction.redacted) }
     }
-    /// 0 for the first try.
+    /// The number of the attempt, beginning with 0.
     public var attempt: Int {
-        get { details.attempt }
-        set { change { $0.attempt = newValue } }
+        get { shared.values.attempt }
+        set { shared.values.attempt = newValue }
     }
-    /// What your own code or the system threw, if anything.
+    /// The error that your own code or the system threw, if any.
     public var underlying: (any Error)? {
-        get { details.underlying }
-        set { change { $0.underlying = newValue } }
+        get { shared.values.underlying }
+        set { shared.values.underlying = newValue }
     }
-    /// libcurl's or the system's own number and name.
+    /// The error number and name of libcurl or the system.
     public var native: NativeCode? {
-        get { details.native }
-        set { change { $0.native = newValue } }
+        get { shared.values.native }
+        set { shared.values.native = newValue }
     }
-    /// What was measured until then, if anything was sent.
+    /// The metrics up to the failure, if anything was sent.
     public var metrics: TransferMetrics? {
-        get { details.metrics }
-        set { change { $0.metrics = newValue } }
+        get { shared.values.metrics }
+        set { shared.values.metrics = newValue }
     }
     /// The status of the response, if there was one.
     public var responseCode: Int? {
-        get { details.responseCode }
-        set { change { $0.responseCode = newValue } }
+        get { shared.values.responseCode }
+        set { shared.values.responseCode = newValue }
     }
-    /// The first bytes of the body of an unacceptable response.
+    /// The beginning of the body of an unacceptable response.
     public var responseBody: Data? {
-        get { details.responseBody }
-        set { change { $0.responseBody = newValue } }
+        get { shared.values.responseBody }
+        set { shared.values.responseBody = newValue }
     }
-    /// What a later download can go on with, where this one has left something. Treat it as the URL that is in it.
+    /// The data to resume a failed download with, if there is any. Treat it as confidentially as the URL that it contains.
     public var downloadResumeData: Data? {
-        get { details.downloadResumeData }
-        set { change { $0.downloadResumeData = newValue } }
+        get { shared.values.downloadResumeData }
+        set { shared.values.downloadResumeData = newValue }
     }
-    /// The code of the close frame, where a WebSocket was closed.
+    /// The code of the close frame, if a WebSocket was closed.
     public var closeCode: WebSocketCloseCode? {
-        get { details.closeCode }
-        set { change { $0.closeCode = newValue } }
+        get { shared.values.closeCode }
+        set { shared.values.closeCode = newValue }
     }
-    /// The reason in the close frame: the peer's own words.
+    /// The reason in the close frame, as the peer sent it.
     public var closeReason: String? {
-        get { details.closeReason }
-        set { change { $0.closeReason = newValue } }
+        get { shared.values.closeReason }
+        set { shared.values.closeReason = newValue }
     }
     /// Whether the request cannot have taken effect on the server, or may take effect twice without harm.
     public var isSafeToRetry: Bool {
-        get { details.isSafeToRetry }
-        set { change { $0.isSafeToRetry = newValue } }
+        get { shared.values.isSafeToRetry }
+        set { shared.values.isSafeToRetry = newValue }
     }
 
-    // Rarely read and large: kept behind one reference so that a typed throw moves few words.
-    private var details: Details
+    // One reference: typed throws and results move one word, and most of them move none.
+    private var shared: CopyOnWrite<Values>
 
-    /// Makes an error.
+    private struct Values {
+        var code: Code
+        var phase: Phase
+        var reason: String
+        var url: URL?
+        var attempt: Int
+        var underlying: (any Error)?
+        var native: NativeCode?
+        var metrics: TransferMetrics?
+        var responseCode: Int?
+        var responseBody: Data?
+        var isSafeToRetry: Bool
+        var downloadResumeData: Data?
+        var closeCode: WebSocketCloseCode?
+        var closeReason: String?
+    }
+
+    /// Creates an error.
     public init(
         _ code: Code,
         phase: Phase,
@@ -100,38 +126,33 @@ public struct CurlewError: Error, Sendable {
         responseBody: Data? = nil,
         isSafeToRetry: Bool = false
     ) {
-        self.code = code
-        self.phase = phase
-        self.reason = reason
-        details = Details(
-            url: url.map(Redaction.redacted),
-            attempt: attempt,
-            underlying: underlying,
-            native: native,
-            metrics: metrics,
-            responseCode: responseCode,
-            responseBody: responseBody,
-            isSafeToRetry: isSafeToRetry
-        )
+        shared = CopyOnWrite(
+            Values(
+                code: code,
+                phase: phase,
+                reason: reason,
+                url: url.map(Redaction.redacted),
+                attempt: attempt,
+                underlying: underlying,
+                native: native,
+                metrics: metrics,
+                responseCode: responseCode,
+                responseBody: responseBody,
+                isSafeToRetry: isSafeToRetry
+            ))
     }
 
-    private mutating func change(_ body: (inout Details.Values) -> Void) {
-        var values = details.values
-        body(&values)
-        details = Details(values)
-    }
-
-    /// How far an attempt had come.
+    /// A phase of an attempt.
     public enum Phase: String, Sendable, Hashable {
-        /// The request was being made.
+        /// The request was being created.
         case creation
-        /// Adapters were changing it.
+        /// Adapters were changing the request.
         case adaptation
-        /// It waited for a connection.
+        /// The request was waiting for a connection.
         case queue
-        /// The host's name was looked up.
+        /// The host name was being resolved.
         case resolve
-        /// The connection was being made.
+        /// The connection was being established.
         case connect
         /// A proxy was asked to connect.
         case proxy
@@ -139,17 +160,17 @@ public struct CurlewError: Error, Sendable {
         case tls
         /// The request was being sent.
         case send
-        /// It was sent, and the answer had not begun.
+        /// The request was sent, and the response had not begun.
         case waiting
-        /// The answer was arriving.
+        /// The response was arriving.
         case receive
-        /// A redirect was being judged.
+        /// A redirect was being checked.
         case redirect
         /// Another attempt was being decided on.
         case retry
-        /// The response was being judged.
+        /// The response was being validated.
         case validation
-        /// The body was being turned into a value.
+        /// The body was being decoded or serialized.
         case decoding
         /// A file was being written or moved.
         case file
@@ -161,62 +182,15 @@ public struct CurlewError: Error, Sendable {
     public struct NativeCode: Sendable, Hashable, CustomStringConvertible {
         /// The number that libcurl or the system gave.
         public let number: Int
-        /// Its name, as the manual has it.
+        /// The name of the number in the manual.
         public let name: String
 
-        /// Makes a native code.
+        /// Creates a native code.
         public init(number: Int, name: String) {
             self.number = number
             self.name = name
         }
 
         public var description: String { "\(number) \(name)" }
-    }
-
-    @dynamicMemberLookup
-    private final class Details: Sendable {
-        struct Values: Sendable {
-            var url: URL?
-            var attempt: Int
-            var underlying: (any Error)?
-            var native: NativeCode?
-            var metrics: TransferMetrics?
-            var responseCode: Int?
-            var responseBody: Data?
-            var isSafeToRetry: Bool
-            var downloadResumeData: Data?
-            var closeCode: WebSocketCloseCode?
-            var closeReason: String?
-        }
-
-        let values: Values
-
-        init(_ values: Values) { self.values = values }
-
-        convenience init(
-            url: URL?,
-            attempt: Int,
-            underlying: (any Error)?,
-            native: NativeCode?,
-            metrics: TransferMetrics?,
-            responseCode: Int?,
-            responseBody: Data?,
-            isSafeToRetry: Bool
-        ) {
-            self.init(
-                Values(
-                    url: url,
-                    attempt: attempt,
-                    underlying: underlying,
-                    native: native,
-                    metrics: metrics,
-                    responseCode: responseCode,
-                    responseBody: responseBody,
-                    isSafeToRetry: isSafeToRetry
-                )
-            )
-        }
-
-        subscript<T>(dynamicMember keyPath: KeyPath<Values, T>) -> T { values[keyPath: keyPath] }
     }
 }

@@ -7,7 +7,7 @@ public struct AuthenticationChallenge: Hashable, Sendable {
     /// The single value of schemes that have no parameters (`Negotiate`, `NTLM`).
     public let token68: String?
 
-    /// Makes a challenge.
+    /// Creates a challenge.
     public init(scheme: String, parameters: [String: String] = [:], token68: String? = nil) {
         self.scheme = scheme
         self.parameters = parameters

@@ -5,7 +5,7 @@ public struct HTTPHeader: Hashable, Sendable, CustomStringConvertible {
     /// The value.
     public let value: String
 
-    /// Makes a field; what cannot be sent is found when the request is made.
+    /// Creates a field; what cannot be sent is found when the request is made.
     public init(name: String, value: String) {
         self.name = name
         self.value = value

@@ -5,7 +5,7 @@
 public struct HTTPHeaders: Equatable, Hashable, Sendable {
     private var fields: [HTTPHeader] = []
 
-    /// Makes an empty list.
+    /// Creates an empty list.
     public init() {}
 
     /// Of several fields with one name the last value wins, at the first one's position.
@@ -14,7 +14,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         for header in headers { update(header) }
     }
 
-    /// Makes a list of a dictionary, in no particular order.
+    /// Creates a list of a dictionary, in no particular order.
     public init(_ dictionary: [String: String]) {
         fields.reserveCapacity(dictionary.count)
         for (name, value) in dictionary { update(name: name, value: value) }
@@ -68,7 +68,8 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
 
     /// Every value of that name, in order.
     public func values(for name: String) -> [String] {
-        fields.filter { ASCII.equalsIgnoringCase($0.name, name) }.map(\.value)
+        guard let first = index(of: name) else { return [] }
+        return fields[first...].filter { ASCII.equalsIgnoringCase($0.name, name) }.map(\.value)
     }
 
     /// All values of that name joined by `, `, as RFC 9110 5.3 allows for list fields (not for `Set-Cookie`).
@@ -91,6 +92,14 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Names and values; of duplicates the last wins.
     public var dictionary: [String: String] {
         Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
+    }
+
+    /// These fields, and those of a session whose names are not among them.
+    func completed(by defaults: HTTPHeaders?) -> HTTPHeaders {
+        guard let defaults else { return self }
+        var all = self
+        for field in defaults where !contains(name: field.name) { all.append(field) }
+        return all
     }
 
     private func index(of name: String) -> Int? {

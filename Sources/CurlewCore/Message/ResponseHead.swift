@@ -9,7 +9,7 @@ public struct ResponseHead: Sendable, Equatable {
     /// The fields in the order in which they came, repeated ones included.
     public var headers: HTTPHeaders
 
-    /// Makes a head.
+    /// Creates a head.
     public init(status: Int, reason: String = "", version: HTTPVersion = .http1_1, headers: HTTPHeaders = [:]) {
         self.status = status
         self.reason = reason

@@ -66,7 +66,7 @@ package struct HSTSList: Sendable, Hashable, Codable {
         if parts?.port == 80 { parts?.port = nil }
         guard let secure = parts?.url else {
             throw CurlewError(
-                .invalidURL, phase: .creation, reason: "the host is reached by https only, and the URL cannot be",
+                .invalidURL, phase: .creation, reason: "the host requires https (HSTS), which the URL cannot use",
                 url: url)
         }
         return secure

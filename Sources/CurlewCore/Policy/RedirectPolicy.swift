@@ -12,7 +12,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     /// `Host` never does.
     public var forwardedHeaders: [String]
 
-    /// Makes a policy.
+    /// Creates a policy.
     public init(
         limit: Int = 20,
         sensitiveHeaders: [String] = [],

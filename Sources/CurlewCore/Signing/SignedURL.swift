@@ -7,12 +7,15 @@ package struct SignedURL: Equatable, Sendable {
     /// Without the question mark; empty where there is none.
     package let query: String
 
-    /// Without a fragment and dot segments, and for all services but S3 with one slash where the path has several. Those
-    /// services sign such a path, and to S3 each slash is part of a key.
-    package init(_ url: String, takesPathAsItIs: Bool) {
-        let plain = DotSegments.removed(fromText: String(url.prefix { $0 != "#" }))
+    /// Without a fragment and, unless they are to be kept, dot segments, and for all services but S3 with one slash where
+    /// the path has several. Those services sign a path without both, and to S3 all of it is part of a key.
+    package init(_ url: String, takesPathAsItIs: Bool, keepsDotSegments: Bool = false) {
+        let whole = String(url.prefix { $0 != "#" })
+        let plain = keepsDotSegments ? whole : DotSegments.removed(fromText: whole)
         let text = takesPathAsItIs ? plain : Self.withoutRepeatedSlashes(plain)
-        let rest = text.range(of: "://").map { text[$0.upperBound...] } ?? text[...]
+        // What is sent as it is may still be signed without its dots.
+        let signed = takesPathAsItIs ? text : DotSegments.removed(fromText: text)
+        let rest = signed.range(of: "://").map { signed[$0.upperBound...] } ?? signed[...]
         let target = rest.drop { $0 != "/" && $0 != "?" }
         let path = target.prefix { $0 != "?" }
         self.text = text

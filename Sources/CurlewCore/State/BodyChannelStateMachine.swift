@@ -1,27 +1,20 @@
 package import Foundation
 
-/// How many bytes a body channel holds before it stops its producer, and when it lets it go on.
-package struct BodyChannelWatermarks: Sendable, Hashable {
-    /// At or above this the producer pauses. One more chunk than this can be in memory.
-    package var high: Int
-    /// At or below this a paused producer goes on.
-    package var low: Int
-
-    package static let standard = Self(high: 256 * 1024, low: 64 * 1024)
-
-    package init(high: Int, low: Int) {
-        self.high = max(1, high)
-        self.low = max(0, min(low, self.high - 1))
-    }
+/// How many bytes a body channel holds before it stops its producer.
+///
+/// The reader takes all of them at once, and the producer fills the channel again while that is read. So a body has at
+/// most twice as many in memory, and what one turn of the transport brings.
+package enum BodyChannelMark {
+    package static let standard = 512 * 1024
 }
 
-/// The hand-off of body chunks from one producer to one consumer, as decisions only.
+/// The hand-off of a body's pieces from one producer to one consumer, as decisions only.
 ///
 /// Methods are named for what has happened and answer what to do about it, after the lock is released.
 /// `Waiter` is whatever the caller resumes the consumer with; the machine only keeps it.
 ///
-///     buffering ── consumerWaited ──▶ awaited ── producerDelivered ──▶ buffering, or reached ── turnEnded ──▶ buffering
-///         │                              │                                              │
+///     buffering ── consumerWaited ──▶ awaited ── producerDelivered ──▶ buffering
+///         │                              │
 ///         ├── producerFinished ──▶ draining ──▶ finished
 ///         └── consumerLeft ─────▶ abandoned          (from every state but finished)
 package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
@@ -30,7 +23,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
 
     /// What the consumer gets.
     package enum TakeAction: Equatable, Sendable {
-        case deliver(Data, resumeProducer: Bool)
+        /// All that is there, oldest first.
+        case deliver([Data], resumeProducer: Bool)
         case wait
         case end
         case fail(CurlewError.Code)
@@ -51,8 +45,6 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     package enum WakeAction: Sendable {
         case none
         case wake(Waiter)
-        /// `turnEnded` is to be called once the producer has delivered what it has at the moment.
-        case awaitEndOfTurn
     }
 
     /// What the consumer's leaving entails.
@@ -62,52 +54,29 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     }
 
     private struct Buffer {
-        var chunks: [Data] = []
-        var first = 0
+        var pieces: [Data] = []
         var cost = 0
 
-        var isEmpty: Bool { first == chunks.count }
-
-        /// A tiny chunk costs its allocation too: a peer that sends single bytes must reach the mark.
-        static func cost(of chunk: Data) -> Int { chunk.count + 64 }
-
-        mutating func append(_ chunk: Data) {
-            chunks.append(chunk)
-            cost += Self.cost(of: chunk)
-        }
-
-        mutating func popFirst() -> Data? {
-            guard first < chunks.count else { return nil }
-            let chunk = chunks[first]
-            chunks[first] = Data()
-            first += 1
-            cost -= Self.cost(of: chunk)
-            if first == chunks.count {
-                chunks.removeAll(keepingCapacity: true)
-                first = 0
-            } else if first >= 64, first * 2 >= chunks.count {
-                chunks.removeFirst(first)
-                first = 0
-            }
-            return chunk
+        mutating func append(_ new: [Data]) {
+            // A tiny piece costs its allocation too: a peer that sends single bytes must reach the mark.
+            for piece in new { cost += piece.count + 64 }
+            if pieces.isEmpty { pieces = new } else { pieces += new }
         }
     }
 
     private enum State {
         case buffering(Buffer, isProducerPaused: Bool)
-        /// Nothing buffered, and the consumer waits. A producer is never paused here.
-        case awaited(Waiter)
-        /// Bytes have come for the consumer, which still waits: the end of the turn wakes it for all of them.
-        case reached(Waiter, Buffer, isProducerPaused: Bool)
+        /// Nothing buffered, and the consumer waits. A producer is paused here where it holds too much itself.
+        case awaited(Waiter, isProducerPaused: Bool)
         case draining(Buffer, FinishedWith?)
         case finished
         case abandoned
     }
 
     private var state = State.buffering(Buffer(), isProducerPaused: false)
-    private let watermarks: BodyChannelWatermarks
+    private let mark: Int
 
-    package init(watermarks: BodyChannelWatermarks = .standard) { self.watermarks = watermarks }
+    package init(mark: Int = BodyChannelMark.standard) { self.mark = max(1, mark) }
 
     // MARK: Producer
 
@@ -115,61 +84,43 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     package mutating func producerStarted() {
         switch state {
         case .buffering(let buffer, _): state = .buffering(buffer, isProducerPaused: false)
-        case .reached(let waiter, let buffer, _): state = .reached(waiter, buffer, isProducerPaused: false)
-        case .awaited, .draining, .finished, .abandoned: break
+        case .awaited(let waiter, _): state = .awaited(waiter, isProducerPaused: false)
+        case .draining, .finished, .abandoned: break
         }
     }
 
-    /// The producer has bytes. `take` must be followed by `producerDelivered`.
-    package mutating func producerOffered() -> OfferAction {
+    /// The producer has bytes, beside `held` that it has taken and not yet delivered. `take` must be followed by
+    /// `producerDelivered`.
+    package mutating func producerOffered(held: Int = 0) -> OfferAction {
         switch state {
         case .buffering(let buffer, _):
-            guard buffer.cost >= watermarks.high else { return .take }
+            guard buffer.cost + held >= mark else { return .take }
             state = .buffering(buffer, isProducerPaused: true)
             return .pause
-        case .reached(let waiter, let buffer, _):
-            guard buffer.cost >= watermarks.high else { return .take }
-            state = .reached(waiter, buffer, isProducerPaused: true)
+        case .awaited(let waiter, _):
+            guard held >= mark else { return .take }
+            state = .awaited(waiter, isProducerPaused: true)
             return .pause
-        case .awaited: return .take
         case .draining, .finished, .abandoned: return .abort
         }
     }
 
-    /// The producer delivers. `hasTurns` tells whether it will say when it has no more at the moment (`turnEnded`).
-    package mutating func producerDelivered(_ chunk: Data, hasTurns: Bool = false) -> WakeAction {
+    /// The producer delivers what it has taken.
+    package mutating func producerDelivered(_ pieces: [Data]) -> WakeAction {
+        guard !pieces.isEmpty else { return .none }
         switch state {
         case .buffering(var buffer, let isPaused):
             // Hollow the state out first, so that the buffer is not copied.
             state = .finished
-            buffer.append(chunk)
+            buffer.append(pieces)
             state = .buffering(buffer, isProducerPaused: isPaused)
             return .none
-        case .awaited(let waiter):
+        case .awaited(let waiter, let isPaused):
             var buffer = Buffer()
-            buffer.append(chunk)
-            guard hasTurns else {
-                state = .buffering(buffer, isProducerPaused: false)
-                return .wake(waiter)
-            }
-            state = .reached(waiter, buffer, isProducerPaused: false)
-            return .awaitEndOfTurn
-        case .reached(let waiter, var buffer, let isPaused):
-            state = .finished
-            buffer.append(chunk)
-            state = .reached(waiter, buffer, isProducerPaused: isPaused)
-            return .none
-        case .draining, .finished, .abandoned: return .none
-        }
-    }
-
-    /// The producer has no more at the moment.
-    package mutating func turnEnded() -> WakeAction {
-        switch state {
-        case .reached(let waiter, let buffer, let isPaused):
+            buffer.append(pieces)
             state = .buffering(buffer, isProducerPaused: isPaused)
             return .wake(waiter)
-        case .buffering, .awaited, .draining, .finished, .abandoned: return .none
+        case .draining, .finished, .abandoned: return .none
         }
     }
 
@@ -180,11 +131,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case .buffering(let buffer, _):
             state = .draining(buffer, end)
             return .none
-        case .awaited(let waiter):
+        case .awaited(let waiter, _):
             state = .draining(Buffer(), end)
-            return .wake(waiter)
-        case .reached(let waiter, let buffer, _):
-            state = .draining(buffer, end)
             return .wake(waiter)
         case .draining, .finished, .abandoned: return .none
         }
@@ -192,23 +140,21 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
 
     // MARK: Consumer
 
-    /// The consumer wants the next chunk. After `wait` it calls `consumerWaited` with its waiter.
+    /// The consumer wants what there is. After `wait` it calls `consumerWaited` with its waiter.
     package mutating func consumerAsked() -> TakeAction {
         switch state {
-        case .buffering(var buffer, var isPaused):
-            guard !buffer.isEmpty else { return .wait }
-            state = .finished
-            guard let chunk = buffer.popFirst() else { return .fail(.internal) }
-            let resume = isPaused && buffer.cost <= watermarks.low
-            if resume { isPaused = false }
-            state = .buffering(buffer, isProducerPaused: isPaused)
-            return .deliver(chunk, resumeProducer: resume)
-        case .awaited, .reached: return .fail(.internal)
-        case .draining(var buffer, let end):
-            state = .finished
-            guard let chunk = buffer.popFirst() else { return end.map(TakeAction.rethrow) ?? .end }
-            state = .draining(buffer, end)
-            return .deliver(chunk, resumeProducer: false)
+        case .buffering(let buffer, let isPaused):
+            guard !buffer.pieces.isEmpty else { return .wait }
+            state = .buffering(Buffer(), isProducerPaused: false)
+            return .deliver(buffer.pieces, resumeProducer: isPaused)
+        case .awaited: return .fail(.internal)
+        case .draining(let buffer, let end):
+            guard !buffer.pieces.isEmpty else {
+                state = .finished
+                return end.map(TakeAction.rethrow) ?? .end
+            }
+            state = .draining(Buffer(), end)
+            return .deliver(buffer.pieces, resumeProducer: false)
         case .finished: return .end
         case .abandoned: return .fail(.cancelled)
         }
@@ -217,10 +163,10 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     /// The consumer waits. Bytes may have come since it asked: then it is woken at once.
     package mutating func consumerWaited(_ waiter: Waiter) -> WakeAction {
         switch state {
-        case .buffering(let buffer, _) where buffer.isEmpty:
-            state = .awaited(waiter)
+        case .buffering(let buffer, let isPaused) where buffer.pieces.isEmpty:
+            state = .awaited(waiter, isProducerPaused: isPaused)
             return .none
-        case .buffering, .awaited, .reached, .draining, .finished, .abandoned: return .wake(waiter)
+        case .buffering, .awaited, .draining, .finished, .abandoned: return .wake(waiter)
         }
     }
 
@@ -230,7 +176,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case .buffering:
             state = .abandoned
             return LeaveAction(waiter: nil, cancelProducer: true)
-        case .awaited(let waiter), .reached(let waiter, _, _):
+        case .awaited(let waiter, _):
             state = .abandoned
             return LeaveAction(waiter: waiter, cancelProducer: true)
         case .draining:
@@ -244,15 +190,15 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
     /// Whether the consumer waits.
     package var hasWaiter: Bool {
         switch state {
-        case .awaited, .reached: true
+        case .awaited: true
         case .buffering, .draining, .finished, .abandoned: false
         }
     }
 
-    /// What is held in memory now, as the watermarks count it.
+    /// What is held in memory now, as the mark counts it.
     package var bufferedCost: Int {
         switch state {
-        case .buffering(let buffer, _), .reached(_, let buffer, _), .draining(let buffer, _): buffer.cost
+        case .buffering(let buffer, _), .draining(let buffer, _): buffer.cost
         case .awaited, .finished, .abandoned: 0
         }
     }

@@ -2,9 +2,9 @@ extension Capabilities {
     /// A feature of Curlew that the running libcurl cannot carry out: a request that asks for it fails with
     /// `CurlewError.Code.unsupported`.
     public struct Refusal: Sendable, Hashable {
-        /// What is refused: `HTTP/3`.
+        /// The feature that is missing, for instance `HTTP/3`.
         public let feature: String
-        /// What it would take: `libcurl built with HTTP/3`.
+        /// What the feature needs, for instance `libcurl built with HTTP/3`.
         public let needs: String
     }
 

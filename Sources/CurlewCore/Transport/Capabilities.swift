@@ -2,15 +2,15 @@
 ///
 /// It may be newer or older than the one Curlew was compiled against, so ask it and not the header.
 public struct Capabilities: Sendable, Hashable {
-    /// `7.88.1`
+    /// The version of libcurl, for instance `7.88.1`.
     public var version: String
     /// Major, minor and patch in one comparable number: `0x075801`.
     public var versionNumber: Int
-    /// libcurl's names: `HTTP2`, `HTTP3`, `brotli`, `zstd`, `UnixSockets`, `HTTPS-proxy`, …
+    /// The features by libcurl's names: `HTTP2`, `HTTP3`, `brotli`, `zstd`, `UnixSockets`, `HTTPS-proxy`, …
     public var features: Set<String>
     /// The schemes that libcurl speaks, in small letters.
     public var protocols: Set<String>
-    /// `OpenSSL/3.0.15`; nil without TLS.
+    /// The TLS library, for instance `OpenSSL/3.0.15`; nil without TLS.
     public var tlsBackend: String?
     /// Whether name servers can be chosen.
     public var hasCustomResolver: Bool

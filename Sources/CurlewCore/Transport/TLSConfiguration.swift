@@ -2,13 +2,13 @@ public import Foundation
 
 /// How a connection is secured, and whom it trusts. The default is the system's store, TLS 1.2 and later.
 public struct TLSConfiguration: Sendable, Hashable {
-    /// The oldest version to agree on.
+    /// The oldest version of TLS that is accepted.
     public var minimumVersion: TLSVersion = .v1_2
     /// The newest version to agree on; nil is the newest that there is.
     public var maximumVersion: TLSVersion?
-    /// Whose signatures are trusted.
+    /// The certificate authorities that are trusted.
     public var trustRoots: TrustRoots = .system
-    /// What is checked of the server's certificate.
+    /// Which checks the server's certificate must pass.
     public var certificateVerification: CertificateVerification = .full
     /// The certificate with which to answer a server that wants one.
     ///
@@ -28,12 +28,12 @@ public struct TLSConfiguration: Sendable, Hashable {
     public var connectTo: [String: String] = [:]
     /// A file with lists of revoked certificates, in PEM.
     public var certificateRevocationList: URL?
-    /// Demands a stapled OCSP answer.
+    /// Whether the server must staple an OCSP response.
     public var requiresOCSPStapling = false
     /// Appends session secrets for a packet analyser. Never in production.
     public var keyLogFile: URL?
 
-    /// Makes the default configuration.
+    /// Creates the default configuration.
     public init() {}
 }
 
@@ -63,7 +63,7 @@ public enum TrustRoots: Sendable, Hashable {
     case directory(URL)
 }
 
-/// What is checked of a server's certificate.
+/// Which checks a server's certificate must pass.
 public enum CertificateVerification: Sendable, Hashable {
     /// Chain, validity and host name.
     case full
@@ -73,7 +73,7 @@ public enum CertificateVerification: Sendable, Hashable {
     case none
 }
 
-/// A certificate of one's own, with its key.
+/// A client certificate and its private key.
 public enum ClientIdentity: Sendable, Hashable {
     /// Certificate and key in PEM.
     case pem(certificate: Data, key: Data, passphrase: String? = nil)
@@ -89,16 +89,16 @@ package protocol TrustEvaluation: Sendable {
     func evaluate(_ trust: ServerTrust) throws
 }
 
-/// What a server showed to prove who it is.
+/// The certificates that a server presented, and libcurl's verdict on them.
 public struct ServerTrust: Sendable, Hashable {
-    /// The host that was asked for.
+    /// The host name that the request asked for.
     public let host: String
-    /// Certificates in DER, the server's own first.
+    /// The certificates in DER, the server's own first.
     public let certificateChain: [Data]
     /// X509_V_OK (0) or OpenSSL's reason why the chain is not trusted.
     public let verifyResult: Int
 
-    /// Makes a value, for tests of evaluators.
+    /// Creates a value, for tests of evaluators.
     public init(host: String, certificateChain: [Data], verifyResult: Int) {
         self.host = host
         self.certificateChain = certificateChain
@@ -112,7 +112,7 @@ public struct UntrustedServer: Error, Sendable, Hashable {
     /// issuer, 23 revoked, 0 where the chain is trusted but not made out to the host.
     public let trust: ServerTrust
 
-    /// A server that showed this.
+    /// Creates an error for a server that presented these certificates.
     public init(trust: ServerTrust) { self.trust = trust }
 }
 

@@ -4,14 +4,14 @@ public struct Timeouts: Sendable, Hashable {
     public var connect: Duration?
     /// From the end of the request to the first byte of the response.
     public var firstByte: Duration?
-    /// Between two bytes of the body, in either direction.
+    /// The longest time between two bytes of a body, in either direction.
     public var idle: Duration?
     /// From the start of the request to its end, retries and redirects included.
     public var total: Duration?
-    /// Waiting for a free connection.
+    /// The longest wait for a free connection.
     public var queue: Duration?
 
-    /// Makes timeouts; nil is no limit.
+    /// Creates timeouts; nil stands for no limit.
     public init(
         connect: Duration? = .seconds(10),
         firstByte: Duration? = .seconds(60),

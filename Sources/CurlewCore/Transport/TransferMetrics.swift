@@ -33,7 +33,7 @@ public struct TransferMetrics: Sendable {
 
     private var shared: CopyOnWrite<Values>
 
-    /// Makes metrics of two dates, for tests and fakes.
+    /// Creates metrics of two dates, for tests and fakes.
     public init(queued: Date, ended: Date) { shared = CopyOnWrite(Values(queued: queued, ended: ended)) }
 
     /// Changes several at once, where they lie.
@@ -44,7 +44,7 @@ public struct TransferMetrics: Sendable {
         _modify { yield &shared.values }
     }
 
-    /// When the transport took the exchange over.
+    /// When the transport received the exchange.
     public var queued: Date {
         get { values.queued }
         set { values.queued = newValue }
@@ -54,12 +54,12 @@ public struct TransferMetrics: Sendable {
         get { values.nameLookupEnded }
         set { values.nameLookupEnded = newValue }
     }
-    /// When the connection stood.
+    /// When the connection was established.
     public var connected: Date? {
         get { values.connected }
         set { values.connected = newValue }
     }
-    /// When TLS was negotiated.
+    /// When the TLS handshake had ended.
     public var tlsEstablished: Date? {
         get { values.tlsEstablished }
         set { values.tlsEstablished = newValue }
@@ -69,32 +69,32 @@ public struct TransferMetrics: Sendable {
         get { values.requestSent }
         set { values.requestSent = newValue }
     }
-    /// When the answer began.
+    /// When the first byte of the response arrived.
     public var firstByte: Date? {
         get { values.firstByte }
         set { values.firstByte = newValue }
     }
-    /// When all of it was over.
+    /// When the exchange ended.
     public var ended: Date {
         get { values.ended }
         set { values.ended = newValue }
     }
-    /// Whether the connection had been there before.
+    /// Whether an existing connection was used.
     public var isConnectionReused: Bool {
         get { values.isConnectionReused }
         set { values.isConnectionReused = newValue }
     }
-    /// The version that was spoken.
+    /// The version of HTTP that was used.
     public var httpVersion: HTTPVersion? {
         get { values.httpVersion }
         set { values.httpVersion = newValue }
     }
-    /// `address:port`, IPv6 in brackets.
+    /// The server's address as `address:port`, IPv6 in brackets.
     public var remoteAddress: String? {
         get { values.remoteAddress }
         set { values.remoteAddress = newValue }
     }
-    /// Our own end of the connection, `address:port` as well.
+    /// The local address of the connection as `address:port`.
     public var localAddress: String? {
         get { values.localAddress }
         set { values.localAddress = newValue }
@@ -119,17 +119,17 @@ public struct TransferMetrics: Sendable {
         get { values.bytesReceived }
         set { values.bytesReceived = newValue }
     }
-    /// Bytes of body after content decoding.
+    /// The size of the response body after decompression, in bytes.
     public var decodedBytesReceived: Int64 {
         get { values.decodedBytesReceived }
         set { values.decodedBytesReceived = newValue }
     }
-    /// The hops that led here, oldest first.
+    /// The redirects that were followed, oldest first.
     public var redirects: [RedirectHop] {
         get { values.redirects }
         set { values.redirects = newValue }
     }
-    /// 0 for the first try.
+    /// The number of the attempt; 0 for the first.
     public var attempt: Int {
         get { values.attempt }
         set { values.attempt = newValue }
@@ -140,7 +140,7 @@ public struct TransferMetrics: Sendable {
         set { values.cacheStatus = newValue }
     }
 
-    /// From `queued` to `ended`, in seconds.
+    /// The time from `queued` to `ended`, in seconds.
     public var duration: TimeInterval { ended.timeIntervalSince(queued) }
 }
 
@@ -156,14 +156,14 @@ extension TransferMetrics: CustomReflectable {
 
 /// One redirect that was followed.
 public struct RedirectHop: Sendable, Equatable {
-    /// Where the response came from.
+    /// The URL that answered with a redirect.
     public var url: URL
-    /// The status that told of it.
+    /// The status of the redirect.
     public var status: Int
-    /// Where it led.
+    /// The URL that it led to.
     public var location: URL
 
-    /// Makes a hop.
+    /// Creates a hop.
     public init(url: URL, status: Int, location: URL) {
         self.url = url
         self.status = status

@@ -19,7 +19,7 @@ public struct TransferOptions: Sendable {
 
     private var shared: CopyOnWrite<Values>
 
-    /// Makes options.
+    /// Creates options.
     public init(timeouts: Timeouts = Timeouts(), maximumBodySize: Int? = nil) {
         shared = CopyOnWrite(Values(timeouts: timeouts, maximumBodySize: maximumBodySize))
     }
@@ -38,7 +38,7 @@ public struct TransferOptions: Sendable {
         _modify { yield &shared.values }
     }
 
-    /// The five clocks.
+    /// The five timeouts.
     public var timeouts: Timeouts {
         get { values.timeouts }
         _modify { yield &values.timeouts }
@@ -63,7 +63,7 @@ public struct TransferOptions: Sendable {
         get { values.authentication }
         _modify { yield &values.authentication }
     }
-    /// Instead of the session's proxy.
+    /// The proxy to use instead of the session's.
     public var proxy: Proxy? {
         get { values.proxy }
         _modify { yield &values.proxy }
@@ -73,7 +73,7 @@ public struct TransferOptions: Sendable {
         get { values.expectContinue }
         _modify { yield &values.expectContinue }
     }
-    /// Bytes per second; nil is the session's.
+    /// The maximum speed of the upload in bytes per second; nil stands for the session's.
     public var uploadRateLimit: Int? {
         get { values.uploadRateLimit }
         _modify { yield &values.uploadRateLimit }
@@ -147,14 +147,14 @@ public struct TransferAuthentication: Sendable, Hashable {
         case awsSigV4(provider: String)
     }
 
-    /// How to answer.
+    /// The authentication scheme.
     public var scheme: Scheme
     /// The user's name.
     public var username: String
     /// The password, the bearer token or the secret key.
     public var password: String
 
-    /// Makes credentials.
+    /// Creates credentials.
     public init(scheme: Scheme = .any, username: String, password: String) {
         self.scheme = scheme
         self.username = username

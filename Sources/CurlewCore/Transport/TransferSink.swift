@@ -1,3 +1,5 @@
+package import Foundation
+
 /// Receives one exchange. Called from the transport's own thread, one call at a time, never after
 /// `perform` has returned. It must not block, and must not call back into the transport but through
 /// the control it was given.
@@ -19,6 +21,12 @@ extension TransferSink {
     public func didReceive(informational head: ResponseHead) {}
     public func didReceive(head: ResponseHead) -> Disposition { .proceed }
     public func didSend(bodyBytes: Int64, of expected: Int64?) {}
+}
+
+/// A sink that can keep a body as it is: one that its sender has as a value, such as a stored one, comes without a copy.
+package protocol KeepingSink: TransferSink {
+    /// The same as `didReceive(body:)` with the bytes of `data`, which may be kept.
+    func didReceive(data: Data) -> Disposition
 }
 
 /// A sink's answer.

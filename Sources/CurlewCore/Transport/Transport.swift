@@ -28,14 +28,14 @@ extension Transport {
 public struct TransferOutcome: Sendable {
     /// The head of the response.
     public var head: ResponseHead
-    /// The fields behind the body.
+    /// The fields of the trailer section, which follows the body.
     public var trailers: HTTPHeaders
-    /// What was measured.
+    /// The measurements of the exchange.
     public var metrics: TransferMetrics
     /// Heads with status 401 that the transport has answered itself, with the request's credentials.
     package var answeredChallenges: [ResponseHead] = []
 
-    /// Makes an outcome.
+    /// Creates an outcome.
     public init(head: ResponseHead, trailers: HTTPHeaders = [:], metrics: TransferMetrics) {
         self.head = head
         self.trailers = trailers

@@ -3,27 +3,31 @@ public import Foundation
 /// What a transport is made with: everything that concerns connections, and that two requests that share
 /// a connection must agree on.
 public struct TransportConfiguration: Sendable {
-    /// Which version of HTTP is spoken.
+    /// Which versions of HTTP are used.
     public var httpVersion: HTTPVersionPolicy = .automatic
     /// Content codings to offer and undo, by name (`gzip`, `br`); nil is all that the transport has.
     public var acceptedEncodings: [String]?
-    /// At most so many connections to one host.
+    /// Whether `Accept: */*` is added to requests that have no `Accept` field.
+    public var addsAccept = true
+    /// Whether the segments `.` and `..` stay in the path of a URL.
+    public var keepsDotSegments = false
+    /// The maximum number of connections to one host.
     public var maximumConnectionsPerHost = 6
-    /// At most so many connections altogether.
+    /// The maximum number of connections to all hosts together.
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// Most bytes of all header lines of one response.
+    /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024
-    /// Trust, versions and certificates.
+    /// The settings of TLS.
     public var tls = TLSConfiguration()
-    /// Through which proxy.
+    /// The proxy to use.
     public var proxy: Proxy = .environment
-    /// How names become addresses.
+    /// How host names are resolved.
     public var dns = DNSConfiguration()
-    /// The address from which to connect.
+    /// The local address to connect from.
     public var localAddress: String?
-    /// The network interface from which to connect.
+    /// The network interface to connect from.
     public var interface: String?
     /// A Unix socket to connect to, whatever the URL's host is.
     public var unixSocketPath: String?
@@ -31,9 +35,9 @@ public struct TransportConfiguration: Sendable {
     public var netrc: Netrc = .ignored
     /// Which addresses may be connected to.
     public var addressPolicy: AddressPolicy = .any
-    /// Bytes per second of one transfer.
+    /// The maximum speed of an upload, in bytes per second.
     public var uploadRateLimit: Int?
-    /// At most so many bytes a second for each download; nil is no limit.
+    /// The maximum speed of a download, in bytes per second.
     public var downloadRateLimit: Int?
     /// Asked before the first byte of a request goes over a TLS connection; nil is libcurl's verdict alone.
     package var trustEvaluation: (any TrustEvaluation)?
@@ -46,11 +50,11 @@ public struct TransportConfiguration: Sendable {
     /// What servers have announced, for `automatic`; nil uses nothing of it.
     package var alternativeServices: (any AlternativeServices)?
 
-    /// Makes the default configuration.
+    /// Creates the default configuration.
     public init() {}
 }
 
-/// Which version of HTTP is spoken.
+/// Which versions of HTTP are used.
 public enum HTTPVersionPolicy: Sendable, Hashable {
     /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise; HTTP/3 where the server has announced it and the running libcurl
     /// has it.
@@ -66,11 +70,11 @@ public enum HTTPVersionPolicy: Sendable, Hashable {
     case http3
 }
 
-/// How requests reach the outside.
+/// The proxy that requests go through.
 public enum Proxy: Sendable, Hashable {
     /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as curl reads them.
     case environment
-    /// None, whatever the environment says.
+    /// Connect directly, whatever the environment says.
     case none
     /// `http`, `https`, `socks4`, `socks4a`, `socks5`, `socks5h` URLs. `exclusions` follow NO_PROXY's rules.
     case url(URL, username: String? = nil, password: String? = nil, exclusions: [String] = [])
@@ -78,7 +82,7 @@ public enum Proxy: Sendable, Hashable {
 
 /// Where credentials may be read from.
 public enum Netrc: Sendable, Hashable {
-    /// It is not read.
+    /// No netrc file is read.
     case ignored
     /// `~/.netrc`, unless the URL has credentials.
     case optional
@@ -97,17 +101,17 @@ public enum AddressPolicy: Sendable, Hashable {
     case publicOnlyBehind(proxies: [URL])
 }
 
-/// How names become addresses.
+/// How host names are resolved.
 public struct DNSConfiguration: Sendable, Hashable {
     /// `host` or `host:port` → addresses, instead of asking a resolver.
     public var overrides: [String: [String]] = [:]
-    /// A DNS-over-HTTPS server.
+    /// The URL of a DNS-over-HTTPS server to ask.
     public var dohURL: URL?
-    /// Name servers, where libcurl was built with c-ares.
+    /// The addresses of name servers to ask. They need a libcurl built with c-ares.
     public var servers: [String] = []
-    /// How long an answer is remembered.
+    /// How long a resolved name is cached.
     public var cacheLifetime: Duration = .seconds(60)
-    /// Which kind of addresses is used.
+    /// Whether IPv4, IPv6 or both are used.
     public var ipVersion: IPVersion = .any
     /// How long IPv6 has before IPv4 is tried too; nil is libcurl's 200 ms.
     public var happyEyeballsDelay: Duration?
@@ -122,6 +126,6 @@ public struct DNSConfiguration: Sendable, Hashable {
         case v6
     }
 
-    /// Makes a configuration.
+    /// Creates a configuration.
     public init(overrides: [String: [String]] = [:]) { self.overrides = overrides }
 }

@@ -14,7 +14,7 @@ public struct TransportGuards: OptionSet, Sendable, Hashable {
     public static let serverTrust = Self(rawValue: 1 << 3)
     /// From where, or to which local socket, connections are made: `localAddress`, `interface`, `unixSocketPath`.
     public static let localEndpoint = Self(rawValue: 1 << 4)
-    /// Every one of them.
+    /// All guards.
     public static let all: Self = [.addressPolicy, .tls, .proxy, .serverTrust, .localEndpoint]
 
     /// By the names of the settings.

@@ -79,7 +79,7 @@ package struct UpgradeResponseParser: Sendable {
             throw CurlewError(
                 .receiveFailed, phase: .waiting, reason: "the connection ended before the server had answered")
         case .length, .chunkSize, .chunk, .chunkEnd, .trailers:
-            throw CurlewError(.truncated, phase: .receive, reason: "the body ended before its length")
+            throw CurlewError(.truncated, phase: .receive, reason: "the body ended before its announced length")
         }
     }
 
@@ -164,6 +164,9 @@ package struct UpgradeResponseParser: Sendable {
         }
         line.append(contentsOf: piece)
         input = UnsafeRawBufferPointer(rebasing: input[(end.map { $0 + 1 } ?? input.count)...])
+        if Self.isHTTP2(line) {
+            throw .unsupported(feature: "a WebSocket over HTTP/2", needs: "a server that opens them over HTTP/1.1")
+        }
         guard end != nil else { return nil }
         if line.last == UInt8(ascii: "\r") { line.removeLast() }
         defer { line = [] }
@@ -175,6 +178,11 @@ package struct UpgradeResponseParser: Sendable {
         let count = Int(min(limit, Int64(input.count)))
         defer { input = UnsafeRawBufferPointer(rebasing: input[count...]) }
         return Data(input[..<count])
+    }
+
+    /// A server of HTTP/2 alone begins with a SETTINGS frame of stream 0, whatever it is asked (RFC 9113, 3.4).
+    private static func isHTTP2(_ bytes: [UInt8]) -> Bool {
+        bytes.count >= 9 && bytes[0] == 0 && bytes[1] == 0 && bytes[3...4] == [4, 0] && bytes[5...8] == [0, 0, 0, 0]
     }
 
     private static func broken(_ reason: String) -> CurlewError {

@@ -3,7 +3,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     /// The number in the close frame.
     public let rawValue: UInt16
 
-    /// Makes a code of its number.
+    /// Creates a code of its number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
     /// 1000: the work is done.

@@ -15,11 +15,15 @@ struct WebSocketMessageAssembler: Sendable {
     private var content: [UInt8] = []
     /// So much of it has been looked at.
     private var validated = 0
+    /// The message, where it came in one piece.
+    private var whole: WebSocketMessage?
     /// A masked piece, before it is decompressed.
     private var unmasked: [UInt8] = []
 
     /// Above this a buffer is given back after its message.
-    private static let keptCapacity = 64 * 1024
+    private static let keptCapacity = 4 * 1024
+    /// So much is set aside for what a peer has announced, at most.
+    private static let trustedLength = 64 * 1024
 
     init(maximumSize: Int, decompressor: (any WebSocketDecompressor)?) {
         self.maximumSize = maximumSize
@@ -45,6 +49,9 @@ struct WebSocketMessageAssembler: Sendable {
     ) throws(WebSocketViolation) {
         if isCompressed, let decompressor {
             try decompress(bytes, of: frame, position: position, with: decompressor)
+        } else if frame.isFinal, frame.mask == nil, bytes.count == frame.length, content.isEmpty {
+            whole = try message(bytes)
+            return
         } else {
             if position == 0 { reserve(frame.length) }
             let start = content.count
@@ -66,6 +73,10 @@ struct WebSocketMessageAssembler: Sendable {
         }
         let finished = state
         state = .idle
+        if let whole {
+            self.whole = nil
+            return whole
+        }
         defer { empty() }
         switch finished {
         case .idle: return nil
@@ -73,6 +84,17 @@ struct WebSocketMessageAssembler: Sendable {
             guard validator.isComplete else { throw Self.notText }
             return .text(String(decoding: content, as: UTF8.self))
         case .binary: return .data(Data(content))
+        }
+    }
+
+    /// A message that came in one piece: its bytes are copied but once.
+    private func message(_ bytes: UnsafeRawBufferPointer) throws(WebSocketViolation) -> WebSocketMessage? {
+        switch state {
+        case .idle: return nil
+        case .text(var validator, _):
+            guard validator.accepts(bytes), validator.isComplete else { throw Self.notText }
+            return .text(String(decoding: bytes, as: UTF8.self))
+        case .binary: return .data(Data(bytes))
         }
     }
 
@@ -118,7 +140,7 @@ struct WebSocketMessageAssembler: Sendable {
     /// A length is a promise of the peer's: memory is taken for what has come, and a little ahead of it.
     private mutating func reserve(_ length: Int) {
         guard content.isEmpty else { return }
-        content.reserveCapacity(min(length, Self.keptCapacity))
+        content.reserveCapacity(min(length, Self.trustedLength))
     }
 
     private mutating func empty() {

@@ -5,7 +5,7 @@ package struct WebSocketSender: Sendable {
     private var compressed: [UInt8] = []
 
     /// Above this a buffer is given back after its message.
-    private static let keptCapacity = 64 * 1024
+    private static let keptCapacity = 4 * 1024
 
     /// `compressor` is there where permessage-deflate was agreed on.
     package init(role: WebSocketRole, compressor: (any WebSocketCompressor)? = nil) {

@@ -3,7 +3,8 @@
 /// Methods are named for what has happened and answer what to do about it. Time is passed in.
 ///
 ///     open ── closeAsked ─▶ closing ── received(close) ─▶ closed
-///       └── received(close), violated, wireEnded, timePassed ─▶ closed      (from closing, too)
+///       ├── writeFailed ─▶ failing                            (what the peer has sent is still read)
+///       └── received(close), violated, wireEnded, timePassed ─▶ closed      (from closing and failing, too)
 package struct WebSocketStateMachine: Sendable {
     package typealias Instant = ContinuousClock.Instant
     package typealias PingID = UInt64
@@ -50,6 +51,8 @@ package struct WebSocketStateMachine: Sendable {
     private enum State {
         case open
         case closing(deadline: Instant)
+        /// Nothing can be sent any more; the peer may have said why.
+        case failing(CurlewError, deadline: Instant)
         case closed(WebSocketEnding)
     }
 
@@ -78,22 +81,27 @@ package struct WebSocketStateMachine: Sendable {
     package var isOpen: Bool {
         switch state {
         case .open: true
-        case .closing, .closed: false
+        case .closing, .failing, .closed: false
         }
     }
 
     package var ending: WebSocketEnding? {
         switch state {
-        case .open, .closing: nil
+        case .open, .closing, .failing: nil
         case .closed(let ending): ending
         }
+    }
+
+    /// Why nothing can be sent any more while it is not known yet how the WebSocket ends.
+    package var sendFailure: CurlewError? {
+        if case .failing(let error, _) = state { error } else { nil }
     }
 
     /// When `timePassed` is to be called next.
     package var nextDeadline: Instant? {
         switch state {
         case .open: [nextHeartbeat, pings.lazy.compactMap(\.deadline).min()].compactMap(\.self).min()
-        case .closing(let deadline): deadline
+        case .closing(let deadline), .failing(_, let deadline): deadline
         case .closed: nil
         }
     }
@@ -103,9 +111,9 @@ package struct WebSocketStateMachine: Sendable {
     package mutating func received(_ event: WebSocketEvent, at now: Instant) -> Action {
         switch (state, event) {
         case (.closed, _): return .none
-        case (.open, .message(let message)): return .deliver(message)
+        case (.open, .message(let message)), (.failing, .message(let message)): return .deliver(message)
         // The user has closed: nothing reads these any more.
-        case (.closing, .message), (.closing, .ping): return .none
+        case (.closing, .message), (.closing, .ping), (.failing, .ping): return .none
         case (.open, .ping(let payload)): return .send(.pong, payload)
         case (_, .pong(let payload)): return ponged(payload, at: now)
         case (.open, .close(let code, let reason)):
@@ -114,6 +122,9 @@ package struct WebSocketStateMachine: Sendable {
         case (.closing, .close(let code, let reason)):
             close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: false))
             return .finish(last: nil)
+        case (.failing, .close(let code, let reason)):
+            close(.closed(code ?? .noStatusReceived, reason: reason, byPeer: true))
+            return .abort
         }
     }
 
@@ -125,7 +136,21 @@ package struct WebSocketStateMachine: Sendable {
         case .closing:
             close(.violated(violation))
             return .finish(last: nil)
+        case .failing(let error, _):
+            close(.broken(error))
+            return .abort
         case .closed: return .none
+        }
+    }
+
+    /// A frame could not be sent. What the peer has sent before may say why, so it is read for as long as a closing may take.
+    package mutating func writeFailed(_ error: CurlewError, at now: Instant) -> Action {
+        switch state {
+        case .open:
+            state = .failing(error, deadline: now + clocks.closeTimeout)
+            return .none
+        // The deadline of the closing holds already.
+        case .closing, .failing, .closed: return .none
         }
     }
 
@@ -134,6 +159,7 @@ package struct WebSocketStateMachine: Sendable {
         switch state {
         case .open: close(error.map(WebSocketEnding.broken) ?? .cut)
         case .closing: close(.unanswered)
+        case .failing(let failure, _): close(.broken(failure))
         case .closed: return .none
         }
         return .abort
@@ -146,7 +172,7 @@ package struct WebSocketStateMachine: Sendable {
         case .open:
             state = .closing(deadline: now + clocks.closeTimeout)
             return .send(.close, WebSocketClosePayload(code, reason: reason ?? "").bytes)
-        case .closing, .closed: return .none
+        case .closing, .failing, .closed: return .none
         }
     }
 
@@ -154,7 +180,7 @@ package struct WebSocketStateMachine: Sendable {
     package mutating func pingAsked(at now: Instant) -> (id: PingID, payload: [UInt8])? {
         switch state {
         case .open: ping(isHeartbeat: false, at: now)
-        case .closing, .closed: nil
+        case .closing, .failing, .closed: nil
         }
     }
 
@@ -184,6 +210,10 @@ package struct WebSocketStateMachine: Sendable {
         case .closing(let deadline):
             guard deadline <= now else { return .none }
             close(.unanswered)
+            return .abort
+        case .failing(let error, let deadline):
+            guard deadline <= now else { return .none }
+            close(.broken(error))
             return .abort
         case .closed: return .none
         }

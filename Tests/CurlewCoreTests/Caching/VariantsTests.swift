@@ -57,6 +57,11 @@ import Testing
         ("http://example.org/a?b#c", "http://example.org/a?b"), ("HTTP://EXAMPLE.org", "http://example.org/"),
         ("https://example.org:443/A", "https://example.org/A"), ("http://example.org:443/", "http://example.org:443/"),
         ("http://example.org:80?q", "http://example.org/?q"), ("http://[::1]:8080/x", "http://[::1]:8080/x"),
+        ("http://example.org:8080/x", "http://example.org:8080/x"),
+        ("http://EXAMPLE.org:8080", "http://example.org:8080/"),
+        ("http://example.org:80/x", "http://example.org/x"), ("https://example.org:80/x", "https://example.org:80/x"),
+        ("http://example.org:080/x", "http://example.org/x"), ("https://example.org:0443/", "https://example.org/"),
+        ("http://127.0.0.1:65535/x#y", "http://127.0.0.1:65535/x"), ("http://a:1/", "http://a:1/"),
         ("http://example.org/%7Ea", "http://example.org/%7Ea"), ("http://example.org/?", "http://example.org/?"),
     ]
 

@@ -159,6 +159,71 @@ struct WebSocketStateMachineTests {
         #expect(machine.nextDeadline == Self.after(62))
     }
 
+    @Test("a peer that vanished is noticed an interval and a deadline after its last pong, whatever was sent meanwhile")
+    func vanished() {
+        var machine = Self.machine(pingInterval: .seconds(30))
+        guard case .send(.ping, _) = machine.timePassed(at: Self.after(30)) else {
+            Issue.record("no ping")
+            return
+        }
+        // A later ping of the user's gives the peer no more time.
+        _ = Self.ping(&machine, at: Self.after(45))
+        #expect(machine.timePassed(at: Self.after(49)) == .none)
+        #expect(machine.timePassed(at: Self.after(50)) == .abort)
+        guard case .silent? = machine.ending else {
+            Issue.record("\(String(describing: machine.ending))")
+            return
+        }
+    }
+
+    // MARK: A write fails
+
+    private static func failing() -> WebSocketStateMachine {
+        var machine = Self.machine(pingInterval: .seconds(1))
+        #expect(machine.writeFailed(CurlewError(.sendFailed, phase: .send), at: Self.start) == .none)
+        return machine
+    }
+
+    @Test("after a failed write the peer is still heard, and nothing is sent")
+    func failedWrite() {
+        var machine = Self.failing()
+        #expect(!machine.isOpen && machine.ending == nil && machine.nextDeadline == Self.after(5))
+        #expect(machine.received(.message(.text("a")), at: Self.start) == .deliver(.text("a")))
+        #expect(machine.received(.ping([1]), at: Self.start) == .none)
+        #expect(machine.pingAsked(at: Self.start) == nil)
+        #expect(machine.closeAsked(.normalClosure, reason: nil, at: Self.start) == .none)
+        #expect(machine.received(.close(.tryAgainLater, reason: "later"), at: Self.start) == .abort)
+        #expect(machine.ending?.error?.closeCode == .tryAgainLater)
+        #expect(machine.ending?.closeReason == "later")
+    }
+
+    enum Silence: CaseIterable { case end, failure, time, violation }
+
+    @Test("a failed write is the end where the peer says nothing more", arguments: Silence.allCases)
+    func failedWriteInSilence(silence: Silence) {
+        var machine = Self.failing()
+        #expect(machine.timePassed(at: Self.after(4)) == .none)
+        let action =
+            switch silence {
+            case .end: machine.wireEnded(nil)
+            case .failure: machine.wireEnded(CurlewError(.receiveFailed, phase: .receive))
+            case .time: machine.timePassed(at: Self.after(5))
+            case .violation: machine.violated(WebSocketViolation(.protocolError, "x"))
+            }
+        #expect(action == .abort)
+        #expect(machine.ending?.error?.code == .sendFailed)
+        #expect(machine.ending?.closeCode == .abnormalClosure)
+    }
+
+    @Test("a write that fails while this side closes changes nothing")
+    func failedWriteWhileClosing() {
+        var machine = Self.machine()
+        _ = machine.closeAsked(.normalClosure, reason: nil, at: Self.start)
+        #expect(machine.writeFailed(CurlewError(.sendFailed, phase: .send), at: Self.after(1)) == .none)
+        #expect(machine.nextDeadline == Self.after(5))
+        #expect(machine.received(.close(.normalClosure, reason: ""), at: Self.after(2)) == .finish(last: nil))
+    }
+
     @Test("the clock of a pong stands still while this side does not read")
     func paused() {
         var machine = Self.machine()
