@@ -41,7 +41,7 @@ extension CurlewError {
         /// How many bytes there were.
         public var bytesRead: UInt64
 
-        /// Makes the error of a part whose length is not the one that was given.
+        /// Creates the error of a part whose length is not the one that was given.
         public init(bytesExpected: UInt64, bytesRead: UInt64) {
             self.bytesExpected = bytesExpected
             self.bytesRead = bytesRead

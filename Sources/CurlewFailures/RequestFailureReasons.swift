@@ -61,7 +61,7 @@ extension CurlewError {
         /// The error that the retrier was asked about.
         public let originalError: any Error
 
-        /// Makes the error of a retrier that failed.
+        /// Creates the error of a retrier that failed.
         public init(retryError: any Error, originalError: any Error) {
             self.retryError = retryError
             self.originalError = originalError

@@ -49,7 +49,7 @@ extension CurlewError {
         /// Where the file was to go.
         public let destination: URL
 
-        /// Makes the error of a move that failed.
+        /// Creates the error of a move that failed.
         public init(error: any Error, source: URL, destination: URL) {
             self.error = error
             self.source = source

@@ -7,7 +7,7 @@ public import Dispatch
 public struct Handoff: Sendable {
     private let fence = Lock(false)
 
-    /// Makes a hand-off.
+    /// Creates a hand-off.
     public init() {}
 
     /// Runs `work` on `queue`, after everything the caller did before this call.

@@ -15,7 +15,7 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     @usableFromInline
     let box: LockBox<State>
 
-    /// Makes a lock around its state, which nothing else may refer to from then on.
+    /// Creates a lock around its state, which nothing else may refer to from then on.
     @inlinable
     public init(_ state: sending State) {
         let made = LockBox<State>.create(minimumCapacity: LockMutex.count) { _ in state }

@@ -8,7 +8,7 @@ public final class MostlyEmpty<State>: Sendable {
     @usableFromInline
     let isFilled: Atomic<Bool>
 
-    /// Makes a lock around its state. `isNothing`: whether the state is empty.
+    /// Creates a lock around its state. `isNothing`: whether the state is empty.
     public init(_ state: sending State, isNothing: @escaping @Sendable (State) -> Bool) {
         self.isNothing = isNothing
         isFilled = Atomic(!isNothing(state))

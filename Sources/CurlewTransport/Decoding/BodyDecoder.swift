@@ -93,7 +93,7 @@ final class BodyDecoder {
                 stage.output = 0..<made
                 return true
             }
-            guard bytes.isEmpty else { throw BrokenCoding(reason: "a decoder does not go on") }
+            guard bytes.isEmpty else { throw BrokenCoding(reason: "the decoder makes no progress") }
             guard index > 0, try fill(index - 1, &input) else { return false }
         }
     }

@@ -24,7 +24,7 @@ final class LibraryDecoder: ContentDecoder {
 
     init(_ format: Format) throws(BrokenCoding) {
         guard let decoder = curlew_decoder_create(format.coding) else {
-            throw BrokenCoding(reason: "the process has no decoder for this coding")
+            throw BrokenCoding(reason: "no decoder is available for this content coding")
         }
         self.format = format
         self.decoder = decoder
@@ -53,7 +53,7 @@ final class LibraryDecoder: ContentDecoder {
             switch Int(curlew_decoder_run(format.coding, decoder, &next, &left, &output, &space)) {
             case CURLEW_DECODER_ENDED: state = .ended
             case CURLEW_DECODER_GOES_ON: state = .inside
-            default: throw BrokenCoding(reason: "the coded bytes are broken")
+            default: throw BrokenCoding(reason: "the compressed data is corrupt")
             }
             if before == (left, space) { break }
         }
@@ -66,7 +66,7 @@ final class LibraryDecoder: ContentDecoder {
         guard case .ended = state, let first else { return }
         switch format {
         case .zstd where first == 0x28 || first & 0xF0 == 0x50: break
-        case .brotli, .zstd: throw BrokenCoding(reason: "garbage after the coded bytes")
+        case .brotli, .zstd: throw BrokenCoding(reason: "unexpected bytes after the compressed data")
         }
     }
 }

@@ -30,7 +30,7 @@ final class ZlibDecoder: ContentDecoder {
         // 32: gzip or zlib, whichever it is; servers mix them up.
         let bits = format == .gzip ? Self.window + 32 : Self.window
         guard inflateInit2_(stream, bits, zlibVersion(), Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
-            throw BrokenCoding(reason: "zlib gives no decoder")
+            throw BrokenCoding(reason: "zlib could not create a decoder")
         }
     }
 

@@ -209,7 +209,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         guard let head = exchange(&head, with: nil), isMeasured else {
             throw makeError(.`internal`, "the exchange ended without a result")
         }
-        let trailers = HTTPHeaders(received: collector.trailers)
+        let trailers = HTTPHeaders(received: collector.takeTrailers())
         if answeredChallenges.isEmpty { return TransferOutcome(head: head, trailers: trailers, metrics: metrics) }
         var outcome = TransferOutcome(head: head, trailers: trailers, metrics: metrics)
         outcome.answeredChallenges = answeredChallenges

@@ -19,7 +19,7 @@ public final class CurlTransport: Transport {
     private let loop: Result<EngineLoop, CurlewError>
     private let published = Lock(TransportStatistics())
 
-    /// Makes an engine; its thread ends with the last reference to it.
+    /// Creates an engine; its thread ends with the last reference to it.
     public convenience init(configuration: TransportConfiguration = TransportConfiguration()) {
         self.init(configuration: configuration, capabilities: .ofLibcurl)
     }
@@ -44,7 +44,7 @@ public final class CurlTransport: Transport {
                     ?? CurlewError(
                         .`internal`,
                         phase: .creation,
-                        reason: "no descriptor, thread or libcurl handle is left for a transport"
+                        reason: "the transport could not get a descriptor, a thread or a libcurl handle"
                     )
             }
             return .success(engine)

@@ -26,10 +26,15 @@ struct HeadCollector {
     /// Bytes of all lines of the response so far.
     private(set) var size = 0
     private var trailerLines = FieldLines()
-    var trailers: [HTTPHeader] { trailerLines.all }
 
     /// The status of the last complete head since the request went out, 0 before it.
     private(set) var lastStatus = 0
+
+    /// The fields behind the body.
+    mutating func takeTrailers() -> [HTTPHeader] {
+        defer { trailerLines.removeAll() }
+        return trailerLines.all
+    }
 
     /// The request goes out, once more perhaps: what was answered before says nothing about it.
     mutating func requestGoesOut() { lastStatus = 0 }

@@ -41,7 +41,7 @@ final class Transfers {
         connections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
     }
 
-    /// Time of the present turn.
+    /// Time of the present turn, or of the last start in it.
     var now: LoopInstant { sockets.now }
     var liveCount: Int { inFlight.live.count }
 
@@ -51,6 +51,7 @@ final class Transfers {
         loop.assertOnLoop()
         transfer.liveIndex = inFlight.live.count
         inFlight.live.append(transfer)
+        sockets.readClock()
         transfer.clocks.transferStarted(at: now)
         if isClosed { return end(transfer, closedError(transfer)) }
         if let failure = transfer.failure { return end(transfer, failure) }

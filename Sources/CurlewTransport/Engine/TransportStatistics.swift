@@ -17,7 +17,7 @@ public struct TransportStatistics: Sendable, Equatable {
     /// Byte connections that are open.
     package var byteConnections = 0
 
-    /// Makes statistics of zeros.
+    /// Creates statistics of zeros.
     public init() {}
 
     init(

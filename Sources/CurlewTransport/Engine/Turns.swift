@@ -7,6 +7,8 @@ enum EngineWork: Sendable {
     case start(ActiveTransfer)
     case command(ActiveTransfer, TransferCommand)
     case connection(Int, ConnectionCommand)
+    /// A step of a task that runs on the loop's thread.
+    case job(UnownedJob, LoopExecutor)
     /// Fails what runs, closes every connection, and resumes the waiter.
     case close(UnsafeContinuation<Void, Never>)
 }
@@ -50,6 +52,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         case .start(let transfer): transfers.start(transfer)
         case .command(let transfer, let command): transfers.take(command, for: transfer)
         case .connection(let number, let command): transfers.connections.take(command, for: number)
+        case .job(let job, let executor): job.runSynchronously(on: executor.asUnownedTaskExecutor())
         case .close(let waiter):
             closeAll()
             closing.append(waiter)

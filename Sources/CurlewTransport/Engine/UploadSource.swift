@@ -105,7 +105,9 @@ final class UploadSource {
             case .bytes(let count):
                 // A source that claims more than the buffer holds must not make libcurl read past it.
                 guard count > 0, count <= buffer.count else {
-                    return .failed(CurlewError(.invalidBody, phase: .send, reason: "the body source miscounted"))
+                    return .failed(
+                        CurlewError(
+                            .invalidBody, phase: .send, reason: "the body does not have the length that it announced"))
                 }
                 return .bytes(count)
             case .pending: return .pending

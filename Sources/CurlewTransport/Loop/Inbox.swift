@@ -42,6 +42,8 @@ final class Inbox<Work: Sendable>: Sendable {
         }
     }
 
+    var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
+
     /// Whether the loop may wait: true means that the next `add` wakes it.
     func prepareToSleep() -> Bool {
         state.withLock { state in

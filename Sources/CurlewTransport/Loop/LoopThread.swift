@@ -91,6 +91,8 @@ final class LoopThread<Client: LoopClient>: Sendable {
             // start the next transfer from within a socket's event, and that one may just have been suspended.
             stops = takeAll(&batch, client)
             if !stops { client.serveSockets() }
+            // What the sockets have set going on this thread is done before the next wait, but not for ever.
+            for _ in 0..<8 where !stops && !inbox.isEmpty { stops = takeAll(&batch, client) }
             client.endTurn()
         }
         client.end()

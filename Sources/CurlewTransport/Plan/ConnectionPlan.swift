@@ -28,6 +28,7 @@ struct ConnectionPlan: Equatable, Sendable {
         // Without it, cancelling a transfer that resolves a name waits for the resolver.
         if capabilities.isAtLeast(7, 87, 0) { options.append(.long(.quickExit, 1)) }
         options.append(.long(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
+        if configuration.keepsDotSegments { options.append(.long(CURLOPT_PATH_AS_IS, 1)) }
         options.append(.long(CURLOPT_MAXAGE_CONN, max(1, Int(configuration.connectionIdleLifetime.components.seconds))))
         options += try DNSPlan.options(configuration.dns, capabilities)
         options += try proxyOptions(configuration, surroundings)
@@ -58,7 +59,7 @@ struct ConnectionPlan: Equatable, Sendable {
             throw CurlewError(
                 .requestCreationFailed,
                 phase: .creation,
-                reason: "the setting for \(OptionValue.name(of: option)) has a NUL in it"
+                reason: "the setting for \(OptionValue.name(of: option)) contains a NUL byte"
             )
         }
         guard configuration.acceptedEncodings?.allSatisfy(\.isHTTPFieldValue) ?? true else {

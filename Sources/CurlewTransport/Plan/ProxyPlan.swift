@@ -109,7 +109,7 @@ enum ProxyPlan {
             throw CurlewError(
                 .proxyFailed,
                 phase: .creation,
-                reason: "a proxy URL is http, https, socks4, socks4a, socks5 or socks5h with a host",
+                reason: "a proxy URL needs a host and the scheme http, https, socks4, socks4a, socks5 or socks5h",
                 url: url
             )
         }

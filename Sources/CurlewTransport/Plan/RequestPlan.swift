@@ -54,6 +54,7 @@ struct RequestPlan: Sendable {
     static let expectLine = "Expect: 100-continue"
     /// Keeps libcurl from adding it.
     static let noExpectLine = "Expect:"
+    static let noAcceptLine = "Accept:"
 
     /// The request's clocks, not yet running.
     var clocks: TransferClocks
@@ -91,7 +92,7 @@ struct RequestPlan: Sendable {
         if let headers = request.defaultHeaders, headers !== known.defaultHeaders {
             plan.ownDefaultList = try planner.list(of: headers)
         }
-        if !request.hasOnlyDefaultHeaders { try plan.planHeaders(request) }
+        if !request.hasOnlyDefaultHeaders { try plan.planHeaders(request, planner.configuration) }
         return plan
     }
 
@@ -104,14 +105,15 @@ struct RequestPlan: Sendable {
             throw CurlewError(
                 .requestCreationFailed,
                 phase: .creation,
-                reason: "the method is not an HTTP token",
+                reason: "the method is not a valid HTTP token",
                 url: request.url
             )
         }
         guard let authentication = request.options.authentication, case .awsSigV4 = authentication.scheme else {
             return try planParts(request, planner, bodyLength)
         }
-        let signed = try SignedRequest(request, wire, authentication, date: Date())
+        let signed = try SignedRequest(
+            request, wire, authentication, keepsDotSegments: planner.configuration.keepsDotSegments, date: Date())
         wire.replaceText(signed.url)
         try planParts(signed.request, planner, bodyLength)
     }
@@ -138,9 +140,9 @@ struct RequestPlan: Sendable {
         try planAuthentication(options, planner.capabilities)
         try planProxy(configuration, options, planner.capabilities)
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
-        if let headers = request.defaultHeaders { ownDefaultList = try planner.list(of: headers) }
+        ownDefaultList = try planner.list(of: request.defaultHeaders)
         if !leavesOutProxy { planner.keep(self, for: request) }
-        if !request.hasOnlyDefaultHeaders { try planHeaders(request) }
+        if !request.hasOnlyDefaultHeaders { try planHeaders(request, configuration) }
     }
 
     // MARK: Parts
@@ -287,7 +289,9 @@ struct RequestPlan: Sendable {
         needsOwnHandle = true
     }
 
-    private mutating func planHeaders(_ request: TransferRequest) throws(CurlewError) {
+    private mutating func planHeaders(_ request: TransferRequest, _ configuration: TransportConfiguration)
+        throws(CurlewError)
+    {
         let own = request.headers
         headerLines = try HeaderLines.lines(of: own)
         if let defaults = request.defaultHeaders?.headers {
@@ -295,6 +299,7 @@ struct RequestPlan: Sendable {
             if isOverlaid {
                 overlaysDefaults = true
                 headerLines += try HeaderLines.lines(of: defaults) { !own.contains(name: $0) }
+                if !configuration.addsAccept { headerLines.append(Self.noAcceptLine) }
             }
         }
         guard body != .none || request.method == .post || request.method == .put || request.method == .patch

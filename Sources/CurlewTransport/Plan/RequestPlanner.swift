@@ -9,11 +9,13 @@ final class RequestPlanner: Sendable {
     /// nil where no alternative can be used.
     private let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
-    private let lists = DefaultHeaderLists()
+    private let lists: DefaultHeaderLists
 
     init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
         self.configuration = configuration
         self.capabilities = capabilities
+        lists = DefaultHeaderLists(
+            end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
         // The surroundings are looked at where it matters alone.
         let hasHTTP3 = capabilities.features.contains("HTTP3")
@@ -47,6 +49,6 @@ final class RequestPlanner: Sendable {
         shapes.keep(plan, for: request)
     }
 
-    /// The prebuilt list of a session's fields.
-    func list(of headers: DefaultHeaders) throws(CurlewError) -> HeaderList { try lists.list(for: headers) }
+    /// The prebuilt list of a session's fields; nil where a request has neither them nor something to leave out.
+    func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? { try lists.list(for: headers) }
 }

@@ -16,6 +16,7 @@ struct SignedRequest {
         _ unsigned: TransferRequest,
         _ wire: WireURL,
         _ authentication: TransferAuthentication,
+        keepsDotSegments: Bool = false,
         date: Date
     ) throws(CurlewError) {
         guard case .awsSigV4(let provider) = authentication.scheme else {
@@ -31,7 +32,8 @@ struct SignedRequest {
                 url: unsigned.url
             )
         }
-        let target = SignedURL(wire.string, takesPathAsItIs: scope.takesPathAsItIs)
+        let target = SignedURL(
+            wire.string, takesPathAsItIs: scope.takesPathAsItIs, keepsDotSegments: keepsDotSegments)
         url = target.text
         var signed = unsigned
         // The request's own field has precedence over what would be made.

@@ -25,7 +25,7 @@ struct WireURL: Sendable {
             throw CurlewError(
                 .invalidURL,
                 phase: .creation,
-                reason: "an absolute http or https URL with a host is needed",
+                reason: "the URL is not an absolute http or https URL with a host",
                 url: url
             )
         }

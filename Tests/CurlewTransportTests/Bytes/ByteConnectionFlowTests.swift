@@ -147,6 +147,74 @@ struct ByteConnectionFlowTests {
         #expect(await eventually { server.openConnections == 0 })
     }
 
+    @Test func whatIsSentAtOnceKeepsItsPlace() async throws {
+        try await withByteServer(serve: { $0.echo() }) { transport, server in
+            let connection = try await transport.connect(request(server.url))
+            for number in 0..<200 as Range<UInt8> {
+                // Behind bytes that the loop has yet to send nothing goes out at once.
+                if number.isMultiple(of: 3) { try await connection.send([number]) }
+                let next = [UInt8](repeating: number &+ 1, count: 100)
+                let count = next.withUnsafeBytes { connection.sendNow($0) }
+                if count < next.count { try await connection.send(Array(next[count...])) }
+                let expected = (number.isMultiple(of: 3) ? [number] : []) + next
+                #expect(try await connection.receive(exactly: expected.count) == expected)
+            }
+            connection.close()
+            #expect(([1] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0)
+        }
+    }
+
+    @Test func aPeerThatTakesNothingTakesNothingAtOnce() async throws {
+        let gate = DispatchSemaphore(value: 0)
+        let taken = Lock(0)
+        try await withByteServer(
+            buffer: 4096,
+            serve: { $0.countBytes(into: taken, after: gate) }
+        ) { transport, server in
+            let connection = try await transport.connect(request(server.url))
+            let piece = [UInt8](repeating: 7, count: 1 << 20)
+            var sent = 0
+            while true {
+                let count = piece.withUnsafeBytes { connection.sendNow($0) }
+                sent += count
+                if count == 0 { break }
+            }
+            try await connection.send([1])
+            #expect(([2] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0)
+            gate.signal()
+            try await connection.finishSending()
+            #expect(([2] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0)
+            #expect(await eventually { taken.withLock { $0 } == sent + 1 })
+        }
+    }
+
+    @Test func tasksOnItsExecutorReadAndWrite() async throws {
+        try await withByteServer(serve: { $0.echo() }) { transport, server in
+            let connection = try await transport.connect(request(server.url), sendBuffer: 0)
+            let executor = try #require(connection.executor)
+            let task = Task(executorPreference: executor) {
+                for number in 0..<200 as Range<UInt8> {
+                    try await connection.send([number])
+                    #expect(try await connection.receive(exactly: 1) == [number])
+                }
+            }
+            try await task.value
+        }
+    }
+
+    @Test func tasksOnItsExecutorEndWithTheLoopAndAfterIt() async throws {
+        let server = try ByteServer { $0.echo() }
+        defer { server.stop() }
+        let transport = CurlTransport()
+        let connection = try await transport.connect(request(server.url))
+        let executor = try #require(connection.executor)
+        let waiting = Task(executorPreference: executor) { await connection.failureOfReceive()?.code }
+        await transport.shutdown()
+        #expect(await waiting.value == .sessionClosed)
+        let late = Task(executorPreference: executor) { await connection.failureOfReceive()?.code }
+        #expect(await late.value == .sessionClosed)
+    }
+
     @Test func aDroppedConnectionCloses() async throws {
         try await withByteServer(serve: { $0.echo() }) { transport, server in
             var connection: (any ByteConnection)? = try await transport.connect(request(server.url))

@@ -171,6 +171,24 @@ struct ByteConnectionTests {
         }
     }
 
+    /// The kernel tells of it once, and to reading shows an end then.
+    @Test(arguments: [true, false])
+    func aResetThatWritingHasHeardOfIsNoEnd(atOnce: Bool) async throws {
+        try await withByteServer(serve: { peer in
+            _ = peer.read(1)
+            peer.resetsAtEnd()
+        }) { transport, server in
+            let connection = try await transport.connect(request(server.url), sendBuffer: 0)
+            try await connection.send([1])
+            if atOnce {
+                #expect(await eventually { ([2] as [UInt8]).withUnsafeBytes { connection.sendNow($0) } == 0 })
+            } else {
+                while await connection.failureOfSend() == nil {}
+            }
+            #expect(await connection.failureOfReceive()?.code == .sendFailed)
+        }
+    }
+
     @Test func oneDirectionMayEnd() async throws {
         try await withByteServer(serve: { peer in
             var all: [UInt8] = []

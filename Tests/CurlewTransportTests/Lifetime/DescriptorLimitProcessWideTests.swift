@@ -49,6 +49,8 @@ struct DescriptorLimitProcessWideTests {
         }) { transport, server in
             // What the process opens once, it opens here.
             _ = try await transport.fetch(request(server.url("/get"), headers: ["Connection": "close"]))
+            // The server is in this process: its descriptor must not become free in the middle.
+            try await server.waitForOpenConnections(atMost: 0)
             let url = try #require(URL(string: "https://127.0.0.1:\(server.port)/"))
             let error = try await withoutDescriptors(keeping: 1) { await transport.failure(request(url)) }
             #expect(error.code == .connectFailed, "\(error)")

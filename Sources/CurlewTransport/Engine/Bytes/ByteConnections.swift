@@ -13,7 +13,7 @@ final class ByteConnections {
     private var lastNumber = 0
     private var isShutDown = false
     /// One for all: what is read is copied out before anything else happens.
-    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 * 1024, alignment: 16)
+    private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 * 1024, alignment: 16)
 
     init(sockets: Sockets, handles: Handles, loop: LoopIdentity) {
         (self.sockets, self.handles, self.loop) = (sockets, handles, loop)
@@ -29,7 +29,7 @@ final class ByteConnections {
         let fd = curlew_get_socket(easy.handle)
         guard fd >= 0 else { return nil }
         lastNumber += 1
-        let queue = SendQueue(limit: transfer.sendBuffer ?? 1)
+        let queue = SendQueue(limit: transfer.sendBuffer ?? 1, socket: LiveConnection.isPlain(transfer) ? fd : nil)
         let connection = LiveConnection(number: lastNumber, fd: fd, easy: easy, queue: queue, transfer: transfer)
         connection.readFirst(scratch)
         live[lastNumber] = connection
@@ -52,7 +52,7 @@ final class ByteConnections {
         loop.assertOnLoop()
         guard let connection = byDescriptor[ready.fd] else { return }
         if !ready.readiness.isDisjoint(with: [.write, .error, .closed, .hangUp]) { connection.write() }
-        if !ready.readiness.isDisjoint(with: [.read, .error, .closed, .hangUp]) { connection.read(scratch) }
+        if !ready.readiness.isDisjoint(with: [.read, .error, .closed, .hangUp]) { connection.readable(scratch) }
         watch(connection)
     }
 

@@ -6,12 +6,16 @@ final class CurlByteConnection: ByteConnection {
     private let number: Int
     private let queue: SendQueue
     private let loop: EngineLoop
+    private let loopExecutor: LoopExecutor
 
     init(number: Int, queue: SendQueue, loop: EngineLoop, metrics: TransferMetrics) {
         (self.number, self.queue, self.loop, self.metrics) = (number, queue, loop, metrics)
+        loopExecutor = LoopExecutor(loop)
     }
 
     deinit { close() }
+
+    var executor: (any TaskExecutor)? { loopExecutor }
 
     func receive(maximum: Int) async throws(CurlewError) -> [UInt8]? {
         try await wait { .receive($0, maximum: max(1, maximum), $1) }
@@ -23,6 +27,8 @@ final class CurlByteConnection: ByteConnection {
         give(.send(bytes))
         if isFull { try await wait { .awaitRoom($0, $1) } }
     }
+
+    func sendNow(_ bytes: UnsafeRawBufferPointer) -> Int { queue.sendNow(bytes) }
 
     func finishSending() async throws(CurlewError) { try await wait { .finish($0, $1) } }
 

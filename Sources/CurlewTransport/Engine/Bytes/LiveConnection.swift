@@ -12,12 +12,14 @@ final class LiveConnection {
     /// What the poller was asked for.
     var watched: Readiness = []
     private let url: URL
-    /// Whether one direction of it can be closed.
-    private let mayBeHalfClosed: Bool
+    /// Whether the socket's bytes are those of the peers, without TLS in between.
+    private let isPlain: Bool
 
     private var readers = ConnectionWaits<[UInt8]?>()
     /// Read before a reader came.
-    private var unread: ArraySlice<UInt8> = []
+    private var unread: [UInt8] = []
+    /// The kernel has nothing more: the poller says when it has. Unknown over TLS, which reads ahead.
+    private var isDrained = false
     private var hasEnded = false
     private var receiveFailure: CurlewError?
 
@@ -30,8 +32,10 @@ final class LiveConnection {
     init(number: Int, fd: Int32, easy: TransferHandle, queue: SendQueue, transfer: ActiveTransfer) {
         (self.number, self.fd, self.easy, self.queue) = (number, fd, easy, queue)
         url = transfer.request.url
-        mayBeHalfClosed = !transfer.plan.isTLS && !transfer.mayMeetTLSProxy
+        isPlain = Self.isPlain(transfer)
     }
+
+    static func isPlain(_ transfer: ActiveTransfer) -> Bool { !transfer.plan.isTLS && !transfer.mayMeetTLSProxy }
 
     /// What there is to wait for.
     var wanted: Readiness {
@@ -55,7 +59,7 @@ final class LiveConnection {
             senders.append(.init(number: number, answer: answer))
             answerSenders()
         case .finish(let number, let answer):
-            guard mayBeHalfClosed else {
+            guard isPlain else {
                 return command.fail(
                     .unsupported(feature: "ending one direction of a connection", needs: "a connection without TLS"))
             }
@@ -86,14 +90,18 @@ final class LiveConnection {
     /// until then may take the connection for an idle one and close it.
     func readFirst(_ scratch: UnsafeMutableRawBufferPointer) { receive(scratch, maximum: scratch.count) }
 
+    /// The poller has seen that there is something to read, or an end.
+    func readable(_ scratch: UnsafeMutableRawBufferPointer) {
+        isDrained = false
+        read(scratch)
+    }
+
     /// Answers readers as far as there are bytes.
     func read(_ scratch: UnsafeMutableRawBufferPointer) {
         while let reader = readers.first {
             if unread.isEmpty, !hasEnded, receiveFailure == nil { receive(scratch, maximum: reader.maximum) }
             if !unread.isEmpty {
-                let bytes = Array(unread.prefix(reader.maximum))
-                unread = unread.dropFirst(reader.maximum)
-                readers.answerFirst(.success(bytes))
+                readers.answerFirst(.success(takeUnread(maximum: reader.maximum)))
             } else if let receiveFailure {
                 readers.answerFirst(.failure(receiveFailure))
             } else if hasEnded {
@@ -104,17 +112,31 @@ final class LiveConnection {
         }
     }
 
+    private func takeUnread(maximum: Int) -> [UInt8] {
+        guard unread.count > maximum else {
+            defer { unread = [] }
+            return unread
+        }
+        defer { unread.removeFirst(maximum) }
+        return Array(unread.prefix(maximum))
+    }
+
     private func receive(_ scratch: UnsafeMutableRawBufferPointer, maximum: Int) {
+        if isDrained { return }
         var count = 0
+        let room = min(maximum, scratch.count)
         // curl_easy_recv(3): zero bytes are the end.
-        let code = curl_easy_recv(easy.handle, scratch.baseAddress, min(maximum, scratch.count), &count)
+        let code = curl_easy_recv(easy.handle, scratch.baseAddress, room, &count)
+        isDrained = isPlain && (code == CURLE_AGAIN || (code == CURLE_OK && count > 0 && count < room))
         if code == CURLE_AGAIN { return }
         if code != CURLE_OK {
             receiveFailure = failure(.receiveFailed, code)
         } else if count == 0 {
-            hasEnded = true
+            // The kernel tells of a reset once. Where the writing has heard of it, reading shows an end.
+            receiveFailure = sendFailure ?? (queue.isBroken ? failure(.sendFailed, CURLE_SEND_ERROR) : nil)
+            hasEnded = receiveFailure == nil
         } else {
-            unread = Array(UnsafeRawBufferPointer(rebasing: scratch[..<count]))[...]
+            unread = Array(UnsafeRawBufferPointer(rebasing: scratch[..<count]))
         }
     }
 
@@ -149,7 +171,9 @@ final class LiveConnection {
         guard outgoing.isEmpty, !finishers.isEmpty else { return }
         if !hasFinished {
             hasFinished = true
-            queue.fail(CurlewError(.sendFailed, phase: .send, reason: "this direction was ended", url: url))
+            queue.fail(
+                CurlewError(
+                    .sendFailed, phase: .send, reason: "this direction of the connection has been closed", url: url))
             _ = shutdown(fd, Int32(SHUT_WR))
         }
         finishers.answerAll(.success(()))
