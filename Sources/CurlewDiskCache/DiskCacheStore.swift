@@ -13,7 +13,7 @@ public import Foundation
 /// names say that they are secret, such as `Set-Cookie` and `Authorization`, are not written. Bodies are written as they are.
 ///
 /// The directory must be on a local file system: SQLite's index and locks do not work over most networks.
-public final class DiskCacheStore: CacheStore {
+public final class DiskCacheStore: CacheStore, UnclaimedStore {
     /// Up to so many bytes a body lies in the index. More than about this SQLite reads no faster than the file system.
     static let inlineLimit = 16 << 10
 
@@ -24,22 +24,30 @@ public final class DiskCacheStore: CacheStore {
     private let clock: UseClock
     private let uses: UseList
     private let writing: IndexLane
-    private let reading: [IndexLane]
+    private let lookups: [LookupLane]
 
-    /// Opens a store, and makes the directory where there is none. This takes a few milliseconds, whatever is in it.
+    /// Opens a store, and makes it where there is none. This takes a few milliseconds, whatever is in it.
     ///
     /// - Parameters:
-    ///   - directory: It holds nothing but the store.
+    ///   - directory: It holds nothing but the store. Where it has other files, no store is made in it.
     ///   - maximumSize: How many bytes the entries take up at most: index, heads and bodies. What is being stored comes on top.
     ///   - maximumEntrySize: Responses with more bytes are not stored.
-    /// - Throws: A `CurlewError` where the directory cannot be made or written: `moveFailed` (not permitted, read-only),
-    ///   `destinationMissing` (a file is in the way) or `diskFull`. A damaged index is no error.
+    ///   - create: Whether a store is made where there is none. Otherwise that is `destinationMissing`.
+    /// - Throws: `destinationExists` where the directory has files that no cache has made, which are left as they are. Where the
+    ///   directory cannot be made or written: `moveFailed` (not permitted, read-only), `destinationMissing` (a file is in
+    ///   the way) or `diskFull`. A damaged index of a store is no error.
     public convenience init(
         directory: URL,
         maximumSize: Int64 = 512 << 20,
-        maximumEntrySize: Int64 = 64 << 20
+        maximumEntrySize: Int64 = 64 << 20,
+        create: Bool = true
     ) throws(CurlewError) {
-        try self.init(directory: directory, maximumSize: maximumSize, maximumEntrySize: maximumEntrySize) { Date() }
+        try self.init(
+            directory: directory,
+            maximumSize: maximumSize,
+            maximumEntrySize: maximumEntrySize,
+            create: create
+        ) { Date() }
     }
 
     /// With a clock of the caller's.
@@ -47,15 +55,18 @@ public final class DiskCacheStore: CacheStore {
         directory: URL,
         maximumSize: Int64,
         maximumEntrySize: Int64,
+        create: Bool = true,
         now: @escaping @Sendable () -> Date
     ) throws(CurlewError) {
         let (folder, counts) = (CacheFolder(directory), FaultCounts())
+        // Opening makes what is missing, and makes a damaged index anew.
+        try folder.expectStore(orRoomForOne: create)
         self.folder = folder
         self.counts = counts
         self.maximumSize = maximumSize
         self.maximumEntrySize = min(maximumEntrySize, maximumSize)
         writing = IndexLane("index", folder, counts)
-        reading = (1...2).map { IndexLane("lookups.\($0)", folder, counts) }
+        lookups = (1...2).map { LookupLane("lookups.\($0)", folder, counts) }
         do throws(SystemFault) {
             let last = try writing.open { (index) throws(DatabaseFault) in try index.lastUse() }
             clock = UseClock(last: last, now: now)
@@ -78,11 +89,8 @@ public final class DiskCacheStore: CacheStore {
     // MARK: Looking up
 
     public func entries(for key: CacheKey) async -> [StoredEntry] {
-        let folder = folder
-        let found = await readingLane(for: key).run { (index) throws(DatabaseFault) in
-            try index.rows(of: key).map { OpenedRow($0, folder) }
-        }
-        switch found {
+        // One key always has the same lane, so that its pages are where it looks.
+        switch await lookups[abs(key.hashValue % lookups.count)].rows(of: key) {
         case .success(let rows):
             return rows.compactMap { row in
                 if row.isDamaged { remove(damaged: row.found) }
@@ -95,7 +103,7 @@ public final class DiskCacheStore: CacheStore {
     }
 
     public func size() async -> Int64 {
-        let total = await reading[0].run { (index) throws(DatabaseFault) in try index.total() }
+        let total = await reading.run { (index) throws(DatabaseFault) in try index.total() }
         return (try? total.get()) ?? 0
     }
 
@@ -105,7 +113,7 @@ public final class DiskCacheStore: CacheStore {
         let entry = entry.withoutCredentials
         let limit = maximumEntrySize - Int64(entry.encoded.count)
         guard let id = EntryID(entry.id), max(0, expectedSize ?? 0) <= limit else { return nil }
-        return DiskCacheWriter(self, entry, id, limit: limit)
+        return DiskCacheWriter(self, entry, id, limit: limit, expectedSize: expectedSize)
     }
 
     /// A body is complete. False where the disk has no room for its entry.
@@ -137,6 +145,10 @@ public final class DiskCacheStore: CacheStore {
         removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(url: url) })
     }
 
+    public func removeAll(origin: String) async {
+        removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(origin: origin) })
+    }
+
     public func removeAll() async {
         if await !writing.clear() { counts.count(\.failedWrites) }
     }
@@ -165,6 +177,6 @@ public final class DiskCacheStore: CacheStore {
         }
     }
 
-    /// One key always has the same lane, so that its pages are where it looks.
-    private func readingLane(for key: CacheKey) -> IndexLane { reading[abs(key.hashValue % reading.count)] }
+    /// For what is read beside lookups.
+    var reading: IndexLane { lookups[0].index }
 }

@@ -2,41 +2,59 @@ internal import CurlewCore
 internal import Foundation
 
 /// Stores one response. Small bodies stay in memory until they are complete; larger ones go to their file piece by piece.
-// SAFETY: called by one task at a time; the lane works only while that task waits for it, or after its end.
-final class DiskCacheWriter: CacheWriter, @unchecked Sendable {
+actor DiskCacheWriter: CacheWriter {
     private let store: DiskCacheStore
     private let entry: CacheEntry
     private let id: EntryID
     /// How many bytes the body may have.
     private let limit: Int64
+    /// How many it will have, as far as that is known.
+    private let expectedSize: Int64?
     private let lane = Lane.nextForBodies()
     private var size: Int64 = 0
     private var buffer = Data()
     private var file: NewBodyFile?
     private var isOver = false
 
-    init(_ store: DiskCacheStore, _ entry: CacheEntry, _ id: EntryID, limit: Int64) {
+    init(_ store: DiskCacheStore, _ entry: CacheEntry, _ id: EntryID, limit: Int64, expectedSize: Int64?) {
         self.store = store
         self.entry = entry
         self.id = id
         self.limit = limit
+        self.expectedSize = expectedSize
     }
 
-    deinit { discard() }
+    deinit {
+        if let file { lane.enqueue { file.close(isKept: false) } }
+    }
 
     func write(_ chunk: Data) async -> Bool {
         guard !isOver else { return false }
         size += Int64(chunk.count)
         guard size <= limit else { return await give(up: false) }
-        buffer.append(chunk)
-        guard buffer.count >= BodyPieces.size else { return true }
-        var pieces: [Data] = []
-        while buffer.count - pieces.count * BodyPieces.size >= BodyPieces.size {
-            let start = buffer.startIndex + pieces.count * BodyPieces.size
-            pieces.append(buffer[start..<start + BodyPieces.size])
-        }
-        buffer = Data(buffer.dropFirst(pieces.count * BodyPieces.size))
+        let pieces = cut(chunk)
+        if pieces.isEmpty { return true }
         return await write(pieces) ? true : await give(up: true)
+    }
+
+    /// The pieces that are complete with this chunk. What lies within one chunk is not copied.
+    private func cut(_ chunk: Data) -> [Data] {
+        var rest = chunk
+        var pieces: [Data] = []
+        if !buffer.isEmpty {
+            let missing = rest.prefix(BodyPieces.size - buffer.count)
+            buffer.append(missing)
+            rest = rest.dropFirst(missing.count)
+            guard buffer.count == BodyPieces.size else { return [] }
+            pieces.append(buffer)
+            buffer = Data()
+        }
+        while rest.count >= BodyPieces.size {
+            pieces.append(rest.prefix(BodyPieces.size))
+            rest = rest.dropFirst(BodyPieces.size)
+        }
+        if !rest.isEmpty { buffer = Data(rest) }
+        return pieces
     }
 
     func commit() async -> Bool {
@@ -61,9 +79,9 @@ final class DiskCacheWriter: CacheWriter, @unchecked Sendable {
     }
 
     private func write(_ pieces: [Data], isLast: Bool = false) async -> Bool {
-        let (made, path) = (file, store.folder.body(id))
+        let (made, path, expectedSize) = (file, store.folder.body(id), expectedSize)
         let written = await lane.run { () -> (NewBodyFile?, Bool) in
-            guard let file = made ?? NewBodyFile(path) else { return (nil, false) }
+            guard let file = made ?? NewBodyFile(path, expectedSize: expectedSize) else { return (nil, false) }
             return (file, pieces.allSatisfy { file.append($0) } && (!isLast || file.sync()))
         }
         file = written.0

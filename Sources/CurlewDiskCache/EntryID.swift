@@ -23,9 +23,16 @@ struct EntryID: Sendable, Hashable {
 
     /// The digits, in lower case.
     var text: String {
-        let digits = Array("0123456789abcdef".utf8)
-        return String(decoding: data.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+        var digits: [UInt8] = []
+        digits.reserveCapacity(32)
+        for byte in data {
+            digits.append(Self.digit(byte >> 4))
+            digits.append(Self.digit(byte & 15))
+        }
+        return String(decoding: digits, as: UTF8.self)
     }
+
+    private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }
 
     // Capitals would make two names of one id.
     private static func value(_ digit: UInt8) -> UInt8? {

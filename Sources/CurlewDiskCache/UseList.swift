@@ -3,7 +3,9 @@ internal import CurlewLocks
 /// The uses that the index has not been told of: they are written together, for a use by itself is not worth a transaction.
 /// What a killed process has not written is lost, which changes only the order in which entries go.
 struct UseList: Sendable {
-    private static let most = 256
+    /// More than are used again and again by most programs: those are written only when something is stored. Writing so many
+    /// takes some ten milliseconds.
+    private static let most = 1024
 
     private let uses = Lock<[Int64: Int64]>([:])
     private let clock: UseClock

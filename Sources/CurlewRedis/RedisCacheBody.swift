@@ -16,11 +16,9 @@ struct RedisCacheBody: CacheBody {
 }
 
 /// Reads chunks, several at a time, and checks each. A body of up to 4 MiB, the largest that a store keeps by default, is there
-/// as a whole before its first byte is handed out: the server may drop chunks at any time.
-// SAFETY: called by one task at a time.
-final class RedisCacheReader: CacheReader, @unchecked Sendable {
-    private static let chunksAtOnce = 8
-
+/// as a whole before its first byte is handed out: chunks may go at any time, when the entry is replaced or the server wants
+/// the room.
+actor RedisCacheReader: CacheReader {
     private let store: RedisCacheStore
     private let record: RedisRecord
     private var rest: Range<Int64>
@@ -49,7 +47,7 @@ final class RedisCacheReader: CacheReader, @unchecked Sendable {
     private func fetch() async -> Bool {
         let size = Int64(RedisRecord.chunkSize)
         let first = Int(rest.lowerBound / size)
-        let end = min(Int((rest.upperBound + size - 1) / size), first + Self.chunksAtOnce)
+        let end = min(Int((rest.upperBound + size - 1) / size), first + RedisRecord.chunksAtOnce)
         guard let chunks = await store.chunks(first..<end, of: record) else { return false }
         for (number, chunk) in zip(first..<end, chunks) {
             let start = Int64(number) * size

@@ -23,7 +23,7 @@ public final class RedisCacheStore: CacheStore {
     private let problem: RedisFault?
     private let maximumEntrySize: Int64
 
-    /// Makes a store. It connects when it is first used.
+    /// Creates a store. It connects when it is first used.
     ///
     /// - Parameters:
     ///   - url: `redis://user:password@host:port/database`; all but the host may be left out. With a URL that cannot be used
@@ -104,7 +104,7 @@ public final class RedisCacheStore: CacheStore {
             guard let field = fields[index].data, let value = fields[index + 1].data else { continue }
             guard let record = RedisRecord(value), field == RedisKeys.field(record.entry.variant) else {
                 count(\.damagedEntries)
-                _ = await replies([RedisCommand(script: RedisScripts.remove, keys: [name], [field, value])])
+                _ = await replies([removal(of: value, field, name)])
                 continue
             }
             guard record.entry.key == key, timeToLive(record.entry.lifetime) != nil else { continue }
@@ -115,7 +115,7 @@ public final class RedisCacheStore: CacheStore {
         return found
     }
 
-    /// Chunks of a body; nil where one is gone or damaged, and then the entry is removed.
+    /// Chunks of a body; nil where one is gone or damaged. Then the entry is removed, if it is not replaced or removed already.
     func chunks(_ numbers: Range<Int>, of record: RedisRecord) async -> [Data]? {
         let commands = numbers.map { RedisCommand("GET", keys.chunk(record.entry.id, $0)) }
         guard let replies = await replies(commands) else { return nil }
@@ -125,8 +125,7 @@ public final class RedisCacheStore: CacheStore {
             return RedisRecord.check(chunk, number: number) == record.check(ofChunk: number) ? chunk : nil
         }
         guard chunks.count == numbers.count else {
-            count(\.damagedEntries)
-            await remove(record.entry)
+            if await isRemoved(record.entry) { count(\.damagedEntries) }
             return nil
         }
         return chunks
@@ -173,7 +172,7 @@ public final class RedisCacheStore: CacheStore {
         let command = RedisCommand(
             script: RedisScripts.commit,
             keys: names(of: record),
-            [RedisKeys.field(record.entry.variant), record.encoded, Data("\(time)".utf8)]
+            [RedisKeys.field(record.entry.variant), record.encoded, Data("\(time)".utf8), Data(keys.chunks.utf8)]
         )
         return await replies([command])?.first?.number == 1
     }
@@ -193,12 +192,17 @@ public final class RedisCacheStore: CacheStore {
 
     // MARK: Removing
 
-    public func remove(_ entry: CacheEntry) async {
-        guard let (record, bytes) = await stored(entry) else { return }
-        let names = [keys.entries(entry.key)] + keys.chunks(entry.id, count: record.chunkCount)
-        _ = await replies([
-            RedisCommand(script: RedisScripts.remove, keys: names, [RedisKeys.field(entry.variant), bytes])
-        ])
+    public func remove(_ entry: CacheEntry) async { _ = await isRemoved(entry) }
+
+    /// False where it was not there any more.
+    private func isRemoved(_ entry: CacheEntry) async -> Bool {
+        guard let (_, bytes) = await stored(entry) else { return false }
+        let removal = removal(of: bytes, RedisKeys.field(entry.variant), keys.entries(entry.key))
+        return await replies([removal])?.first?.number == 1
+    }
+
+    private func removal(of record: Data, _ field: Data, _ name: String) -> RedisCommand {
+        RedisCommand(script: RedisScripts.remove, keys: [name], [field, record, Data(keys.chunks.utf8)])
     }
 
     func removeChunks(of entry: CacheEntry, count: Int) async {
@@ -207,7 +211,21 @@ public final class RedisCacheStore: CacheStore {
     }
 
     public func removeAll(url: String) async {
-        _ = await replies([RedisCommand(script: RedisScripts.removeURL, keys: [keys.url(url)], [])])
+        _ = await replies([
+            RedisCommand(script: RedisScripts.removeURL, keys: [keys.url(url)], [Data(keys.chunks.utf8)])
+        ])
+    }
+
+    public func removeAll(origin: String) async {
+        let command = RedisCommand(
+            script: RedisScripts.removeOrigin,
+            keys: [keys.origin(origin)],
+            [Data(keys.chunks.utf8), Data("50".utf8)]
+        )
+        // Some URLs at a time, because the server does nothing else meanwhile. What answers may be no Redis, and have no end.
+        for _ in 0..<20_000 {
+            guard let count = await replies([command])?.first?.number, count > 0 else { return }
+        }
     }
 
     public func removeAll() async {
@@ -231,7 +249,8 @@ public final class RedisCacheStore: CacheStore {
 
     private func names(of record: RedisRecord) -> [String] {
         let entry = record.entry
-        return [keys.entries(entry.key), keys.url(entry.key.url)] + keys.chunks(entry.id, count: record.chunkCount)
+        let sets = [keys.url(entry.key.url), keys.origin(entry.key.origin)]
+        return [keys.entries(entry.key)] + sets + keys.chunks(entry.id, count: record.chunkCount)
     }
 
     /// All names of the store, some at a time. What answers may be no Redis, and have no end: it is asked so often that tens

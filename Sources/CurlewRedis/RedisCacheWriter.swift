@@ -2,8 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 /// Stores one response: chunk by chunk as it comes, and last the record that makes it an entry.
-// SAFETY: called by one task at a time.
-final class RedisCacheWriter: CacheWriter, @unchecked Sendable {
+actor RedisCacheWriter: CacheWriter {
     private let store: RedisCacheStore
     private let entry: CacheEntry
     private let limit: Int64

@@ -63,6 +63,26 @@ struct DiskCacheProcessTests {
         await two.kill()
     }
 
+    @Test("a process that finds a damaged index says so on its standard error, and goes on")
+    func complaint() async throws {
+        let maker = try Probe("put", path, "1", "a")
+        _ = maker.lines(1)
+        await maker.kill()
+        for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + "/index.sqlite" + end) }
+        try bytes(50_000).write(to: folder.index)
+        let probe = try Probe("put", path, "1", "a")
+        #expect(!probe.lines(1).isEmpty)
+        await probe.kill()
+        let complaints = probe.complaints()
+        #expect(complaints.contains("the cache index in "))
+        #expect(complaints.contains("has been made anew"))
+        #expect(try await folder.open().body(Sample(key: 0, size: 0, tag: "").entry.key) != nil)
+        let quiet = try Probe("put", path, "1", "a")
+        _ = quiet.lines(1)
+        await quiet.kill()
+        #expect(quiet.complaints().isEmpty)
+    }
+
     @Test("a collection leaves files alone that another process is still writing")
     func collection() async throws {
         let first = try folder.open()

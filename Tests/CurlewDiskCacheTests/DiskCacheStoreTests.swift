@@ -30,6 +30,53 @@ struct DiskCacheStoreTests {
         }
     }
 
+    @Test(
+        "a body may be shorter or longer than it was said to be",
+        arguments: [
+            (1_200_000, 3_000_000), (3_000_000, 1_200_000), (300_000, 262_145), (100, 400_000),
+            (20_000_000, 20_000_000),
+        ]
+    )
+    func expectedSize(size: Int, expected: Int64) async throws {
+        let (stored, body) = (entry("a"), bytes(size))
+        let store = try folder.open()
+        let writer = try #require(await store.writer(for: stored, expectedSize: expected))
+        for start in stride(from: 0, to: size, by: 1 << 20) {
+            #expect(await writer.write(body[start..<min(start + 1 << 20, size)]))
+        }
+        #expect(await writer.commit())
+        #expect(try await store.body(stored.key) == body)
+        #expect(store.faults == DiskCacheFaults())
+    }
+
+    @Test("lookups at the same time find what each has asked for")
+    func lookupsTogether() async throws {
+        let store = try folder.open()
+        let entries = (0..<40).map { entry("a\($0)") }
+        for (number, entry) in entries.enumerated() {
+            await store.put(entry, bytes(100 + number, seed: UInt64(number)))
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for turn in 0..<20 {
+                for (number, stored) in entries.enumerated() {
+                    group.addTask {
+                        let found = await store.entries(for: stored.key)
+                        #expect(found.map(\.entry) == [stored])
+                        #expect(found.first?.body.size == Int64(100 + number))
+                    }
+                }
+                group.addTask { #expect(await store.entries(for: entry("none\(turn)").key).isEmpty) }
+                // What was committed before is found, whatever is looked up meanwhile.
+                group.addTask {
+                    let stored = entry("new\(turn)")
+                    #expect(await store.put(stored, bytes(10)))
+                    #expect(await store.entries(for: stored.key).map(\.entry) == [stored])
+                }
+            }
+        }
+        #expect(store.faults == DiskCacheFaults())
+    }
+
     @Test("a part of a body is exactly that part", arguments: [1000, 1_200_000])
     func ranges(size: Int64) async throws {
         let (stored, body) = (entry("a"), bytes(Int(size)))
@@ -137,6 +184,20 @@ struct DiskCacheStoreTests {
         #expect(await store.size() == 0)
         #expect(try await eventually { try folder.bodyNames().isEmpty })
         #expect(await store.put(entries[0], bytes(100)))
+    }
+
+    @Test("removing an origin takes what its URLs have, in all partitions, and nothing of another")
+    func removingOrigin() async throws {
+        let store = try folder.open()
+        let gone = [entry("a"), entry("b/c?d", partition: "p")]
+        let kept = ["https://store.test", "http://store.test:81", "http://store.test.more"].map {
+            entry("a", origin: $0)
+        }
+        for entry in gone + kept { await store.put(entry, bytes(300_000)) }
+        await store.removeAll(origin: "http://store.test/")
+        for entry in gone { #expect(await store.entries(for: entry.key).isEmpty) }
+        for entry in kept { #expect(try await store.body(entry.key) == bytes(300_000)) }
+        #expect(try await eventually { try folder.bodyNames().count == kept.count })
     }
 
     @Test("fields with credentials are not written, and files are for their user alone")

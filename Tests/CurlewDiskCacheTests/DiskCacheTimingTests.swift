@@ -24,7 +24,7 @@ struct DiskCacheTimingTests {
         let rows = """
             BEGIN;
             WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000)
-            INSERT INTO entries SELECT NULL, randomblob(16), random(), random(), 0, i, i, i % 2, 3000, 2000, 0, 0, 0,
+            INSERT INTO entries SELECT NULL, randomblob(16), i % 50, random(), random(), 0, i, i, i % 2, 3000, 2000, 0, 0, 0,
                 randomblob(600) FROM n;
             INSERT OR IGNORE INTO bodies SELECT number, randomblob(2000) FROM entries;
             COMMIT;

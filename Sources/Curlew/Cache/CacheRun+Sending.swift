@@ -13,48 +13,101 @@ extension CacheRun {
         }
         // What the sink is told may come from the store in the end: it must not hold on to the network.
         if stored != nil { _ = ownExchange() }
-        let requestTime = cache.clock()
-        let storage = ResponseStorage(cache, request, asked, flight: flight, requestTime: requestTime)
-        let cacheSink = CacheSink(sink, exchange: exchange, storage: storage) { [self] head in
-            guard let stored else { return false }
-            if head.status == 304 { return Validators(stored.entry.response.head.headers).areUsable }
-            return Revalidation.isFailure(head.status) && allowsOnFailure(stored)
-        }
+        let withholding = stored.map { [self] stored in { withholds($0, for: stored) } }
+        let cacheSink = CacheSink(self, requestTime: cache.clock(), withholds: withholding)
         var outcome: TransferOutcome
         do throws(CurlewError) {
-            outcome = try await network.perform(adding(fields), sink: cacheSink)
+            outcome = try await network.perform(try outgoing(adding: fields), sink: cacheSink)
         } catch {
-            await storage.drop()
+            await cacheSink.storage?.drop()
             exchange?.detach()
-            if let stored, !cacheSink.hasForwarded, error.isServerFailure, allowsOnFailure(stored) {
-                return try await serveInsteadOfFailure(stored, error)
+            if let stored, isFailureOfServer(error, cacheSink.fate), allowsOnFailure(stored) {
+                if case .withheld = cacheSink.fate {
+                    return try await serveInsteadOfFailure(stored, .answer(.failure(error)))
+                }
+                return try await serveInsteadOfFailure(stored, .noAnswer(error))
             }
             await land(.failed)
             throw error
         }
         exchange?.detach()
         if let stored, case .withheld(let head) = cacheSink.fate {
-            guard head.status == 304 else { return try await serveInsteadOfFailure(stored, nil) }
-            return try await finish(validationOf: stored, with: outcome, requestTime)
+            guard head.status == 304 else { return try await serveInsteadOfFailure(stored, .answer(.success(outcome))) }
+            return try await finish(validationOf: stored, with: outcome, cacheSink.requestTime)
         }
-        await cache.invalidate(Invalidation(method: request.method, url: request.url, head: outcome.head))
-        let isStored = await storage.finish()
-        if !isStored { await removeReplaced(stored, by: outcome.head.status) }
-        await land(isStored ? .stored : .notStored)
-        return noted(outcome, status)
+        if stored == nil, isOver(status, &outcome, cacheSink) { return outcome }
+        await conclude(status, &outcome, cacheSink, validating: stored)
+        return outcome
     }
 
-    private func adding(_ fields: [HTTPHeader]) -> TransferRequest {
+    /// Most of what is not stored concerns nothing that is: then there is nothing to wait for.
+    mutating func isOver(_ status: CacheStatus, _ outcome: inout TransferOutcome, _ cacheSink: CacheSink) -> Bool {
+        guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait,
+            case .none = Invalidation(method: request.method, url: request.url, head: outcome.head)
+        else { return false }
+        landInProcess(.notStored)
+        note(status, in: &outcome)
+        return true
+    }
+
+    /// The reader has got a whole response, which may be to be stored, or may say something of what is.
+    mutating func conclude(
+        _ status: CacheStatus,
+        _ outcome: inout TransferOutcome,
+        _ cacheSink: CacheSink,
+        validating stored: StoredEntry? = nil
+    ) async {
+        await cache.invalidate(Invalidation(method: request.method, url: request.url, head: outcome.head))
+        let isStored = await cacheSink.storage?.finish() ?? false
+        if !isStored { await removeReplaced(stored, by: outcome.head.status) }
+        await land(isStored ? .stored : .notStored)
+        note(status, in: &outcome)
+    }
+
+    /// The request has failed.
+    mutating func abandon(_ storage: ResponseStorage?) async {
+        await storage?.drop()
+        await land(.failed)
+    }
+
+    /// Whether a response concerns the cache alone, because it is about a stored one.
+    private func withholds(_ head: ResponseHead, for stored: StoredEntry) -> Bool {
+        if head.status == 304 { return Validators(stored.entry.response.head.headers).areUsable }
+        return Revalidation.isFailure(head.status) && allowsOnFailure(stored)
+    }
+
+    private func outgoing(adding fields: [HTTPHeader]) throws(CurlewError) -> TransferRequest {
         var outgoing = request
         for field in fields { outgoing.headers.update(field) }
+        // The network's total clock begins anew. What a wait or a first try has used up is gone.
+        if let total = budget.total, let remaining = budget.remaining, total - remaining > .milliseconds(1) {
+            guard remaining > .zero else {
+                throw CurlewError(
+                    .totalTimedOut,
+                    phase: .waiting,
+                    reason: "the request exceeded its total timeout",
+                    url: request.url,
+                    isSafeToRetry: true
+                )
+            }
+            outgoing.options.timeouts.total = remaining
+        }
         return outgoing
     }
 
-    private func noted(_ outcome: TransferOutcome, _ status: CacheStatus) -> TransferOutcome {
+    /// Whether the server could not be reached, did not answer, or has answered with a failure that was to be kept back:
+    /// how that ends makes no difference, unless it is the request that was ended.
+    private func isFailureOfServer(_ error: CurlewError, _ fate: CacheSink.Fate) -> Bool {
+        switch fate {
+        case .none: error.isConnectivity || (error.isTimeout && error.code != .queueTimedOut)
+        case .withheld(let head): head.status != 304 && !error.isCancellation && error.code != .sessionClosed
+        case .forwarded: false
+        }
+    }
+
+    private func note(_ status: CacheStatus, in outcome: inout TransferOutcome) {
         cache.count(status)
-        var outcome = outcome
         outcome.metrics.update { $0.cacheStatus = status }
-        return outcome
     }
 
     /// The server has sent another response, which is not to be stored: what was stored is not right any more.
@@ -92,16 +145,26 @@ extension CacheRun {
         return entry
     }
 
-    /// `error` is what the sink would get otherwise; nil where the server has answered with a failure.
+    /// What becomes of the request if there is no stored response any more.
+    private enum Failure {
+        case noAnswer(CurlewError)
+        /// It was kept back, and this is how it ended.
+        case answer(Result<TransferOutcome, CurlewError>)
+    }
+
     private mutating func serveInsteadOfFailure(
         _ stored: StoredEntry,
-        _ error: CurlewError?
+        _ failure: Failure
     ) async throws(CurlewError) -> TransferOutcome {
         await land(.failed)
         if background != nil, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
-        if let error { throw error }
-        // The server's own words were kept back: it has to say them again.
-        return try await send(.miss, adding: [])
+        switch failure {
+        case .noAnswer(let error): throw error
+        // Nothing reads it.
+        case .answer(let result) where background == nil: return try result.get()
+        // The server has to say it again.
+        case .answer: return try await send(.miss, adding: [])
+        }
     }
 
     // MARK: What is not stored
@@ -112,17 +175,19 @@ extension CacheRun {
         adding fields: [HTTPHeader] = []
     ) async throws(CurlewError) -> TransferOutcome {
         let requestTime = cache.clock()
-        let outcome: TransferOutcome
+        var outcome: TransferOutcome
         do throws(CurlewError) {
-            outcome = try await network.perform(adding(fields), sink: sink)
+            outcome = try await network.perform(try outgoing(adding: fields), sink: sink)
         } catch {
             // It may have taken effect all the same.
             if !request.method.isSafe { await cache.store.removeAll(url: asked.key.url) }
             throw error
         }
-        await cache.invalidate(Invalidation(method: request.method, url: request.url, head: outcome.head))
+        let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
+        if invalidation != .none { await cache.invalidate(invalidation) }
         if request.method == .head, outcome.head.status == 200 { await update(with: outcome.head, requestTime) }
-        return noted(outcome, status)
+        note(status, in: &outcome)
+        return outcome
     }
 
     /// A response to `HEAD` says what is stored of the same version, or that it is another (RFC 9111, 4.3.5).
@@ -135,9 +200,4 @@ extension CacheRun {
             await cache.store.remove(entry)
         }
     }
-}
-
-extension CurlewError {
-    /// Whether the server could not be reached, or did not answer.
-    fileprivate var isServerFailure: Bool { isConnectivity || (isTimeout && code != .queueTimedOut) }
 }

@@ -43,9 +43,10 @@ extension CacheRun {
         _ reader: (any CacheReader)?
     ) async throws(CurlewError) -> Int64 {
         let (exchange, sink, limit) = (ownExchange(), sink, request.options.maximumBodySize)
+        let deadline = budget.remaining.map { ContinuousClock.now.advanced(by: $0) }
         let result: Result<Int64, CurlewError> = await withTaskCancellationHandler {
             do throws(CurlewError) {
-                return .success(try await exchange.deliver(head, reader, to: sink, limit: limit))
+                return .success(try await exchange.deliver(head, reader, to: sink, limit: limit, deadline: deadline))
             } catch {
                 return .failure(error)
             }

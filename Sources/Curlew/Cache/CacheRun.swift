@@ -13,6 +13,8 @@ struct CacheRun: Sendable {
     /// nil in a validation that nothing waits for.
     let background: BackgroundRevalidations?
     let began: Date
+    /// The total clock, which runs through waits and several exchanges.
+    let budget: TimeoutBudget
     /// What the sink has as its control, once that is one of the cache's own.
     var exchange: CacheExchange?
     /// The flight that this request leads: others may wait for its response.
@@ -28,7 +30,8 @@ struct CacheRun: Sendable {
         flights = transport.flights
         background = transport.background
         began = cache.clock()
-        asked = CacheRequest(request, mode: cache.mode, hidesCredentials: transport.hidesCredentials)
+        budget = Self.budget(of: request)
+        asked = CacheRequest(request, mode: cache.mode, hidden: transport.hiddenCredentials)
     }
 
     /// The validation of what another request was served stale.
@@ -37,21 +40,64 @@ struct CacheRun: Sendable {
         sink = BackgroundSink()
         background = nil
         began = cache.clock()
+        budget = Self.budget(of: request)
     }
 
-    mutating func outcome() async throws(CurlewError) -> TransferOutcome {
+    private static func budget(of request: TransferRequest) -> TimeoutBudget {
+        request.options.timeouts.total.map { TimeoutBudget(total: $0, started: .now) } ?? .unlimited
+    }
+
+    /// How a request begins, as far as nothing has to be waited for.
+    enum Start: Sendable {
+        /// The store has to be waited for, or need not be asked.
+        case unknown
+        case decided(CacheDecision, since: UInt64)
+        /// It is to be sent, in its place among others.
+        case placed(Place, CacheStatus)
+        /// It is to be sent now, as it is.
+        case send(CacheStatus)
+    }
+
+    mutating func start() -> Start {
+        guard case .none = request.body, case nil = CacheDecision(beforeLookup: asked) else { return .unknown }
+        let mark = flights.landings
+        guard let entries = cache.entriesAtHand(for: asked.key) else { return .unknown }
+        let decision = decision(entries)
+        guard case .send(let status, let fields) = decision, fields.isEmpty, asked.method == .get else {
+            return .decided(decision, since: mark)
+        }
+        let place = place(since: mark, mayWait: true)  // CacheRun+Collapsing.swift
+        return place.isFree ? .send(status) : .placed(place, status)
+    }
+
+    private func decision(_ entries: [StoredEntry]) -> CacheDecision {
+        let found = entries.isEmpty ? nil : Variants.select(entries, for: asked, digest: CacheDigest.name)
+        return CacheDecision(for: asked, found: found, mode: cache.mode, now: found == nil ? began : cache.clock())
+    }
+
+    mutating func outcome(after start: Start) async throws(CurlewError) -> TransferOutcome {
         guard case .none = request.body else { return try await pass(.bypassed(.method)) }
         if case .send(let status, let fields) = CacheDecision(beforeLookup: asked) {
             return try await send(status, adding: fields)  // CacheRun+Sending.swift
         }
+        var rounds = 1..<4
+        switch start {
+        case .unknown: rounds = 0..<4
+        case .decided(let decision, let mark):
+            if let outcome = try await carryOut(decision, since: mark, mayWait: true) { return outcome }
+        case .placed(let place, let status):
+            if try await takesOff(from: place) { return try await send(status, adding: []) }
+        case .send(let status): return try await send(status, adding: [])
+        }
         // What was found may be gone, and a request that this one waits for may fail. Then all is as at the beginning, but
         // not for ever.
-        for round in 0..<4 {
+        for round in rounds {
             let mark = flights.landings
-            let found = Variants.select(
-                await cache.store.entries(for: asked.key), for: asked, digest: CacheDigest.name)
-            let decision = CacheDecision(for: asked, found: found, mode: cache.mode, now: cache.clock())
-            if let outcome = try await carryOut(decision, since: mark, mayWait: round < 3) { return outcome }
+            let entries =
+                if let entries = cache.entriesAtHand(for: asked.key) { entries } else {
+                    await cache.store.entries(for: asked.key)
+                }
+            if let outcome = try await carryOut(decision(entries), since: mark, mayWait: round < 3) { return outcome }
         }
         return try await send(.miss, adding: [])
     }
@@ -76,10 +122,12 @@ struct CacheRun: Sendable {
         case .validate(let stored, let fields):
             // The server has just failed for another request.
             if awaited == .failed, allowsOnFailure(stored) { return try await serve(stored, .whole, .stale(.ifError)) }
-            guard try await takesOff(since: mark, mayWait: mayWait) else { return nil }  // CacheRun+Collapsing.swift
+            let place = place(since: mark, mayWait: mayWait)  // CacheRun+Collapsing.swift
+            if !place.isFree, try await !takesOff(from: place) { return nil }
             return try await send(.miss, adding: fields, validating: stored)
         case .send(let status, let fields):
-            guard try await takesOff(since: mark, mayWait: mayWait) else { return nil }
+            let place = place(since: mark, mayWait: mayWait)
+            if !place.isFree, try await !takesOff(from: place) { return nil }
             return try await send(status, adding: fields)
         }
     }

@@ -18,48 +18,56 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private let reader: any TransferSink
     /// The control that the reader has already; nil where it gets the network's own.
     private let exchange: CacheExchange?
-    private let storage: ResponseStorage?
-    /// Whether a head concerns the cache alone.
-    private let withholds: (ResponseHead) -> Bool
+    private let request: TransferRequest
+    private let asked: CacheRequest
+    private let cache: ResponseCache
+    /// What others wait for; told once whether the response may be theirs.
+    private let flight: CacheFlight?
+    /// Whether a head concerns the cache alone. nil where none does, because no stored response is being validated.
+    private let withholds: ((ResponseHead) -> Bool)?
+    let requestTime: Date
+    private var control: (any TransferControl)?
     private(set) var fate = Fate.none
+    /// nil where there is nothing to store.
+    private(set) var storage: ResponseStorage?
     private var withheldBytes = 0
 
     /// More than any explanation of an error.
     private static let withheldLimit = 1024 * 1024
 
-    init(
-        _ reader: any TransferSink,
-        exchange: CacheExchange?,
-        storage: ResponseStorage?,
-        withholds: @escaping (ResponseHead) -> Bool
-    ) {
-        self.reader = reader
-        self.exchange = exchange
-        self.storage = storage
+    /// Of the request of a run, as that stands now.
+    init(_ run: borrowing CacheRun, requestTime: Date, withholds: ((ResponseHead) -> Bool)? = nil) {
+        reader = run.sink
+        exchange = run.exchange
+        request = run.request
+        asked = run.asked
+        cache = run.cache
+        flight = run.flight
+        self.requestTime = requestTime
         self.withholds = withholds
     }
 
     func willStart(_ control: any TransferControl) {
-        storage?.control = control
+        self.control = control
         if let exchange { exchange.attach(control) } else { reader.willStart(control) }
-    }
-
-    var hasForwarded: Bool {
-        switch fate {
-        case .forwarded: true
-        case .none, .withheld: false
-        }
     }
 
     func didReceive(informational head: ResponseHead) { reader.didReceive(informational: head) }
 
     func didReceive(head: ResponseHead) -> Disposition {
-        if withholds(head) {
+        if withholds?(head) == true {
+            flight?.headCame()
             fate = .withheld(head)
             return .proceed
         }
         fate = .forwarded
-        storage?.begin(head)
+        if Storability.isStorable(head, for: asked, mode: cache.mode) {
+            flight?.headCame()
+            storage = ResponseStorage(
+                head, of: request, asked, in: cache, requestTime: requestTime, flight: flight, control: control)
+        } else {
+            flight?.end(.notStored)
+        }
         return reader.didReceive(head: head)
     }
 

@@ -8,7 +8,7 @@ public struct CacheStatistics: Sendable, Hashable {
     public var misses = 0
     /// Responses that were stored, and that the server has said are still right.
     public var revalidations = 0
-    /// Responses that were served although their time was over.
+    /// Stale responses that were served.
     public var staleHits = 0
     /// Requests that waited for the response to another one and got that.
     public var collapsed = 0
@@ -17,7 +17,7 @@ public struct CacheStatistics: Sendable, Hashable {
     /// Bytes of bodies that were served from the store.
     public var bytes: Int64 = 0
 
-    /// Nothing yet.
+    /// Creates statistics in which every count is zero.
     public init() {}
 
     mutating func count(_ status: CacheStatus, bytes served: Int64) {

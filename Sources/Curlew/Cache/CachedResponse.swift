@@ -6,11 +6,11 @@ public import FoundationNetworking
 public struct CachedResponse: Sendable {
     /// Where a response may be stored.
     public enum StoragePolicy: Sendable, Hashable {
-        /// Anywhere.
+        /// The response may be stored in memory and on disk.
         case allowed
-        /// In a `MemoryCacheStore` alone.
+        /// Only a `MemoryCacheStore` may keep the response.
         case allowedInMemoryOnly
-        /// Nowhere.
+        /// The response is not stored.
         case notAllowed
     }
 
@@ -21,12 +21,12 @@ public struct CachedResponse: Sendable {
 
     private let lazyResponse: LazyResponse
 
-    /// The head as Foundation knows it.
+    /// The status and the header fields as Foundation's type.
     public var response: HTTPURLResponse? { lazyResponse.value }
     /// The head as it is stored.
     public var head: ResponseHead { lazyResponse.head }
 
-    /// Makes a response, to be stored in place of another.
+    /// Creates a response, to be stored in place of another.
     public init(response: HTTPURLResponse, data: Data, storagePolicy: StoragePolicy = .allowed) {
         lazyResponse = LazyResponse(response)
         self.data = data

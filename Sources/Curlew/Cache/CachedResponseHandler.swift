@@ -18,7 +18,7 @@ public protocol CachedResponseHandler: Sendable {
 }
 
 extension CachedResponseHandler {
-    /// Asks the completion form.
+    /// Calls the form with a completion handler. Implement one of the two.
     public func dataTask(
         _ task: TaskIdentifier,
         willCacheResponse response: CachedResponse
@@ -38,7 +38,7 @@ extension CachedResponseHandler {
     }
 }
 
-/// Stores responses, or does not, or stores others.
+/// A handler that stores every response, stores none, or stores what a closure makes of it.
 public struct ResponseCacher: CachedResponseHandler {
     /// What a `ResponseCacher` does with a response.
     public enum Behavior: Sendable {
@@ -58,7 +58,7 @@ public struct ResponseCacher: CachedResponseHandler {
     /// What this cacher does.
     public let behavior: Behavior
 
-    /// Makes a cacher.
+    /// Creates a cacher.
     public init(behavior: Behavior) { self.behavior = behavior }
 
     /// Does what `behavior` says.

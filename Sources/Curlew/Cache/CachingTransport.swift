@@ -9,19 +9,33 @@ final class CachingTransport: Transport {
     let cache: ResponseCache
     let flights = CacheFlights()
     let background: BackgroundRevalidations
-    /// Whether requests carry credentials that are added below, so that none can be seen here.
-    let hidesCredentials: Bool
+    /// What is added to requests below, so that it cannot be seen here.
+    let hiddenCredentials: HiddenCredentials?
 
-    init(_ network: any Transport, cache: ResponseCache, hidesCredentials: Bool = false) {
+    init(_ network: any Transport, cache: ResponseCache, hiddenCredentials: HiddenCredentials? = nil) {
         self.network = network
         self.cache = cache
-        self.hidesCredentials = hidesCredentials
+        self.hiddenCredentials = hiddenCredentials
         background = BackgroundRevalidations(limit: cache.staleWhileRevalidateLimit)
     }
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         var run = CacheRun(request, sink: sink, over: self)
-        return try await run.outcome()
+        let start = run.start()
+        guard case .send(let status) = start else { return try await run.outcome(after: start) }
+        // The way of most requests: nothing was found for them, and nothing of their responses is stored. They wait for
+        // the network alone.
+        let cacheSink = CacheSink(run, requestTime: run.began)
+        var outcome: TransferOutcome
+        do throws(CurlewError) {
+            outcome = try await network.perform(request, sink: cacheSink)
+        } catch {
+            await run.abandon(cacheSink.storage)
+            throw error
+        }
+        if run.isOver(status, &outcome, cacheSink) { return outcome }
+        await run.conclude(status, &outcome, cacheSink)
+        return outcome
     }
 
     func shutdown() async {

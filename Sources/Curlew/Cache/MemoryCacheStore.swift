@@ -6,15 +6,15 @@ internal import Foundation
 ///
 /// What was used least recently goes first. An entry has to be used twice before it can push out others that were: a crawl
 /// through many URLs pushes out only what was never used again.
-public final class MemoryCacheStore: CacheStore {
-    /// Most bytes of all entries together.
+public final class MemoryCacheStore: CacheStore, ImmediateStore {
+    /// The maximum size of all entries together, in bytes.
     public let maximumSize: Int
-    /// Most bytes of one body.
+    /// The maximum size of one body, in bytes. A larger one is not stored.
     public let maximumEntrySize: Int
 
     private let memory: Lock<CacheMemory>
 
-    /// Makes an empty store.
+    /// Creates an empty store.
     public init(maximumSize: Int = 64 * 1024 * 1024, maximumEntrySize: Int = 8 * 1024 * 1024) {
         self.maximumSize = max(0, maximumSize)
         self.maximumEntrySize = min(max(0, maximumEntrySize), self.maximumSize)
@@ -23,7 +23,9 @@ public final class MemoryCacheStore: CacheStore {
 
     deinit { _ = memory.withLock { $0.removeAll() } }
 
-    public func entries(for key: CacheKey) async -> [StoredEntry] {
+    public func entries(for key: CacheKey) async -> [StoredEntry] { entriesAtHand(for: key) }
+
+    package func entriesAtHand(for key: CacheKey) -> [StoredEntry] {
         memory.withLock { memory in
             memory.nodes(for: key).map { node in
                 StoredEntry(entry: node.entry, body: MemoryCacheBody(data: node.body, entry: node.entry, store: self))
@@ -73,11 +75,10 @@ private struct MemoryCacheBody: CacheBody {
     }
 }
 
-// SAFETY: called by one task at a time.
-private final class MemoryCacheWriter: CacheWriter, @unchecked Sendable {
+private final class MemoryCacheWriter: CacheWriter {
     private let entry: CacheEntry
     private let store: MemoryCacheStore
-    private var body = Data()
+    private let body = Lock(Data())
 
     init(entry: CacheEntry, store: MemoryCacheStore) {
         self.entry = entry
@@ -85,13 +86,15 @@ private final class MemoryCacheWriter: CacheWriter, @unchecked Sendable {
     }
 
     func write(_ chunk: Data) async -> Bool {
-        guard chunk.count <= store.maximumEntrySize - body.count else { return false }
-        // The first chunk is nearly always all, and is kept as it is.
-        if body.isEmpty { body = chunk } else { body.append(chunk) }
-        return true
+        body.withLock { body in
+            guard chunk.count <= store.maximumEntrySize - body.count else { return false }
+            // The first chunk is nearly always all, and is kept as it is.
+            if body.isEmpty { body = chunk } else { body.append(chunk) }
+            return true
+        }
     }
 
-    func commit() async -> Bool { store.insert(entry, body) }
+    func commit() async -> Bool { store.insert(entry, body.withLock { $0 }) }
 
     func drop() async {}
 }

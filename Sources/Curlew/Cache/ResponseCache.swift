@@ -2,30 +2,33 @@ public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 
-/// A cache of responses, as RFC 9111 describes it. Several sessions may share one.
+/// A response cache by RFC 9111. Several sessions can share one.
 ///
 ///     let session = Session(configuration: SessionConfiguration { $0.cache = ResponseCache() })
 ///     let response = await session.request(url).response()
 ///     print(response.cacheStatus)   // Curlew; hit
 ///
-/// It stores successful and other responses to `GET` that may be stored, while their bodies go to their readers, and serves
-/// them while they are fresh. Later it asks the server whether they are still right, and keeps the body if they are.
+/// It stores responses to `GET` while they are being read, and serves them while they are fresh. After that it asks the server
+/// whether they are still valid, and keeps the body if they are.
 public final class ResponseCache: Sendable {
-    /// Where responses are kept.
+    /// The store of the responses.
     public let store: any CacheStore
-    /// Whose responses they are.
+    /// Whether the cache is private or shared.
     public let mode: CacheMode
-    /// Whether of many requests for one response at the same time one is sent, and the others wait for it.
+    /// Whether only one of many identical requests at the same time is sent, and the others wait for its response.
     public let collapsesRequests: Bool
-    /// At most so many stored responses of a session are validated at a time after they were served stale; of more the
-    /// server is not asked until they are wanted again.
+    /// The maximum number of background validations of a session at the same time. Beyond it, a response that was served stale is
+    /// validated when it is requested again.
     public let staleWhileRevalidateLimit: Int
 
     /// The present, for tests of time.
     let clock: @Sendable () -> Date
+    /// Whether `claimFetch` may take its time.
+    let storeMayWait: Bool
+    private let immediateStore: (any ImmediateStore)?
     private let counters = Lock(CacheStatistics())
 
-    /// Makes a cache.
+    /// Creates a cache.
     public convenience init(
         store: any CacheStore = MemoryCacheStore(),
         mode: CacheMode = .private,
@@ -53,16 +56,24 @@ public final class ResponseCache: Sendable {
         self.collapsesRequests = collapsesRequests
         self.staleWhileRevalidateLimit = max(0, staleWhileRevalidateLimit)
         self.clock = clock
+        storeMayWait = !(store is any UnclaimedStore)
+        immediateStore = store as? any ImmediateStore
     }
 
-    /// What it has done so far.
+    /// Counts of what the cache has done so far.
     public var statistics: CacheStatistics { counters.withLock { $0 } }
 
-    /// Forgets every response.
+    /// Removes all responses.
     public func removeAll() async { await store.removeAll() }
 
-    /// Forgets the responses to requests for a URL, whatever their fields and credentials were.
+    /// Removes the responses to requests for a URL, whatever their header fields and credentials were.
     public func remove(for url: URL) async { await store.removeAll(url: CacheKey.text(of: url)) }
+
+    /// Most bytes of a body where the store keeps it in this process's memory; nil where it takes it elsewhere.
+    var maximumSizeInMemory: Int? { immediateStore?.maximumEntrySize }
+
+    /// What is stored under a key; nil where the store has to be waited for.
+    func entriesAtHand(for key: CacheKey) -> [StoredEntry]? { immediateStore?.entriesAtHand(for: key) }
 
     func count(_ status: CacheStatus, bytes: Int64 = 0) { counters.withLock { $0.count(status, bytes: bytes) } }
 

@@ -3,50 +3,45 @@ internal import Foundation
 
 /// Stores one response while it goes to its reader. It appears in the store when it is complete.
 ///
-/// A small body is collected and written at the end. A large one is written piece by piece, by a task of its own, which
-/// `finish` and `drop` wait for; where the store cannot keep up the network is paused.
+/// A body for a store in memory, and a small one, is collected and written at the end. A large one is written piece by piece,
+/// by a task of its own, which `finish` and `drop` wait for; where the store cannot keep up the network is paused.
 // SAFETY: as for `CacheSink`: one owner at a time. What the writing task shares is in `StorageBacklog`.
 final class ResponseStorage: @unchecked Sendable {
     private let cache: ResponseCache
     private let request: TransferRequest
-    private let asked: CacheRequest
-    private let requestTime: Date
-    /// Told once whether others may wait for the response.
+    private let entry: CacheEntry
+    private let expectedSize: Int64?
+    /// Told where others need not wait for the response any more.
     private let flight: CacheFlight?
+    private let control: (any TransferControl)?
 
-    var control: (any TransferControl)?
-    private(set) var isStoring = false
-    private var entry: CacheEntry?
-    private var expectedSize: Int64?
+    private(set) var isStoring = true
     private var buffer = Data()
+    /// In the place of the buffer, for a large body that stays in memory.
+    private var memory: BodyMemory?
     private var backlog: StorageBacklog?
+    /// For what comes once there is a backlog.
+    private lazy var cutter = PieceCutter()
 
     /// So much is collected before a body counts as large.
     private static let pieceSize = 256 * 1024
     /// A body that is shown before it is stored has to lie in memory.
     private static let reviewLimit = 8 * 1024 * 1024
 
+    /// Begins to store a response that may be stored.
     init(
-        _ cache: ResponseCache,
-        _ request: TransferRequest,
+        _ head: ResponseHead,
+        of request: TransferRequest,
         _ asked: CacheRequest,
+        in cache: ResponseCache,
+        requestTime: Date,
         flight: CacheFlight?,
-        requestTime: Date
+        control: (any TransferControl)?
     ) {
         self.cache = cache
         self.request = request
-        self.asked = asked
         self.flight = flight
-        self.requestTime = requestTime
-    }
-
-    // MARK: On the network's thread
-
-    func begin(_ head: ResponseHead) {
-        guard Storability.isStorable(head, for: asked, mode: cache.mode) else {
-            flight?.end(.notStored)
-            return
-        }
+        self.control = control
         let response = StoredResponse(
             head: Storability.stored(head, mode: cache.mode),
             requestTime: requestTime,
@@ -63,35 +58,84 @@ final class ResponseStorage: @unchecked Sendable {
             response: response,
             lifetime: freshness.cacheLifetime(canBeValidated: Validators(head.headers).areUsable)
         )
+        let isSizeKnown = head.headers["Content-Encoding"] == nil || !asked.decodesContent
+        let size = isSizeKnown ? head.headers["Content-Length"].flatMap { Int64($0) } : nil
+        expectedSize = size.flatMap { $0 < 0 ? nil : $0 }
         // Those who wait could not use it without asking the server themselves.
         if !freshness.isFresh(at: response.responseTime) { flight?.end(.notStored) }
-        if head.headers["Content-Encoding"] == nil || !asked.decodesContent {
-            expectedSize = head.headers["Content-Length"].flatMap { Int64($0) }
-        }
-        isStoring = true
     }
+
+    // MARK: On the network's thread
 
     /// Whether the store has more to write than is kept for it.
     var isFull: Bool { backlog?.isFull ?? false }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
+        flight?.bytesCame()
+        if let maximum = cache.maximumSizeInMemory { collect(bytes, maximum) } else { cut(bytes) }
+    }
+
+    /// The store keeps the bytes where they are: they are copied once, here.
+    private func collect(_ bytes: UnsafeRawBufferPointer, _ maximum: Int) {
+        let collected = memory?.count ?? buffer.count
+        guard bytes.count <= maximum - collected, Int64(maximum) >= expectedSize ?? 0 else { return giveUp() }
+        if collected == 0, let expectedSize {
+            memory = BodyMemory(ofSize: expectedSize)
+            if memory == nil { buffer.reserveCapacity(Int(expectedSize)) }
+        }
+        if let memory {
+            // More than was announced is no whole response.
+            guard memory.append(bytes) else { return giveUp() }
+        } else {
+            buffer.append(contentsOf: bytes)
+        }
+        if collected + bytes.count > Self.reviewLimit, mustReview { giveUp() }
+    }
+
+    private func cut(_ bytes: UnsafeRawBufferPointer) {
+        var rest = bytes
+        while isStoring, !rest.isEmpty {
+            let taken: Int
+            if let backlog {
+                guard let (count, piece) = cutter.take(rest) else { return giveUp() }
+                taken = count
+                if let piece, !backlog.append(piece) { giveUp() }
+            } else {
+                taken = fill(with: rest)
+                if buffer.count >= Self.pieceSize { beginBacklog() }
+            }
+            rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(taken))
+        }
+    }
+
+    /// Whole pieces, which a store can write as they are. What is to be shown before it is stored stays together.
+    private func fill(with bytes: UnsafeRawBufferPointer) -> Int {
+        let room = Self.pieceSize - buffer.count
+        let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(room > 0 ? room : bytes.count))
         if buffer.isEmpty, let expectedSize { buffer.reserveCapacity(Int(min(expectedSize, Int64(Self.pieceSize)))) }
-        buffer.append(contentsOf: bytes)
-        guard buffer.count >= Self.pieceSize else { return }
-        if let wishes = request.options.cache, wishes.review != nil {
+        buffer.append(contentsOf: part)
+        return part.count
+    }
+
+    /// The body is large: from here on it is written while it comes.
+    private func beginBacklog() {
+        if request.options.cache?.review != nil {
             guard buffer.count > Self.reviewLimit else { return }
-            if wishes.mustReview { return giveUp() }
+            if mustReview { return giveUp() }
         }
-        guard let entry else { return }
-        if backlog == nil {
-            backlog = StorageBacklog(writing: entry, ofSize: expectedSize, to: cache.store, control: control)
-        }
-        if backlog?.append(buffer) == false { giveUp() } else { buffer = Data() }
+        let backlog = StorageBacklog(writing: entry, ofSize: expectedSize, to: cache.store, control: control)
+        self.backlog = backlog
+        if backlog.append(buffer) { buffer = Data() } else { giveUp() }
+    }
+
+    private var mustReview: Bool {
+        request.options.cache.map { $0.review != nil && $0.mustReview } ?? false
     }
 
     private func giveUp() {
         isStoring = false
         buffer = Data()
+        memory = nil
         flight?.end(.notStored)
     }
 
@@ -99,16 +143,18 @@ final class ResponseStorage: @unchecked Sendable {
 
     /// The response is complete. Whether it is stored.
     func finish() async -> Bool {
-        guard isStoring, var entry else {
+        guard isStoring else {
             await drop()
             return false
         }
+        var entry = entry
         let isStored: Bool
         if let backlog {
-            if !buffer.isEmpty { _ = backlog.append(buffer) }
+            if let rest = cutter.rest() { _ = backlog.append(rest) }
             isStored = await backlog.finish(complete: true)
         } else {
-            if let review = request.options.cache?.review {
+            if let memory { buffer = memory.data() }
+            if let review = request.options.cache?.review, buffer.count <= Self.reviewLimit {
                 guard let reviewed = await review(request, entry.response.head, buffer) else { return false }
                 entry.response.head = reviewed.head
                 buffer = reviewed.body

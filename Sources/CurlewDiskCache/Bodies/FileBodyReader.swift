@@ -2,8 +2,7 @@ internal import CurlewCore
 internal import Foundation
 
 /// Reads a file's pieces, and checks each before it hands out a part of it.
-// SAFETY: called by one task at a time; the lane works only while that task waits for it.
-final class FileBodyReader: CacheReader, @unchecked Sendable {
+actor FileBodyReader: CacheReader {
     // Several pieces for one change of threads.
     private static let piecesAtOnce: Int64 = 4
 

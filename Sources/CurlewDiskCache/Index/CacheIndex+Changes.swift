@@ -8,19 +8,20 @@ extension CacheIndex {
     func insert(_ row: IndexRow, use: Int64, now: Int64, maximumSize: Int64) throws(DatabaseFault) -> FreedFiles {
         let lifetime = row.entry.lifetime
         let usable = Self.milliseconds(lifetime.usableUntil)
-        let bodyCheck = row.bodyCheck
+        let (place, bodyCheck) = (row.place, row.bodyCheck)
         return try database.transaction { () throws(DatabaseFault) in
             var freed = FreedFiles()
             try delete(
                 "url = ? AND key = ? AND variant = ?",
-                [.integer(row.place.url), .integer(row.place.key), .integer(row.place.variant)],
+                [.integer(place.url), .integer(place.key), .integer(place.variant)],
                 freed: &freed
             )
             try makeRoom(for: row.cost, now: now, maximumSize: maximumSize, freed: &freed)
             try database.run(
-                "INSERT INTO entries VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO entries VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
                 [
-                    .blob(row.id.data), .integer(row.place.url), .integer(row.place.key), .integer(row.place.variant),
+                    .blob(row.id.data), .integer(place.origin), .integer(place.url), .integer(place.key),
+                    .integer(place.variant),
                     .integer(Self.rank(use, lifetime)), .integer(usable), .integer(lifetime.canBeValidated ? 1 : 0),
                     .integer(row.cost), .integer(row.size), .integer(row.isFile ? 1 : 0),
                     .integer(IndexRow.entryCheck(row.encoded, bodyCheck: bodyCheck)), .integer(bodyCheck),
@@ -80,6 +81,15 @@ extension CacheIndex {
         try database.transaction { () throws(DatabaseFault) in
             var freed = FreedFiles()
             try delete("url = ?", [.integer(IndexPlace.url(url))], freed: &freed)
+            return freed
+        }
+    }
+
+    /// Removes all that stands at the places of an origin's URLs.
+    func remove(origin: String) throws(DatabaseFault) -> FreedFiles {
+        try database.transaction { () throws(DatabaseFault) in
+            var freed = FreedFiles()
+            try delete("origin = ?", [.integer(IndexPlace.origin(origin))], freed: &freed)
             return freed
         }
     }

@@ -35,13 +35,18 @@ final class CacheIndex {
 
     // MARK: Looking up
 
+    /// Runs lookups, as one transaction where there are several.
+    func reading<R>(isTransaction: Bool, _ lookups: () throws(DatabaseFault) -> R) throws(DatabaseFault) -> R {
+        isTransaction ? try database.transaction("BEGIN", lookups) : try lookups()
+    }
+
     /// The rows of a key, checked.
     func rows(of key: CacheKey) throws(DatabaseFault) -> [FoundRow] {
         let place = IndexPlace(key)
         var found: [FoundRow] = []
         try database.run(
             """
-            SELECT number, id, size, file, entry_check, body_check, entry, bytes, variant
+            SELECT number, id, size, file, entry_check, body_check, entry, bytes, variant, origin
             FROM entries LEFT JOIN bodies USING (number) WHERE url = ? AND key = ? ORDER BY number DESC
             """, [.integer(place.url), .integer(place.key)]
         ) { row in
@@ -61,10 +66,10 @@ final class CacheIndex {
         let (encoded, bytes) = (row.blob(6), row.blob(7))
         let bodyCheck = IndexRow.bodyCheck(bytes, size: size, isFile: isFile)
         guard bodyCheck == row.integer(5), IndexRow.entryCheck(encoded, bodyCheck: bodyCheck) == row.integer(4),
-            let id = EntryID(stored: id), let entry = CacheEntry(encoded: encoded), entry.id == id.text
+            let id = EntryID(stored: id), let entry = CacheEntry(encoded: encoded), entry.id == id.text,
+            IndexPlace.variant(entry.variant) == row.integer(8), IndexPlace.origin(entry.key.origin) == row.integer(9)
         else { return nil }
-        let made = IndexRow(id: id, entry: entry, size: size, isFile: isFile, bytes: bytes)
-        return made.place.variant == row.integer(8) ? made : nil
+        return IndexRow(id: id, entry: entry, encoded: encoded, size: size, isFile: isFile, bytes: bytes)
     }
 
     /// What all entries take up.

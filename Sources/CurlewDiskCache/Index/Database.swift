@@ -76,9 +76,13 @@ final class Database {
     }
 
     /// Runs `body` as one transaction, which is there as a whole or not at all.
-    func transaction<R>(_ body: () throws(DatabaseFault) -> R) throws(DatabaseFault) -> R {
-        // At once for writing: a transaction that begins by reading cannot wait for another writer.
-        try run("BEGIN IMMEDIATE")
+    ///
+    /// At once for writing, unless it only reads: a transaction that begins by reading cannot wait for another writer.
+    func transaction<R>(
+        _ begin: String = "BEGIN IMMEDIATE",
+        _ body: () throws(DatabaseFault) -> R
+    ) throws(DatabaseFault) -> R {
+        try run(begin)
         do throws(DatabaseFault) {
             let result = try body()
             try run("COMMIT")

@@ -39,6 +39,14 @@ final class IndexLane: Sendable {
         lane.enqueue { [connection] in completion((try? connection.run(work).get()) != nil) }
     }
 
+    /// A turn of the lane for work that uses the index by `runInTurn`.
+    func enqueueTurn(_ work: @escaping @Sendable () -> Void) { lane.enqueue(work) }
+
+    /// Runs work on the index, within a turn of this lane.
+    func runInTurn<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) -> Result<R, DatabaseFault> {
+        connection.run(work)
+    }
+
     /// Begins anew with an empty index, and without the bodies of the old one.
     func clear(isolation: isolated (any Actor)? = #isolation) async -> Bool {
         await lane.run { [connection] in connection.clear() }

@@ -4,7 +4,6 @@ internal import Foundation
 /// An entry as the index holds it.
 struct IndexRow: Sendable {
     let id: EntryID
-    let place: IndexPlace
     let entry: CacheEntry
     let encoded: Data
     /// How large the body is, and whether it lies in a file of its own.
@@ -13,15 +12,17 @@ struct IndexRow: Sendable {
     /// The body itself, or the checksums of the pieces of its file.
     let bytes: Data
 
-    init(id: EntryID, entry: CacheEntry, size: Int64, isFile: Bool, bytes: Data) {
+    /// `encoded` is what `entry` was decoded from, where it was.
+    init(id: EntryID, entry: CacheEntry, encoded: Data? = nil, size: Int64, isFile: Bool, bytes: Data) {
         self.id = id
         self.entry = entry
         self.size = size
         self.isFile = isFile
         self.bytes = bytes
-        place = IndexPlace(entry.key, variant: entry.variant)
-        encoded = entry.encoded
+        self.encoded = encoded ?? entry.encoded
     }
+
+    var place: IndexPlace { IndexPlace(entry.key, variant: entry.variant) }
 
     // The checksum of the entry covers that of the body, which covers its size: rows that were mixed up do not agree.
     var bodyCheck: Int64 { Self.bodyCheck(bytes, size: size, isFile: isFile) }

@@ -4,16 +4,17 @@
 ///     bodies    by the same number: the body itself, or the checksums of its pieces where it lies in a file
 ///     total     one row: what all entries take up, kept right by triggers in the transaction that changes it
 enum IndexSchema {
-    static let version: Int64 = 1
+    static let version: Int64 = 2
 
     static let statements = """
         CREATE TABLE entries(
             number INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE,
-            url INTEGER NOT NULL, key INTEGER NOT NULL, variant INTEGER NOT NULL,
+            origin INTEGER NOT NULL, url INTEGER NOT NULL, key INTEGER NOT NULL, variant INTEGER NOT NULL,
             rank INTEGER NOT NULL, usable INTEGER NOT NULL, validates INTEGER NOT NULL,
             cost INTEGER NOT NULL, size INTEGER NOT NULL, file INTEGER NOT NULL,
             entry_check INTEGER NOT NULL, body_check INTEGER NOT NULL, entry BLOB NOT NULL);
         CREATE INDEX entries_place ON entries(url, key, variant);
+        CREATE INDEX entries_origin ON entries(origin);
         CREATE INDEX entries_rank ON entries(rank, cost);
         CREATE INDEX entries_end ON entries(usable) WHERE validates = 0;
         CREATE TABLE bodies(number INTEGER PRIMARY KEY, bytes BLOB NOT NULL);
@@ -29,6 +30,6 @@ enum IndexSchema {
             UPDATE total SET bytes = bytes - OLD.cost;
             DELETE FROM bodies WHERE number = OLD.number;
         END;
-        PRAGMA user_version = 1;
+        PRAGMA user_version = 2;
         """
 }

@@ -5,6 +5,7 @@ internal import Foundation
 ///
 ///     <prefix>k:<key>        a hash: variant → record, of all variants of one key
 ///     <prefix>u:<url>        a set: the names of these hashes, of all partitions of one URL
+///     <prefix>o:<origin>     a set: the names of these sets, of all URLs of one origin
 ///     <prefix>b:<id>:<n>     a chunk of a body
 ///     <prefix>l:<key>        who is sending the request of a key
 struct RedisKeys: Sendable {
@@ -12,8 +13,11 @@ struct RedisKeys: Sendable {
 
     func entries(_ key: CacheKey) -> String { prefix + "k:" + Self.digest(key.text) }
     func url(_ url: String) -> String { prefix + "u:" + Self.digest(url) }
+    func origin(_ origin: String) -> String { prefix + "o:" + Self.digest(origin) }
     func claim(_ key: CacheKey) -> String { prefix + "l:" + Self.digest(key.text) }
-    func chunk(_ id: String, _ number: Int) -> String { "\(prefix)b:\(id):\(number)" }
+    /// What the names of all chunks begin with.
+    var chunks: String { prefix + "b:" }
+    func chunk(_ id: String, _ number: Int) -> String { "\(chunks)\(id):\(number)" }
     func chunks(_ id: String, count: Int) -> [String] { (0..<count).map { chunk(id, $0) } }
 
     /// The field of a variant in the hash of its key.

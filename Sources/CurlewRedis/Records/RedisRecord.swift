@@ -16,7 +16,10 @@ struct RedisRecord: Sendable {
     static let inlineLimit = 16 << 10
     /// How long every chunk but the last one is.
     static let chunkSize = 512 << 10
+    /// How many of them are read together.
+    static let chunksAtOnce = 8
     private static let headSize = 21
+    private static let largestSize: Int64 = 1 << 50
 
     let entry: CacheEntry
     let size: Int64
@@ -59,7 +62,10 @@ struct RedisRecord: Sendable {
         }
         size = Int64(bitPattern: Self.number(data[9..<17]))
         let end = Self.headSize + Int(Self.number(data[17..<21]))
-        guard size >= 0, end <= data.count, let entry = CacheEntry(encoded: Data(data[Self.headSize..<end])) else {
+        // What stands there may be anything: sizes above are no bodies, and would not be countable in chunks.
+        guard (0...Self.largestSize).contains(size), end <= data.count,
+            let entry = CacheEntry(encoded: Data(data[Self.headSize..<end]))
+        else {
             return nil
         }
         self.entry = entry

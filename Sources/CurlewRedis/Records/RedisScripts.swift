@@ -1,49 +1,100 @@
-/// What the server does as one step. A hash and the set of its URL live as long as the entry in them that lives longest.
+/// What the server does as one step. A hash, the set of its URL and that of its origin live as long as the entry in them
+/// that lives longest.
 enum RedisScripts {
+    /// `mark` puts a name into a set. Names of what has ended stay there: each new name looks after two others, so that never
+    /// more than about half of a set is such names.
     private static let live = """
         local function live(key, ms)
             if redis.call('PTTL', key) < ms then redis.call('PEXPIRE', key, ms) end
         end
+        local function mark(set, name, ms)
+            if redis.call('SADD', set, name) == 1 then
+                for _, other in ipairs(redis.call('SRANDMEMBER', set, 2)) do
+                    if redis.call('EXISTS', other) == 0 then redis.call('SREM', set, other) end
+                end
+            end
+            live(set, ms)
+        end
 
         """
 
-    /// KEYS: hash, set, chunks. ARGV: field, record, milliseconds. 0 where a chunk is not there any more.
+    /// The chunks of a record that is an entry no more (`RedisRecord` has its form), unless they are those of `id`. A body of
+    /// up to eight chunks is read in one exchange, before its first byte is handed out, and its chunks go at once. A reader
+    /// of a longer one has another minute.
+    private static let forget = """
+        local function id(record) return string.sub(record, 24, 55) end
+        local function forget(record, chunks, kept)
+            if not record or #record < 55 or string.byte(record, 23) ~= 32 or id(record) == kept then return end
+            local size = 0
+            for i = 17, 10, -1 do size = size * 256 + string.byte(record, i) end
+            if size <= \(RedisRecord.inlineLimit) then return end
+            local count = math.min(math.ceil(size / \(RedisRecord.chunkSize)), math.floor(#record / 8))
+            for i = 0, count - 1 do
+                local chunk = chunks .. id(record) .. ':' .. i
+                if count <= \(RedisRecord.chunksAtOnce) then
+                    redis.call('UNLINK', chunk)
+                elseif redis.call('PTTL', chunk) > 60000 then
+                    redis.call('PEXPIRE', chunk, 60000)
+                end
+            end
+        end
+        local function forgetURL(set, chunks)
+            for _, key in ipairs(redis.call('SMEMBERS', set)) do
+                for _, record in ipairs(redis.call('HVALS', key)) do forget(record, chunks) end
+                redis.call('UNLINK', key)
+            end
+            return redis.call('UNLINK', set)
+        end
+
+        """
+
+    /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, what chunks' names begin with.
+    /// 0 where a chunk is not there any more.
     static let commit =
-        live + """
-            for i = 3, #KEYS do
+        live + forget + """
+            for i = 4, #KEYS do
                 if redis.call('PEXPIRE', KEYS[i], ARGV[3]) == 0 then return 0 end
             end
+            forget(redis.call('HGET', KEYS[1], ARGV[1]), ARGV[4], id(ARGV[2]))
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
-            redis.call('SADD', KEYS[2], KEYS[1])
             live(KEYS[1], tonumber(ARGV[3]))
-            live(KEYS[2], tonumber(ARGV[3]))
+            mark(KEYS[2], KEYS[1], tonumber(ARGV[3]))
+            mark(KEYS[3], KEYS[2], tonumber(ARGV[3]))
             return 1
             """
 
-    /// KEYS: hash, set, chunks. ARGV: field, record, milliseconds, the record that is to be replaced.
+    /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, the record that is to be
+    /// replaced.
     static let update =
         live + """
             if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[4] then return 0 end
-            for i = 3, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+            for i = 4, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
             live(KEYS[1], tonumber(ARGV[3]))
-            live(KEYS[2], tonumber(ARGV[3]))
+            mark(KEYS[2], KEYS[1], tonumber(ARGV[3]))
+            mark(KEYS[3], KEYS[2], tonumber(ARGV[3]))
             return 1
             """
 
-    /// KEYS: hash, chunks. ARGV: field, the record that is to be removed.
-    static let remove = """
-        if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
-        redis.call('HDEL', KEYS[1], ARGV[1])
-        for i = 2, #KEYS do redis.call('DEL', KEYS[i]) end
-        return 1
-        """
+    /// KEYS: hash. ARGV: field, the record that is to be removed, what chunks' names begin with.
+    static let remove =
+        forget + """
+            if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[2] then return 0 end
+            redis.call('HDEL', KEYS[1], ARGV[1])
+            forget(ARGV[2], ARGV[3])
+            return 1
+            """
 
-    /// KEYS: set.
-    static let removeURL = """
-        for _, key in ipairs(redis.call('SMEMBERS', KEYS[1])) do redis.call('DEL', key) end
-        return redis.call('DEL', KEYS[1])
-        """
+    /// KEYS: set of a URL. ARGV: what chunks' names begin with.
+    static let removeURL = forget + "return forgetURL(KEYS[1], ARGV[1])"
+
+    /// KEYS: set of an origin. ARGV: what chunks' names begin with, how many URLs at most. How many there were.
+    static let removeOrigin =
+        forget + """
+            local sets = redis.call('SPOP', KEYS[1], ARGV[2])
+            for _, set in ipairs(sets) do forgetURL(set, ARGV[1]) end
+            return #sets
+            """
 
     /// KEYS: claim. ARGV: the claim's token, what stands there afterwards, milliseconds.
     static let endClaim = """

@@ -5,6 +5,7 @@ import Glibc
 final class Probe: Sendable {
     private let process = Process()
     private let output = Pipe()
+    private let errors = Pipe()
     private let ended: AsyncStream<Void>
 
     /// It lies beside the test bundle.
@@ -22,6 +23,7 @@ final class Probe: Sendable {
             "SWIFT_BACKTRACE": "enable=no", "ASAN_OPTIONS": "detect_leaks=0", "TSAN_OPTIONS": "report_bugs=0",
         ]
         process.standardOutput = output
+        process.standardError = errors
         process.terminationHandler = { _ in ended.continuation.finish() }
         try process.run()
     }
@@ -41,6 +43,11 @@ final class Probe: Sendable {
     func kill() async {
         Glibc.kill(process.processIdentifier, SIGKILL)
         for await _ in ended {}
+    }
+
+    /// What it has written to its standard error, once it has ended.
+    func complaints() -> String {
+        String(decoding: (try? errors.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
     }
 
     /// Waits for its end; all that it printed.

@@ -111,6 +111,55 @@ import Testing
         #expect(server.sent == 1)
     }
 
+    @Test func aWaitersFirstByteIsTheHead() async throws {
+        let gate = Gate()
+        let server = CacheServer { request in
+            if request.path == "/b" { try await gate.wait() }
+            var response = cacheable("hello")
+            response.body = [.bytes(Data("hel".utf8)), .wait(gate), .bytes(Data("lo".utf8))]
+            return response
+        }
+        async let first = server.get()
+        async let other = server.get("b")
+        // The head of one is there, and that of the other is not.
+        try await gate.waitForArrivals(count: 2)
+        func wait(for path: String) async -> DataResponse<Data?, CurlewError> {
+            await server.session.request("https://example.org/" + path).timeouts { $0.firstByte = .milliseconds(30) }
+                .response()
+        }
+        async let waiter = wait(for: "a")
+        #expect(await wait(for: "b").error?.code == .firstByteTimedOut)
+        gate.open()
+        #expect(await waiter.text == "hello")
+        #expect(await first.text == "hello")
+        #expect(await other.text == "hello")
+        #expect(server.sent == 2)
+    }
+
+    @Test func whereAResponseStopsInItsMiddleAnotherRequestIsSent() async throws {
+        let gate = Gate()
+        let server = CacheServer { request in
+            var response = cacheable("\(request.index)")
+            if request.index == 0 { response.body = [.wait(gate), .bytes(Data("0".utf8))] }
+            return response
+        }
+        async let first = server.get()
+        try await gate.waitForArrivals(count: 1)
+        let waiters = await withTaskGroup(of: String?.self) { group in
+            for _ in 0..<10 {
+                group.addTask {
+                    let request = server.session.request(CacheServer.url)
+                    return await request.timeouts { $0.idle = .milliseconds(250) }.response().text
+                }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+        // Not one for each of them.
+        #expect(waiters.allSatisfy { $0 != nil && $0 != "0" } && server.sent < 5)
+        gate.open()
+        #expect(await first.text == "0")
+    }
+
     @Test func aWaiterKeepsItsOwnTimeLimit() async throws {
         let gate = Gate()
         let server = CacheServer { _ in

@@ -28,6 +28,69 @@ import Testing
         }
     }
 
+    @Test func aFailureMayBeLongAndMayBreakOff() async {
+        let large = String(repeating: "busy ", count: 500_000)
+        let failures: [MockResponse] = [
+            .text(large, status: 503),
+            .text("busy", status: 503).failing(with: CurlewError(.truncated, phase: .receive)),
+        ]
+        for failure in failures {
+            let server = CacheServer { request in
+                request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : failure
+            }
+            _ = await server.get()
+            server.advance(by: 5)
+            let response = await server.get()
+            #expect(response.text == "hello" && response.cacheStatus == .stale(.ifError))
+            #expect(server.sent == 2)
+        }
+    }
+
+    @Test func aFailureThatWasKeptBackIsSaidAgainWhereTheStoredBodyIsGone() async {
+        let store = FaultyStore()
+        let large = String(repeating: "busy ", count: 500_000)
+        let server = CacheServer(store: store) { request in
+            request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text(large, status: 503)
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        store.loses.withLock { $0 = true }
+        let response = await server.get()
+        #expect(response.head?.status == 503 && response.text == large)
+    }
+
+    @Test(arguments: [10, 500_000]) func aFailureBehindTheReaderLeavesWhatIsStored(count: Int) async {
+        let control = "max-age=1, stale-while-revalidate=10, stale-if-error=60"
+        let server = CacheServer { request in
+            if request.index == 0 { return cacheable("hello", control, ["ETag": "\"e\""]) }
+            return cacheable(String(repeating: "busy ", count: count), "max-age=60").changed { $0.status = 503 }
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        #expect(await server.get().cacheStatus == .stale(.whileRevalidate))
+        await server.session.untilCacheIsIdle()
+        #expect(server.sent == 2)
+        server.advance(by: 20)
+        let response = await server.get()
+        #expect(response.text == "hello" && response.cacheStatus == .stale(.ifError))
+        #expect(server.sent == 3)
+    }
+
+    @Test func aRequestThatIsCancelledWhileTheServerFailsIsCancelled() async throws {
+        let gate = Gate()
+        let server = CacheServer { request in
+            if request.index == 0 { return cacheable("hello", "max-age=1, stale-if-error=60") }
+            return MockResponse(status: 503, body: [.wait(gate)])
+        }
+        _ = await server.get()
+        server.advance(by: 5)
+        let request = server.session.request(CacheServer.url)
+        let response = Task { await request.response() }
+        try await gate.waitForArrivals(count: 1)
+        request.cancel()
+        #expect(await response.value.error?.code == .cancelled)
+    }
+
     @Test func aFailureIsAFailureAfterTheWindow() async {
         let server = CacheServer { request in
             request.index == 0 ? cacheable("hello", "max-age=1, stale-if-error=60") : .text("busy", status: 503)
@@ -52,7 +115,8 @@ import Testing
         #expect(server.cache.statistics.staleHits == 1)
     }
 
-    @Test func validationsBehindReadersAreBoundedAndEndWithTheSession() async throws {
+    @Test(arguments: [false, true])
+    func validationsBehindReadersAreBoundedAndEndWithTheSession(invalidates: Bool) async throws {
         let gate = Gate()
         let server = CacheServer { request in
             if request.headers["If-None-Match"] != nil { try await gate.wait() }
@@ -63,9 +127,24 @@ import Testing
         for path in ["a", "a", "b", "c"] { #expect(await server.get(path).cacheStatus == .stale(.whileRevalidate)) }
         _ = try await server.transport.waitForRequests(count: 3)
         // Those of `a` and `b` wait at the gate, which stays closed.
-        await server.session.drain()
+        if invalidates { await server.session.invalidate() } else { await server.session.drain() }
         #expect(server.transport.runningCount == 0)
         #expect(server.sent <= 5)
+    }
+
+    @Test func whatCameInTheFutureIsValidated() async {
+        let server = CacheServer { request in
+            if request.headers["If-None-Match"] != nil { return .status(304, headers: ["Cache-Control": "max-age=60"]) }
+            return cacheable("hello", "max-age=60, stale-if-error=60, stale-while-revalidate=60", ["ETag": "\"e\""])
+        }
+        _ = await server.get()
+        // The clock goes back: how old the response is can no longer be told.
+        server.advance(by: -3600)
+        #expect(await server.get().cacheStatus == .revalidated)
+        #expect(await server.get().cacheStatus == .hit)
+        server.advance(by: 3600)
+        #expect(await server.get().text == "hello")
+        #expect(server.sent == 3)
     }
 
     @Test func aTruncatedBodyIsNotStored() async {

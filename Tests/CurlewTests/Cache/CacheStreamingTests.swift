@@ -24,6 +24,32 @@ import Testing
         #expect(second.data == data && second.cacheStatus == .hit)
     }
 
+    @Test func aHitHandsOnTheStoredBytesThemselves() async throws {
+        let data = Self.large(1_000_000)
+        let server = CacheServer { _ in Self.response(data) }
+        _ = await server.get()
+        let first = try #require(await server.get().data)
+        let second = try #require(await server.get().data)
+        #expect(first == data && second == data)
+        let addresses = [first, second].map { $0.withUnsafeBytes { $0.baseAddress } }
+        #expect(addresses[0] == addresses[1])
+        // What one reader does with its body is no other's business.
+        var changed = first
+        changed[0] ^= 1
+        #expect(await server.get().data == data)
+        // A user may count from 0.
+        let part = await server.get("a", ["Range": "bytes=5-9"])
+        #expect(part.data == data[5..<10] && part.data?.startIndex == 0)
+    }
+
+    @Test func aBodyThatIsTooLargeForMemoryIsNotStored() async throws {
+        let data = Self.large(300_000)
+        let server = CacheServer(store: MemoryCacheStore(maximumEntrySize: 299_999)) { _ in Self.response(data) }
+        #expect(await server.get().data == data)
+        #expect(await server.get().cacheStatus == .miss)
+        #expect(await server.cache.store.size() == 0)
+    }
+
     @Test func aSlowStorePausesTheNetwork() async throws {
         let data = Self.large(12_000_000)
         let gate = Gate()
@@ -72,6 +98,21 @@ import Testing
         _ = await server.get()
         let response = await server.session.request(CacheServer.url).maximumBodySize(4).response()
         #expect(response.error?.code == .limitExceeded)
+    }
+
+    @Test func aHitKeepsToItsTotalTime() async throws {
+        let data = Self.large(6_000_000)
+        let server = CacheServer { _ in Self.response(data) }
+        _ = await server.get()
+        let request = server.session.streamRequest(CacheServer.url).timeouts { $0.total = .milliseconds(50) }
+        var chunks = request.chunks.makeAsyncIterator()
+        var received = try await chunks.next()?.count ?? 0
+        // Nothing more is read before the time is over.
+        while !request.isFinished { await Task.yield() }
+        let error = await #expect(throws: CurlewError.self) {
+            while let chunk = try await chunks.next() { received += chunk.count }
+        }
+        #expect(error?.code == .totalTimedOut && received < data.count)
     }
 
     @Test func aSuspendedHitWaits() async throws {

@@ -1,0 +1,50 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// Looks up keys on a lane of its own: all that wait at the same time in one turn, and in one transaction. What a lookup costs
+/// most is the change of threads and the locks on the index.
+final class LookupLane: Sendable {
+    private typealias Found = Result<[OpenedRow], DatabaseFault>
+
+    private struct Lookup: Sendable {
+        let key: CacheKey
+        let answer: CheckedContinuation<Found, Never>
+    }
+
+    let index: IndexLane
+    private let folder: CacheFolder
+    private let waiting = Lock<[Lookup]>([])
+
+    init(_ name: String, _ folder: CacheFolder, _ counts: FaultCounts) {
+        index = IndexLane(name, folder, counts)
+        self.folder = folder
+    }
+
+    /// The rows of a key, as they are after the call at the earliest.
+    func rows(
+        of key: CacheKey,
+        isolation: isolated (any Actor)? = #isolation
+    ) async -> Result<[OpenedRow], DatabaseFault> {
+        await withCheckedContinuation { answer in
+            let isFirst = waiting.withLock { waiting in
+                waiting.append(Lookup(key: key, answer: answer))
+                return waiting.count == 1
+            }
+            if isFirst { index.enqueueTurn { [self] in answerAll() } }
+        }
+    }
+
+    /// On the lane.
+    private func answerAll() {
+        let lookups = waiting.withLock { waiting in exchange(&waiting, with: []) }
+        let folder = folder
+        let found = index.runInTurn { (index) throws(DatabaseFault) -> [[OpenedRow]] in
+            try index.reading(isTransaction: lookups.count > 1) { () throws(DatabaseFault) in
+                var found: [[OpenedRow]] = []
+                for lookup in lookups { found.append(try index.rows(of: lookup.key).map { OpenedRow($0, folder) }) }
+                return found
+            }
+        }
+        for (number, lookup) in lookups.enumerated() { lookup.answer.resume(returning: found.map { $0[number] }) }
+    }
+}

@@ -1,0 +1,115 @@
+import Curlew
+import CurlewCore
+import CurlewRedis
+import CurlewTesting
+import Foundation
+import StoreSupport
+import Testing
+
+/// Sessions that share responses in Redis. Each stands for a process of a fleet.
+@Suite(
+    "Sessions over Redis",
+    .timeLimit(.minutes(5)),
+    .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
+)
+struct SessionOverRedisTests {
+    private let redis: RedisProcess
+    private let server: TestServer
+
+    init() throws {
+        redis = try RedisProcess()
+        server = try TestServer()
+    }
+
+    private func sessions(_ count: Int) -> [Session] {
+        (0..<count).map { _ in
+            let store = RedisCacheStore(
+                url: redis.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5), connections: 1)
+            let cache = ResponseCache(store: store, mode: .shared)
+            return Session(configuration: SessionConfiguration { $0.cache = cache })
+        }
+    }
+
+    private func response(_ text: String = "hello") -> TestServer.Response {
+        .text(text).header("Cache-Control", "max-age=600, stale-if-error=600")
+    }
+
+    /// What each session gets; `meanwhile` is done when the first request has come to the server.
+    private func texts(_ sessions: [Session], meanwhile: () async throws -> Void) async throws -> [String?] {
+        let url = server.url("/a")
+        return try await withThrowingTaskGroup(of: String?.self) { group in
+            for session in sessions { group.addTask { try? await session.request(url).string() } }
+            _ = try await server.waitForRequests(count: 1)
+            try await meanwhile()
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    @Test("of a fleet that asks at once one sends") func fleet() async throws {
+        let gate = Gate()
+        server.script("/a", response().stalling(until: gate, at: .beforeHead))
+        let texts = try await texts(sessions(20)) { gate.open() }
+        #expect(texts == Array(repeating: "hello", count: 20))
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("a server that closes in the body leaves nothing, and the next of the fleet sends") func broken() async throws
+    {
+        let body = Data(repeating: 7, count: 2_000_000)
+        let whole = TestServer.Response.data(body).header("Cache-Control", "max-age=600")
+        server.script("/a", whole.faulting(.close, at: .inBody(after: 1_500_000)), whole)
+        let url = server.url("/a")
+        let all = sessions(2)
+        #expect(await all[0].request(url).response().error != nil)
+        let second = await all[1].request(url).response()
+        #expect(second.data == body && second.cacheStatus == .miss)
+        let third = await all[0].request(url).response()
+        #expect(third.data == body && third.cacheStatus == .hit)
+    }
+
+    @Test("where Redis is killed while a fleet waits, each sends its own, and none fails") func killed() async throws {
+        let gate = Gate()
+        server.route("/a") { [response = response()] _ in response.stalling(until: gate, at: .beforeHead) }
+        let texts = try await texts(sessions(5)) {
+            redis.kill()
+            _ = try await server.waitForRequests(count: 5)
+            gate.open()
+        }
+        #expect(texts == Array(repeating: "hello", count: 5))
+    }
+
+    @Test("without Redis requests are misses, and with it again they are hits") func restarted() async throws {
+        server.route("/a") { [response = response()] _ in response }
+        let session = sessions(1)[0]
+        let url = server.url("/a")
+        redis.kill()
+        for _ in 0..<8 {
+            let answer = await session.request(url).response()
+            #expect(answer.error == nil && answer.cacheStatus == .miss)
+        }
+        try redis.start()
+        let isHit = try await eventually { await session.request(url).response().cacheStatus == .hit }
+        #expect(isHit)
+    }
+
+    @Test("a request that waits for another process can be cancelled, and keeps to its total time") func impatient()
+        async throws
+    {
+        let gate = Gate()
+        server.script("/a", response().stalling(until: gate, at: .beforeHead))
+        let all = sessions(3)
+        let url = server.url("/a")
+        async let first = all[0].request(url).string()
+        _ = try await server.waitForRequests(count: 1)
+        let late = await all[1].request(url).timeouts { $0.total = .milliseconds(200) }.response()
+        #expect(late.error?.code == .totalTimedOut)
+        let request = all[2].request(url)
+        let cancelled = Task { await request.response() }
+        while request.state == .initialized { await Task.yield() }
+        request.cancel()
+        #expect(await cancelled.value.error?.code == .cancelled)
+        #expect(server.requests.count == 1)
+        gate.open()
+        #expect(try await first == "hello")
+    }
+}

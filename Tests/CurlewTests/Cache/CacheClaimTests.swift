@@ -1,0 +1,100 @@
+import Curlew
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Requests that wait for another process, as far as a store lets them.
+@Suite(.timeLimit(.minutes(2))) struct CacheClaimTests {
+    private let store = ClaimingStore()
+
+    private func server() -> CacheServer { CacheServer(store: store) { _ in cacheable("hello") } }
+
+    @Test func aRequestThatWaitsForAnotherProcessCanBeCancelled() async throws {
+        let server = server()
+        let request = server.session.request(CacheServer.url)
+        let response = Task { await request.response() }
+        try await store.gate.waitForArrivals(count: 1)
+        // One more waits for the first.
+        let follower = server.session.request(CacheServer.url)
+        let followed = Task { await follower.response() }
+        while follower.state == .initialized { await Task.yield() }
+        follower.cancel()
+        #expect(await followed.value.error?.code == .cancelled)
+        request.cancel()
+        #expect(await response.value.error?.code == .cancelled)
+        #expect(server.sent == 0 && store.openClaims == 0)
+    }
+
+    @Test func aCancelledTaskEndsTheWait() async throws {
+        let server = server()
+        let response = Task { await server.get() }
+        try await store.gate.waitForArrivals(count: 1)
+        response.cancel()
+        #expect(await response.value.error?.code == .cancelled)
+        #expect(store.openClaims == 0)
+    }
+
+    @Test func theTotalTimeBoundsTheWait() async {
+        let server = server()
+        let request = server.session.request(CacheServer.url).timeouts { $0.total = .milliseconds(50) }
+        #expect(await request.response().error?.code == .totalTimedOut)
+        #expect(server.sent == 0 && store.openClaims == 0)
+    }
+
+    @Test func theRequestIsSentWhereTheOtherProcessIsTooSlow() async {
+        let server = server()
+        let request = server.session.request(CacheServer.url).timeouts {
+            $0.firstByte = .milliseconds(50)
+            $0.total = .seconds(100)
+        }
+        #expect(await request.response().text == "hello")
+        #expect(store.openClaims == 0)
+        // The wait is no gift.
+        let total = server.transport.requests.first?.transfer.options.timeouts.total ?? .zero
+        #expect(total > .zero && total <= .seconds(100) - .milliseconds(50))
+    }
+
+    @Test func whatAnotherProcessHasStoredIsServed() async throws {
+        let server = server()
+        store.answer.withLock { $0 = false }
+        let response = Task { await server.get() }
+        try await store.gate.waitForArrivals(count: 1)
+        // As the other process does.
+        let other = CacheServer(store: store.memory) { _ in cacheable("theirs") }
+        #expect(await other.get().text == "theirs")
+        store.gate.open()
+        #expect(await response.value.text == "theirs")
+        #expect(server.sent == 0)
+    }
+}
+
+/// A store in memory that lets nothing be sent before its gate opens, or the calling task is cancelled.
+private final class ClaimingStore: CacheStore {
+    let gate = Gate()
+    let answer = Lock(true)
+    let memory = MemoryCacheStore()
+    private let claims = Lock(0)
+
+    var openClaims: Int { claims.withLock { $0 } }
+
+    func claimFetch(of key: CacheKey) async -> Bool {
+        try? await gate.wait()
+        let isOurs = answer.withLock { $0 }
+        if isOurs { claims.withLock { $0 += 1 } }
+        return isOurs
+    }
+
+    func fetchEnded(of key: CacheKey, stored: Bool) async { claims.withLock { $0 -= 1 } }
+
+    func entries(for key: CacheKey) async -> [StoredEntry] { await memory.entries(for: key) }
+    func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {
+        await memory.writer(for: entry, expectedSize: expectedSize)
+    }
+    func update(_ entry: CacheEntry) async { await memory.update(entry) }
+    func remove(_ entry: CacheEntry) async { await memory.remove(entry) }
+    func removeAll(url: String) async { await memory.removeAll(url: url) }
+    func removeAll() async { await memory.removeAll() }
+    func size() async -> Int64 { await memory.size() }
+}
