@@ -10,7 +10,7 @@ internal import FoundationNetworking
 /// Or with handlers, in Alamofire's way: `session.request(url).validate().responseDecodable(of: User.self) { … }`.
 // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public class DataRequest: Request, @unchecked Sendable {
-    /// What is turned into a `URLRequest` for every try.
+    /// The description of the request, converted to a `URLRequest` for every attempt.
     public var convertible: any URLRequestConvertible { source.convertible }
 
     private let source: Source
@@ -28,9 +28,9 @@ public class DataRequest: Request, @unchecked Sendable {
         }
 
         /// A method of its own: the description is looked at where it lies.
-        func makePlainRequest() throws -> VisibleRequest? {
+        func makePlainRequest(keepsDotSegments: Bool) throws -> VisibleRequest? {
             switch self {
-            case .plain(let plain): try plain.asVisibleRequest()
+            case .plain(let plain): try plain.asVisibleRequest(keepsDotSegments: keepsDotSegments)
             case .other: nil
             }
         }
@@ -59,5 +59,7 @@ public class DataRequest: Request, @unchecked Sendable {
         }
     }
 
-    override func makePlainRequest() throws -> VisibleRequest? { try source.makePlainRequest() }
+    override func makePlainRequest() throws -> VisibleRequest? {
+        try source.makePlainRequest(keepsDotSegments: context.configuration.keepsDotSegments)
+    }
 }

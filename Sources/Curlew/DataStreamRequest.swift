@@ -11,7 +11,7 @@ internal import FoundationNetworking
 /// loop, or cancelling its task, cancels the request. A response that is not accepted is not handed on.
 // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public final class DataStreamRequest: Request, @unchecked Sendable {
-    /// What is turned into a `URLRequest` for every try.
+    /// The description of the request, converted to a `URLRequest` for every attempt.
     public let convertible: any URLRequestConvertible
     /// Whether a chunk that cannot be serialized cancels the request.
     public let automaticallyCancelOnStreamError: Bool
@@ -88,8 +88,10 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         return record.withLock { $0.transfer.acceptedHead == nil || $0.transfer.download.completed == 0 }
     }
 
-    override func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
-        StreamTaskDelegate(exchange, channel, outgoing.rules)
+    override func makeDelegate(
+        for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
+    ) -> any TaskDelegate {
+        StreamTaskDelegate(exchange, channel, run.rules)
     }
 
     override func resultArrived(_ result: RunResult) { channel.finish(throwing: result.error) }

@@ -14,9 +14,9 @@ internal import FoundationNetworking
 public final class DownloadRequest: Request, @unchecked Sendable {
     /// What a download starts from.
     public enum Downloadable: Sendable {
-        /// A request.
+        /// A new download, described by its request.
         case request(any URLRequestConvertible)
-        /// What an earlier download left behind.
+        /// The resume data of an earlier download.
         case resumeData(Data)
     }
 
@@ -90,8 +90,11 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
-    override func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
-        DownloadTaskDelegate(self, exchange, outgoing, asked: asked(by: lastRequest))
+    override func makeDelegate(
+        for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
+    ) -> any TaskDelegate {
+        let outgoing = OutgoingExchange(lowered: outgoing, transport: run.session.transport, budget: run.budget)
+        return DownloadTaskDelegate(self, exchange, outgoing, asked: asked(by: lastRequest))
     }
 
     override func triesAgainAtOnce() -> Bool { download.withLock { exchange(&$0.asksAgain, with: false) } }

@@ -47,6 +47,9 @@ public class Request: @unchecked Sendable {
     /// The same where it will not be looked at; nil where only a `URLRequest` can say it.
     func makePlainRequest() throws -> VisibleRequest? { nil }
 
+    /// What has to be done for the body of the next try before `makeUpload`, and may take long.
+    var bodyPreparation: (@Sendable () async -> Void)? { nil }
+
     /// The body of the next try, where it is not the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
 
@@ -57,7 +60,9 @@ public class Request: @unchecked Sendable {
     var hasRememberedFields: Bool { false }
 
     /// Collects the next exchange: in memory, unless the kind of request has another place for it.
-    func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
+    func makeDelegate(
+        for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
+    ) -> any TaskDelegate {
         DataTaskDelegate(exchange)
     }
 
@@ -86,6 +91,13 @@ public class Request: @unchecked Sendable {
     /// Whether a failed exchange is followed by another at once: not a retry, but one that asks differently.
     func triesAgainAtOnce() -> Bool { false }
 
+    /// Whether it may connect once more, although it went well.
+    var mayReconnect: Bool { false }
+
+    /// How long to wait before the request connects once more, nil where it does not: not a retry, since an attempt may have
+    /// gone well.
+    func pauseBeforeReconnecting(after result: RunResult) -> Duration? { nil }
+
     /// A kind that makes no URLRequest.
     private struct NoDescription: Error {}
 
@@ -93,15 +105,15 @@ public class Request: @unchecked Sendable {
 
     /// How far the request has come.
     public var state: State { record.withLock { $0.state } }
-    /// Whether it was not started yet.
+    /// Whether the request has not been started yet.
     public var isInitialized: Bool { state == .initialized }
-    /// Whether it is at work.
+    /// Whether the request is running, or waits for its turn.
     public var isResumed: Bool { state == .resumed }
-    /// Whether it is being held.
+    /// Whether the request is suspended.
     public var isSuspended: Bool { state == .suspended }
-    /// Whether it was cancelled.
+    /// Whether the request was cancelled.
     public var isCancelled: Bool { state == .cancelled }
-    /// Whether it has ended, other than by cancellation.
+    /// Whether the request has ended other than by cancellation.
     public var isFinished: Bool { state == .finished }
 
     /// Whether the first response handler starts this request.
@@ -194,6 +206,7 @@ public class Request: @unchecked Sendable {
             switch record.run {
             case .idle, .prepared:
                 if record.error == nil { record.error = error }
+                if let task = record.run.preparation?.task { record.ownExtras.unusedTask = task }
                 return record.end(with: RunResult(error: error))
             case .running, .ended: return nil
             }
@@ -250,7 +263,7 @@ public class Request: @unchecked Sendable {
     }
 
     private func tell(_ ending: RequestRecord.Ending) {
-        if case .shelved(let weak) = ending.link { weak.session?.shelf.take(self) }
+        if case .shelved(let weak) = ending.run.link { weak.session?.shelf.take(self) }
         resultArrived(ending.result)
         // Before the others hear of the end: the last value is older than that.
         ending.hooks?.uploadProgress?.finish()
@@ -261,7 +274,7 @@ public class Request: @unchecked Sendable {
 
     // MARK: Identity
 
-    /// Names the request. Made when first asked for.
+    /// The identity of the request, created when it is first read.
     public var id: UUID { record.withLock { $0.identity.value() } }
 }
 

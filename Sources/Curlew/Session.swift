@@ -2,30 +2,30 @@ public import CurlewCore
 internal import CurlewFailures
 internal import CurlewLocks
 
-/// Makes requests, keeps track of the running ones and owns what they share.
+/// Creates requests, keeps track of the running ones, and owns the connections and stores that they share.
 ///
 ///     let user = try await Session.default.request("https://example.org/user").decode(User.self)
 ///
-/// The factories are synchronous and start nothing: a request runs when its result is awaited, or when its
-/// first response handler is added. A session need not be closed. Dropping the last reference closes its
-/// connections; a running request keeps its session until it has ended.
+/// Creating a request is synchronous and starts nothing: the request runs when you await its result, or when you add its
+/// first response handler. You do not have to close a session. Releasing the last reference closes its connections; a
+/// running request keeps its session until it has ended.
 public actor Session {
-    /// The session of the free functions.
+    /// A shared session with the default configuration.
     public static let `default` = Session()
 
-    /// What the requests of this session have in common.
+    /// The settings that the requests of this session share.
     public nonisolated let configuration: SessionConfiguration
-    /// What carries the exchanges out.
+    /// The transport that carries out the exchanges.
     public nonisolated let transport: any Transport
-    /// Whether the first response handler starts a request.
+    /// Whether adding the first response handler starts a request.
     public nonisolated let startRequestsImmediately: Bool
-    /// When a request's `URLRequest` is made.
+    /// When the `URLRequest` of a request is created.
     public nonisolated var requestSetup: RequestSetup { context.requestSetup }
     /// Adapts and retries every request of the session, before the request's own interceptor.
     public nonisolated var interceptor: (any RequestInterceptor)? { context.interceptor }
-    /// Decides about redirects where a request has no handler of its own.
+    /// Handles redirects of requests that have no redirect handler of their own.
     public nonisolated var redirectHandler: (any RedirectHandler)? { context.redirectHandler }
-    /// Decides about responses that are to be stored, where a request has no handler of its own.
+    /// Decides what is stored in the cache, for requests that have no handler of their own.
     public nonisolated var cachedResponseHandler: (any CachedResponseHandler)? { context.cachedResponseHandler }
 
     nonisolated let context: SessionContext
@@ -34,16 +34,18 @@ public actor Session {
     /// Behind a lock: what joins and leaves must not wait for the actor, on every thread at once.
     private nonisolated let registry = Lock(RequestRegistry())
 
-    /// Judges servers in place of libcurl.
+    /// Evaluates the trust of servers in place of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?
 
     /// Why no request may go over the transport.
     private nonisolated let refusal: CurlewError?
 
-    /// A session over the transport that the configuration describes, or over one of your own, which then has to
-    /// be given the server trust manager itself: `configuration.makeTransport(serverTrustManager:)`. Where the
-    /// configuration sets a guard that your transport does not enforce, every request fails with `.unsupported`
-    /// (`Transport.enforcedGuards(of:)`).
+    /// Creates a session.
+    ///
+    /// Without a `transport`, the session creates the one that the configuration describes. Your own transport has to be
+    /// given the server trust manager itself (`configuration.makeTransport(serverTrustManager:)`). If the configuration asks
+    /// for a protection that your transport does not enforce (`Transport.enforcedGuards(of:)`), every request fails with
+    /// `.unsupported`.
     public init(
         configuration: SessionConfiguration = .default,
         transport: (any Transport)? = nil,
@@ -81,10 +83,10 @@ public actor Session {
 
     // MARK: The registry
 
-    /// The request whose attempt has this identifier, while that attempt lives.
+    /// The request whose current attempt has this identifier, or nil.
     public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] } }
 
-    /// Everything whose run has started and not ended, or that was set up ahead of its start.
+    /// All requests that have started and not ended. With eager set-up, also those that have been set up ahead of their start.
     public var activeRequests: [Request] {
         switch requestSetup {
         case .lazy: running
@@ -135,8 +137,8 @@ public actor Session {
         await untilEnded(waiting + running)
     }
 
-    /// Takes no new request and returns when the running ones have ended. A streamed body that was resumed and that
-    /// is not read is thrown away: its sender would wait for ever.
+    /// Refuses new requests and returns when the running ones have ended. Stream data that is not being read is discarded;
+    /// otherwise the sender would wait forever.
     public func drain() async {
         registry.withLock { $0.lifecycle.drainBegan() }
         for case let stream as DataStreamRequest in running { stream.discardUnread() }
@@ -145,7 +147,7 @@ public actor Session {
         await (transport as? CachingTransport)?.drain()
     }
 
-    /// Cancels everything, waits for it and closes every connection. Later requests fail with `.sessionClosed`.
+    /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`.
     public func invalidate() async {
         let isFirst = registry.withLock { $0.lifecycle.closed() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }

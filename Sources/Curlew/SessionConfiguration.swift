@@ -2,14 +2,14 @@ public import CurlewCore
 public import Dispatch
 public import Foundation
 
-/// What the requests of a session have in common. Every limit is finite unless you lift it.
+/// The settings that the requests of a session share. Every limit is finite by default.
 ///
 ///     let session = Session(configuration: SessionConfiguration {
 ///         $0.timeouts.total = .seconds(30)
 ///         $0.maximumConnectionsPerHost = 16
 ///     })
 public struct SessionConfiguration: Sendable {
-    /// The defaults, made anew each time: two sessions share what they remember of hosts only if they are told to.
+    /// A new copy of the defaults. Sessions share what they remember about hosts only if you give them the same stores.
     public static var `default`: SessionConfiguration { SessionConfiguration() }
 
     /// A name for logs and monitors.
@@ -17,92 +17,98 @@ public struct SessionConfiguration: Sendable {
 
     // MARK: Requests
 
-    /// Fields that every request carries unless it has its own of that name.
+    /// Header fields of every request. A request's own field of the same name takes precedence.
     public var headers: HTTPHeaders = .default
-    /// Fields that can change while the session runs, in front of `headers`.
+    /// Whether `Accept: */*` is added to requests without an `Accept` field. An empty field in `headers` would be sent as
+    /// `Accept:`, which is not the same as none.
+    public var addsAccept = true
+    /// Header fields that can change while the session is in use. They take precedence over `headers`.
     public var runtimeHeaders: RuntimeHeaders?
-    /// The five clocks; a request may change its own.
+    /// The five timeouts. `Request.timeouts(_:)` changes them for one request.
     public var timeouts = Timeouts()
-    /// Most bytes of a body in memory, after decoding; a request may change its own.
+    /// The maximum size of a body in memory, in bytes after decompression. `Request.maximumBodySize(_:)` changes it for one
+    /// request.
     public var maximumBodySize = 128 * 1024 * 1024
-    /// How far redirects are followed, and what goes along.
+    /// Which redirects are followed, and which header fields are sent along.
     public var redirects = RedirectPolicy()
-    /// Cookies that are sent and kept. None by default: a server must not share cookies between its users by accident.
+    /// Whether the path segments `.` and `..` of a request's URL are sent as they are, for instance to test a server. By
+    /// default they are resolved before adapters, cookies and the cache see the URL. Those of a redirect's `Location` are
+    /// always resolved.
+    public var keepsDotSegments = false
+    /// The cookie jar. There is none by default: a server must not share cookies between its users by accident.
     public var cookies: CookieJar?
-    /// Responses that are kept and served again. None by default: what is served has to be meant for all requests of the
-    /// session.
+    /// The response cache. There is none by default: a stored response must be meant for every request of the session.
     public var cache: ResponseCache?
-    /// Which hosts have asked for https only; nil forgets what they ask.
+    /// Remembers hosts that require https (HSTS). With nil, HSTS is ignored.
     public var hsts: HSTSStore? = HSTSStore()
-    /// Credentials by origin, in lower case, for requests that have none of their own. They go to that origin alone,
-    /// whatever it redirects to.
+    /// Credentials by origin, in lower case, for requests without credentials of their own. They are sent to that origin only,
+    /// and never to the target of a redirect to another one.
     ///
-    /// A key is an origin (`https://api.example.com`, `http://localhost:8080`), a host alone, which means https on its own
-    /// port, or `host:port`, whatever is spoken there.
+    /// A key is an origin (`https://api.example.com`, `http://localhost:8080`), a host (which stands for https on port 443), or
+    /// `host:port` (for any scheme).
     public var credentials: [String: TransferAuthentication] = [:]
-    /// Where credentials may be read from beside that.
+    /// The netrc file to read further credentials from.
     public var netrc: Netrc = .ignored
 
-    /// How WebSockets behave; each may change its own.
+    /// The options of WebSockets. Each WebSocket can change its own.
     public var webSocket = WebSocketOptions()
 
     // MARK: Handlers
 
-    /// Where response handlers are called that name no queue of their own; nil is the main queue.
+    /// The queue for response handlers that name no queue of their own; nil stands for the main queue.
     public var completionQueue: DispatchQueue?
-    /// Left when a response handler has returned, entered when it was added: `notify` and `wait` of the group tell
-    /// when every handler so far has been called.
+    /// A group that is entered when a response handler is added and left when it has returned. Use `notify` or `wait` to learn
+    /// when all handlers have been called.
     public var completionGroup: DispatchGroup?
-    /// Decides at certain points of every request.
+    /// Closures that make decisions for every request.
     public var hooks: SessionHooks?
-    /// Keeps on disk what is needed to go on with downloads that this process does not finish.
+    /// Stores unfinished downloads on disk, so that another process can continue them.
     public var downloadJournal: DownloadJournal?
 
     // MARK: Connections
 
-    /// Most connections to one host.
+    /// The maximum number of connections to one host.
     public var maximumConnectionsPerHost = 6
-    /// Most connections in all.
+    /// The maximum number of connections to all hosts together.
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// Which versions of HTTP are spoken.
+    /// Which versions of HTTP are used.
     public var httpVersion: HTTPVersionPolicy = .automatic
-    /// Which servers have announced HTTP/3, for `httpVersion = .automatic`; nil forgets what they announce.
+    /// Remembers servers that have announced HTTP/3, for `httpVersion = .automatic`. With nil, announcements are ignored.
     public var alternativeServices: AlternativeServiceStore? = AlternativeServiceStore()
-    /// Whether HTTP/3 is used where the running libcurl has it by OpenSSL's own QUIC, which puts trailers into bodies and breaks
-    /// uploads that are answered early. Elsewhere it says nothing.
+    /// Whether to use HTTP/3 over OpenSSL's own QUIC, which puts trailers into bodies and breaks uploads that are answered
+    /// early. It has no effect with other QUIC libraries.
     public var allowsExperimentalHTTP3 = false
-    /// Content codings to offer and undo, by name (`gzip`, `br`); nil is all that the transport has.
+    /// The content codings to accept, by name (`gzip`, `br`); nil stands for all that the transport supports.
     public var acceptedEncodings: [String]?
-    /// Most bytes of all header lines of one response.
+    /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024
-    /// How requests reach the outside.
+    /// The proxy to use.
     public var proxy: Proxy = .environment
-    /// Decides the proxy of each URL instead of `proxy`. nil and `.none` both mean a direct connection: in a
-    /// closure that returns an optional, `.none` is nil, and must not mean anything else than it says.
+    /// Chooses the proxy for each URL, in place of `proxy`. Both nil and `.none` stand for a direct connection.
     public var proxyRouting: (@Sendable (URL) -> Proxy?)?
-    /// How connections are secured.
+    /// The settings of TLS.
     public var tls = TLSConfiguration()
-    /// How names are resolved.
+    /// How host names are resolved.
     public var dns = DNSConfiguration()
     /// The local address to connect from.
     public var localAddress: String?
     /// The network interface to connect from.
     public var interface: String?
-    /// A Unix socket to connect to, whatever the URL's host.
+    /// The Unix domain socket to connect to, whatever the host of the URL is.
     public var unixSocketPath: String?
-    /// Bytes per second of one upload.
+    /// The maximum speed of an upload, in bytes per second.
     public var uploadRateLimit: Int?
-    /// Bytes per second of one download.
+    /// The maximum speed of a download, in bytes per second.
     public var downloadRateLimit: Int?
     /// Which addresses may be connected to.
     public var addressPolicy: AddressPolicy = .any
 
-    /// The defaults.
+    /// Creates a configuration with the defaults.
     public init() {}
 
-    /// The defaults with changes.
+    /// Creates a configuration with the defaults and changes it.
     public init(_ change: (inout SessionConfiguration) throws -> Void) rethrows {
         self.init()
         try change(&self)
@@ -128,6 +134,8 @@ public struct SessionConfiguration: Sendable {
         transport.alternativeServices = alternativeServices
         transport.allowsExperimentalHTTP3 = allowsExperimentalHTTP3
         transport.acceptedEncodings = acceptedEncodings
+        transport.addsAccept = addsAccept
+        transport.keepsDotSegments = keepsDotSegments
         transport.maximumConnectionsPerHost = maximumConnectionsPerHost
         transport.maximumConnections = maximumConnections
         transport.connectionIdleLifetime = connectionIdleLifetime

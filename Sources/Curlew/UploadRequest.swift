@@ -12,7 +12,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
         case data(Data)
         /// `shouldRemove`: the file is Curlew's and goes when the request has ended.
         case file(URL, shouldRemove: Bool)
-        /// `length` nil is unknown.
+        /// Bytes from a stream. With nil as their length they are sent in chunks.
         case stream(any BodyStream, length: Int64?)
 
         package init(_ source: BodySource) {
@@ -35,15 +35,18 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
     /// Makes the body of every try.
     package let makeUploadable: @Sendable () throws -> Uploadable
+    private let preparation: (@Sendable () async -> Void)?
 
     init(
         _ convertible: any URLRequestConvertible,
         session: Session,
         interceptor: __shared (any RequestInterceptor)?,
         shouldAutomaticallyResume: Bool?,
+        preparation: (@Sendable () async -> Void)? = nil,
         uploadable: @escaping @Sendable () throws -> Uploadable
     ) {
         makeUploadable = uploadable
+        self.preparation = preparation
         super.init(
             .other(convertible),
             session: session,
@@ -54,6 +57,8 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
 
     /// The body of the last try; nil before there is one.
     public var uploadable: Uploadable? { record.withLock { $0.history.uploadable } }
+
+    override var bodyPreparation: (@Sendable () async -> Void)? { preparation }
 
     override func makeUpload(events: EventSink?) throws(CurlewError) -> Uploadable? {
         do {

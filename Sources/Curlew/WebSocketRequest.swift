@@ -3,7 +3,7 @@ internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// A WebSocket: messages both ways.
+/// A WebSocket, which sends and receives messages.
 ///
 ///     let socket = session.webSocket("wss://example.org/feed")
 ///     try await socket.send("subscribe")
@@ -11,32 +11,44 @@ internal import FoundationNetworking
 ///         if case .text(let text) = message { print(text) }
 ///     }
 ///
-/// The first verb opens it. Leaving the loop, or cancelling its task, closes it. Cancelling the request ends it
-/// without the closing handshake.
+/// The first call to `send`, `ping` or `opened()`, or the first iteration, opens the connection. Leaving the loop, or cancelling
+/// its task, closes it. Cancelling the request drops the connection without a closing handshake.
 // SAFETY: every stored property is a `let` of a Sendable type; what changes sits behind locks.
 public final class WebSocketRequest: Request, @unchecked Sendable {
-    /// What is turned into a `URLRequest` for every try.
+    /// The description of the request, converted for every attempt.
     public let convertible: any URLRequestConvertible
-    /// The subprotocols that are asked for, the best first.
+    /// The requested subprotocols, in order of preference.
     public let protocols: [String]
-    /// How the WebSocket behaves.
+    /// The options of the WebSocket.
     public let options: WebSocketOptions
 
     let link: WebSocketLink
+    let hook = Lock<OpeningHook?>(nil)
+    let observation = Lock(Observation())
     private let isStarted = Lock(false)
+
+    /// Handlers of events, which read the messages together.
+    struct Observation {
+        var observers: [WebSocketObserver] = []
+        var pump: Task<Void, Never>?
+        /// Messages whose senders do not wait.
+        var queue: ArraySlice<QueuedMessage> = []
+        var isSending = false
+    }
 
     init(
         _ convertible: any URLRequestConvertible,
         protocols: [String],
         options: WebSocketOptions,
         session: Session,
-        interceptor: __shared (any RequestInterceptor)?
+        interceptor: __shared (any RequestInterceptor)?,
+        shouldAutomaticallyResume: Bool? = nil
     ) {
         self.convertible = convertible
         self.protocols = protocols
         self.options = options
         link = WebSocketLink(options: options)
-        super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: nil)
+        super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 
     /// Whether this is the first time that it is asked.
@@ -57,23 +69,44 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         let handlesCookies = record.withLock { $0.history.requests.last?.handlesCookies } ?? true
         return WebSocketTransport(
             base: session.transport, link: link, protocols: protocols,
-            maximumHeaderSize: session.configuration.maximumHeaderSize
-        ) { [context] head, url in
-            context.remember(head.headers, from: url, handlesCookies: handlesCookies)
+            maximumHeaderSize: session.configuration.maximumHeaderSize,
+            willOpen: { [context] head, url in
+                context.remember(head.headers, from: url, handlesCookies: handlesCookies)
+            },
+            hook: preparation)
+    }
+
+    /// What the user does with each connection before anything else uses it.
+    private var preparation: WebSocketLink.Hook? {
+        guard let hook = hook.withLock({ $0 }) else { return nil }
+        return { [self] opening in
+            let prepared = PreparedConnection(link: link, opening: opening)
+            try await PreparedConnection.$current.withValue(prepared) { try await hook(self) }
         }
     }
 
-    override func makeDelegate(for exchange: ExchangeContext, _ outgoing: OutgoingExchange) -> any TaskDelegate {
+    override func makeDelegate(
+        for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
+    ) -> any TaskDelegate {
         WebSocketTaskDelegate(exchange)
     }
 
     // The cookies of a 101 are for requests that are made while the WebSocket is open.
-    override var hasRememberedFields: Bool { link.hasOpened }
+    override var hasRememberedFields: Bool { link.hasConnection }
 
-    /// Messages that were read cannot be taken back.
-    override var mayBeTriedAgain: Bool { link.opening.value == nil }
+    /// Retriers are asked about its opening; what follows a connection that was lost is the policy's.
+    override var mayBeTriedAgain: Bool { !link.hasConnection }
+
+    override var mayReconnect: Bool { true }
+
+    override func pauseBeforeReconnecting(after result: RunResult) -> Duration? {
+        let asked = result.response?.head.headers["Retry-After"].flatMap { RetryAfter.delay($0, now: Date()) }
+        return link.pauseBeforeReconnecting(after: result.error, retryAfter: asked)
+    }
 
     override func resultArrived(_ result: RunResult) { link.over(result.error) }
+
+    override func untilBodyIsTaken() async { await observation.withLock { $0.pump }?.value }
 }
 
 extension URLRequest {

@@ -8,17 +8,17 @@ internal import Foundation
 ///     }
 ///     let user = try await client.send(.user(1))
 public struct Endpoint<Value: Decodable & Sendable>: Sendable {
-    /// How it is asked.
+    /// The method of the request.
     public var method: HTTPMethod
     /// Resolved against the client's base URL.
     public var path: String
-    /// Fields of its own, over the client's.
+    /// Header fields of this endpoint. They take precedence over the client's.
     public var headers: HTTPHeaders?
     /// Changes the client's defaults for this endpoint.
     public var change: HTTPClient.Change?
     let content: ClientRequest.Content
 
-    /// An endpoint with parameters by name.
+    /// Creates an endpoint whose parameters are a dictionary.
     public init(
         _ path: String,
         method: HTTPMethod = .get,
@@ -33,7 +33,7 @@ public struct Endpoint<Value: Decodable & Sendable>: Sendable {
         content = ClientRequest.Content(parameters)
     }
 
-    /// An endpoint that is sent a value.
+    /// Creates an endpoint whose parameters are an `Encodable` value.
     public init<Body: Encodable & Sendable>(
         _ path: String,
         method: HTTPMethod = .post,
@@ -50,7 +50,7 @@ public struct Endpoint<Value: Decodable & Sendable>: Sendable {
 }
 
 extension HTTPClient {
-    /// Asks an endpoint.
+    /// Sends the request of an endpoint and decodes the response.
     public func send<Value: Decodable & Sendable>(_ endpoint: Endpoint<Value>) async throws(CurlewError) -> Value {
         try await send(endpoint.method, endpoint.path, endpoint.content, endpoint.headers, nil, endpoint.change)
     }

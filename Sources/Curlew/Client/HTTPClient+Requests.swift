@@ -8,7 +8,7 @@ extension HTTPClient {
     /// Changes the client's defaults for one request.
     public typealias Change = @Sendable (inout RequestDefaults) -> Void
 
-    /// A request that has the client's rules, and has yet to be started.
+    /// Creates a request with the client's defaults.
     public func request(
         _ method: HTTPMethod,
         _ path: String,
@@ -19,7 +19,7 @@ extension HTTPClient {
         request(method, path, ClientRequest.Content(parameters), headers, change)
     }
 
-    /// A request whose parameters are an `Encodable` value.
+    /// Creates a request with an `Encodable` value as its parameters.
     public func request<Value: Encodable & Sendable>(
         _ method: HTTPMethod,
         _ path: String,
@@ -30,7 +30,7 @@ extension HTTPClient {
         request(method, path, ClientRequest.Content(encoding: value), headers, change)
     }
 
-    /// A download that has the client's rules.
+    /// Creates a download with the client's defaults.
     public func download(
         _ path: String,
         method: HTTPMethod = .get,
@@ -46,7 +46,8 @@ extension HTTPClient {
         return types.map { types in request.validate(contentType: types) } ?? request
     }
 
-    /// A form, `parameters` first: data as it is, null as nothing, containers as their leaves.
+    /// Creates an upload of a multipart form. `parameters` come first: data unchanged, null as an empty part, containers as their
+    /// leaves.
     public func upload(
         _ method: HTTPMethod = .post,
         _ path: String,

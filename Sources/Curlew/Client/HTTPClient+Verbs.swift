@@ -6,10 +6,10 @@ public import Foundation
 // expected. `progress` is about the response's body for GET, about the request's for the others, and is called on the
 // session's completion queue.
 extension HTTPClient {
-    /// Called as a body moves.
+    /// A closure that receives the progress of a transfer.
     public typealias ProgressHandler = @Sendable (Progress) -> Void
 
-    /// Fetches a value.
+    /// Sends a GET request and decodes the response.
     public func get<Value: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters? = nil,
@@ -23,7 +23,7 @@ extension HTTPClient {
         return try await value(of: request, change)
     }
 
-    /// Asks for a response's head.
+    /// Sends a HEAD request.
     public func head(
         _ path: String,
         parameters: Parameters? = nil,
@@ -36,7 +36,7 @@ extension HTTPClient {
         return head
     }
 
-    /// Sends parameters.
+    /// Sends a POST request with a dictionary of parameters and decodes the response.
     public func post<Value: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters? = nil,
@@ -48,7 +48,7 @@ extension HTTPClient {
         try await send(.post, path, ClientRequest.Content(parameters), headers, progress, change)
     }
 
-    /// Sends an `Encodable` value.
+    /// Sends a POST request with an `Encodable` value and decodes the response.
     public func post<Body: Encodable & Sendable, Value: Decodable & Sendable>(
         _ path: String,
         sending body: Body,
@@ -60,7 +60,7 @@ extension HTTPClient {
         try await send(.post, path, ClientRequest.Content(encoding: body), headers, progress, change)
     }
 
-    /// Sends a form, `parameters` first.
+    /// Sends a POST request with a multipart form and decodes the response. `parameters` are the first parts.
     public func post<Value: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters? = nil,
@@ -82,7 +82,7 @@ extension HTTPClient {
         return try await value(of: request, change)
     }
 
-    /// Sends parameters.
+    /// Sends a PUT request with a dictionary of parameters and decodes the response.
     public func put<Value: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters? = nil,
@@ -94,7 +94,7 @@ extension HTTPClient {
         try await send(.put, path, ClientRequest.Content(parameters), headers, progress, change)
     }
 
-    /// Sends an `Encodable` value.
+    /// Sends a PUT request with an `Encodable` value and decodes the response.
     public func put<Body: Encodable & Sendable, Value: Decodable & Sendable>(
         _ path: String,
         sending body: Body,
@@ -106,7 +106,7 @@ extension HTTPClient {
         try await send(.put, path, ClientRequest.Content(encoding: body), headers, progress, change)
     }
 
-    /// Sends parameters.
+    /// Sends a PATCH request with a dictionary of parameters and decodes the response.
     public func patch<Value: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters? = nil,
@@ -118,7 +118,7 @@ extension HTTPClient {
         try await send(.patch, path, ClientRequest.Content(parameters), headers, progress, change)
     }
 
-    /// Sends an `Encodable` value.
+    /// Sends a PATCH request with an `Encodable` value and decodes the response.
     public func patch<Body: Encodable & Sendable, Value: Decodable & Sendable>(
         _ path: String,
         sending body: Body,
@@ -130,7 +130,7 @@ extension HTTPClient {
         try await send(.patch, path, ClientRequest.Content(encoding: body), headers, progress, change)
     }
 
-    /// Asks for a removal.
+    /// Sends a DELETE request and decodes the response.
     public func delete<Value: Decodable & Sendable>(
         _ path: String,
         parameters: Parameters? = nil,

@@ -4,19 +4,19 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// A session for one service: a base URL, fields and rules that its requests have in common, and a method per verb.
+/// A client for one service, with a base URL, common header fields and defaults, and a method for each HTTP method.
 ///
 ///     let client = HTTPClient(baseURL: "https://api.example.com/v1")
 ///     client.headers.setAuthorization(username: "ada", password: "…")
 ///     let user = try await client.get("users/1", as: User.self)
 ///     let made = try await client.post("users", parameters: ["name": "Ada"], as: User.self)
 ///
-/// Paths are resolved against the base URL by RFC 3986: `users` is below it, `/users` is below its host, an absolute URL
-/// is itself. The base URL gets the slash at its end without which its last segment would be replaced.
+/// Paths are resolved against the base URL by RFC 3986, as if it ended with a slash: `users` is below the base URL, `/users` is
+/// below its host, and an absolute URL is used as it is.
 public final class HTTPClient: Sendable {
-    /// What paths are resolved against.
+    /// The URL that paths are resolved against.
     public let baseURL: URL?
-    /// Fields of every request to the base URL's origin, and of every request where there is no base URL.
+    /// Header fields of every request to the base URL's origin, or of every request if there is no base URL.
     public let headers: RuntimeHeaders
     /// Why no request can be sent, if that is so.
     let flaw: CurlewError?
@@ -41,10 +41,10 @@ public final class HTTPClient: Sendable {
         }
     }
 
-    /// `transport` makes the transport of each session that the client makes; nil is the configuration's own.
+    /// Creates a client. `transport` creates the transport of the client's sessions; with nil, the configuration does.
     ///
-    /// A base URL that is none ends every request with `.invalidURL`. A security policy that pins certificates needs
-    /// `https`: with another base URL, or none, every request ends with `.requestCreationFailed`.
+    /// With an invalid base URL, every request fails with `.invalidURL`. A security policy that pins certificates needs `https`:
+    /// with another scheme, or without a base URL, every request fails with `.requestCreationFailed`.
     public init(
         baseURL: (any URLConvertible)? = nil,
         configuration: SessionConfiguration = .default,
@@ -87,17 +87,16 @@ public final class HTTPClient: Sendable {
         state = Lock(State(session: makeSession(), defaults: defaults))
     }
 
-    /// The session that carries requests out; another one after `invalidate(resetting: true)`.
+    /// The session that carries out the requests. `invalidate(resetting: true)` replaces it.
     public var session: Session { state.withLock { $0.session } }
 
-    /// What requests have in common from here on. `changeDefaults` changes several things in one step.
+    /// The defaults of new requests. Use `changeDefaults` to change several of them in one step.
     public var defaults: RequestDefaults {
         get { state.withLock { $0.defaults } }
         set { _ = state.withLock { $0.replaceDefaults(newValue) } }
     }
 
-    /// Changes what requests have in common from here on. The closure is called again where another thread has changed
-    /// them meanwhile.
+    /// Changes the defaults of new requests. The closure is called again if another thread has changed them in the meantime.
     public func changeDefaults(_ change: (inout RequestDefaults) -> Void) {
         OptimisticChange.carryOut(
             reading: { state.withLock { ($0.defaults, $0.version) } },
@@ -111,9 +110,9 @@ public final class HTTPClient: Sendable {
     /// The client's requests, by kind.
     public var tasks: SessionTasks { get async { await session.tasks } }
 
-    /// Ends the session: cancels its requests, or waits for them, and closes its connections.
+    /// Cancels the requests of the session, or waits for them, and closes its connections.
     ///
-    /// With `resetting` the client goes on with a new session at once. Otherwise later requests fail with
+    /// With `resetting`, the client continues with a new session at once. Otherwise later requests fail with
     /// `.sessionClosed`.
     public func invalidate(cancellingTasks: Bool = true, resetting: Bool = false) async {
         let new = resetting ? makeSession() : nil

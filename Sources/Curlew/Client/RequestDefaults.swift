@@ -2,7 +2,7 @@ internal import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
-/// How a client's requests are written, and how their responses are read. Any of it can be changed for one request:
+/// How a client encodes its requests and reads their responses. A trailing closure changes the defaults for one request:
 ///
 ///     try await client.get("slow", as: User.self) { $0.timeoutInterval = 300 }
 public struct RequestDefaults: Sendable {
@@ -10,18 +10,18 @@ public struct RequestDefaults: Sendable {
     public var query = QueryStringEncoding()
     /// How the parameters of other methods become a body.
     public var body = ParameterFormat.form
-    /// Reads response bodies.
+    /// Decodes response bodies.
     public var decoder: any DataDecoder = FastJSONDecoder()
-    /// Statuses that are no error.
+    /// The statuses that are accepted.
     public var acceptableStatusCodes: Set<Int> = Set(200..<300)
-    /// Content types that are no error; nil is any. `*` stands for any type or subtype.
+    /// The content types that are accepted; nil accepts all. `*` stands for any type or subtype.
     public var acceptableContentTypes: Set<String>?
 
     // What is nil is left as a `URLRequest` has it.
 
-    /// Replaces the clocks for the first byte and for idling.
+    /// Replaces the timeouts `firstByte` and `idle`.
     public var timeoutInterval: TimeInterval?
-    /// What is asked of caches on the way.
+    /// How the response cache is used.
     public var cachePolicy: URLRequest.CachePolicy?
     /// Whether the session's cookies are sent and kept.
     public var handlesCookies: Bool?
@@ -30,7 +30,7 @@ public struct RequestDefaults: Sendable {
     /// How the network should treat the request.
     public var networkServiceType: URLRequest.NetworkServiceType?
 
-    /// Changes nothing.
+    /// Creates the usual defaults.
     public init() {}
 
     func apply(to request: inout URLRequest) {
@@ -41,7 +41,7 @@ public struct RequestDefaults: Sendable {
     }
 }
 
-/// What a body made of parameters looks like.
+/// The format of a body made of parameters.
 public enum ParameterFormat: Sendable {
     /// `key=value&…`, by the rules of `QueryStringEncoding`.
     case form
@@ -49,7 +49,7 @@ public enum ParameterFormat: Sendable {
     case json(JSONSerialization.WritingOptions = [])
     /// A property list.
     case propertyList(PropertyListSerialization.PropertyListFormat = .xml)
-    /// Your own, for dictionaries and for `Encodable` values.
+    /// Your own encoders for dictionaries and for `Encodable` values.
     case custom(any ParameterEncoding, any ParameterEncoder)
 
     /// JSON without any options.

@@ -41,7 +41,7 @@ class ForeignWork: @unchecked Sendable {
     }
 
     /// In the child, which `cancel` reaches from now on.
-    // Never inlined, nor `ends`: what they keep on the stack has a size that the compiler does not know, which in an
+    // Never inlined: what this and `ends` keep on the stack has a size that the compiler does not know, which in an
     // asynchronous function is an allocation.
     @inline(never)
     fileprivate final func begins() {
@@ -57,6 +57,7 @@ class ForeignWork: @unchecked Sendable {
     }
 
     /// In the child, which `cancel` reaches no more. False while it is still at it.
+    // Never inlined: see `begins`.
     @inline(never)
     fileprivate final func ends() -> Bool {
         state.withLock { state in
@@ -66,7 +67,6 @@ class ForeignWork: @unchecked Sendable {
     }
 
     /// Returns when `cancel` has let go of the child.
-    @inline(never)
     fileprivate final func untilLetGo() async {
         await withUnsafeContinuation { continuation in
             let mayEnd = state.withLock { state in

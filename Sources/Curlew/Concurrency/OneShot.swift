@@ -4,12 +4,26 @@ internal import CurlewLocks
 ///
 /// The first `resolve` counts. Cancelling a waiting task ends its wait and nothing else.
 final class OneShot<Value: Sendable>: Sendable {
+    private typealias Continuation = UnsafeContinuation<Value?, Never>
+
     private struct State {
         var value: Value?
-        var waiters: [Int: UnsafeContinuation<Value?, Never>] = [:]
+        /// The only waiter that most have, and the others: a dictionary costs an allocation.
+        var waiter: (number: Int, continuation: Continuation)?
+        var others: [Int: Continuation] = [:]
         /// Those whose task was cancelled before their continuation was there.
         var abandoned: Set<Int> = []
         var lastWaiter = 0
+
+        mutating func add(_ number: Int, _ continuation: Continuation) {
+            if waiter == nil { waiter = (number, continuation) } else { others[number] = continuation }
+        }
+
+        mutating func remove(_ number: Int) -> Continuation? {
+            guard waiter?.number == number else { return others.removeValue(forKey: number) }
+            defer { waiter = nil }
+            return waiter?.continuation
+        }
     }
 
     private let state = Lock(State())
@@ -20,13 +34,14 @@ final class OneShot<Value: Sendable>: Sendable {
     /// False where there is a value already, which stays.
     @discardableResult
     func resolve(_ value: Value) -> Bool {
-        let waiters = state.withLock { state -> [Int: UnsafeContinuation<Value?, Never>]? in
+        let waiting = state.withLock { state -> (Continuation?, [Int: Continuation])? in
             guard state.value == nil else { return nil }
             state.value = value
-            return exchange(&state.waiters, with: [:])
+            return (exchange(&state.waiter, with: nil)?.continuation, exchange(&state.others, with: [:]))
         }
-        guard let waiters else { return false }
-        for continuation in waiters.values { continuation.resume(returning: value) }
+        guard let (first, others) = waiting else { return false }
+        first?.resume(returning: value)
+        for continuation in others.values { continuation.resume(returning: value) }
         return true
     }
 
@@ -56,7 +71,7 @@ final class OneShot<Value: Sendable>: Sendable {
             let (isOver, value) = state.withLock { state -> (Bool, Value?) in
                 if let value = state.value { return (true, value) }
                 if state.abandoned.remove(waiter) != nil { return (true, nil) }
-                state.waiters[waiter] = continuation
+                state.add(waiter, continuation)
                 return (false, nil)
             }
             if isOver { continuation.resume(returning: value) }
@@ -64,8 +79,8 @@ final class OneShot<Value: Sendable>: Sendable {
     }
 
     private func abandon(_ waiter: Int) {
-        let continuation = state.withLock { state -> UnsafeContinuation<Value?, Never>? in
-            if let continuation = state.waiters.removeValue(forKey: waiter) { return continuation }
+        let continuation = state.withLock { state -> Continuation? in
+            if let continuation = state.remove(waiter) { return continuation }
             // The value was there first, or the continuation has yet to come.
             if state.value == nil { state.abandoned.insert(waiter) }
             return nil

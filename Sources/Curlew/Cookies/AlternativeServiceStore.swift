@@ -11,7 +11,7 @@ public final class AlternativeServiceStore: Sendable, NetworkDependent {
     private let file: StoredText?
     private let watchesNetwork = Lock(false)
 
-    /// A store in memory.
+    /// Creates an empty store that is kept in memory only.
     public init() {
         list = Self.locked(AlternativeServiceList())
         file = nil

@@ -15,7 +15,7 @@ public final class CookieJar: Sendable {
     private let keepsSessionCookies: Bool
     private let publicSuffixes: any PublicSuffixes
 
-    /// A jar in memory.
+    /// Creates an empty jar that is kept in memory only.
     public convenience init() { self.init(publicSuffixes: SystemPublicSuffixes()) }
 
     package init(publicSuffixes: any PublicSuffixes) {
@@ -68,7 +68,7 @@ public final class CookieJar: Sendable {
         return count
     }
 
-    /// Removes the cookies that fit.
+    /// Removes the cookies for which the condition is true.
     public func remove(where condition: (Cookie) -> Bool) {
         // The condition is foreign code, and what comes in while it runs stays.
         let removed = Set(cookies.filter(condition))

@@ -9,7 +9,7 @@ public final class HSTSStore: Sendable {
     private let list: MostlyEmpty<HSTSList>
     private let file: StoredText?
 
-    /// A store in memory.
+    /// Creates an empty store that is kept in memory only.
     public init() {
         list = Self.locked(HSTSList())
         file = nil

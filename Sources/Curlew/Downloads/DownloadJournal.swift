@@ -72,23 +72,23 @@ public struct DownloadJournal: Sendable, Hashable {
 
 /// A download that another process, or an earlier request, has begun and not finished.
 public struct UnfinishedDownload: Sendable, Identifiable {
-    /// Names the entry in the journal.
+    /// The identity of the entry.
     public let id: UUID
-    /// What is being downloaded.
+    /// The URL of the download.
     public let url: URL
     /// The request's `taskDescription`.
     public let taskDescription: String?
     /// Where the file was to go; nil where it was to stay under its temporary name.
     public let destinationURL: URL?
-    /// What was to be done at the destination.
+    /// The options of the download's destination.
     public let options: DownloadRequest.Options
     /// When its body began.
     public let began: Date
-    /// How much of the file is there.
+    /// The number of bytes that are on disk.
     public let bytesWritten: Int64
-    /// nil where the server did not tell.
+    /// The size of the whole file in bytes; nil if the server did not say.
     public let expectedTotal: Int64?
-    /// What `download(resumingWith:)` takes.
+    /// The data to pass to `download(resumingWith:)`.
     public let resumeData: Data
 
     private let file: URL

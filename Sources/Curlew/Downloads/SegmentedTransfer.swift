@@ -52,7 +52,7 @@ struct SegmentedTransfer: Sendable {
                 return error
             }
             guard progress.current.segments[index].written > before else {
-                return CurlewError(.truncated, phase: .receive, reason: "a part of the file came without bytes")
+                return CurlewError(.truncated, phase: .receive, reason: "the server sent an empty part of the file")
             }
         }
         return nil

@@ -15,7 +15,7 @@ public import FoundationNetworking
 /// left out unless asked for, and so are header fields, and fields of forms and JSON whose name says that they are secret. Bodies are
 /// kept up to a limit, in memory.
 public final class HARRecorder: EventMonitor {
-    /// Where events are taken in.
+    /// The queue on which the recorder receives events.
     public let queue = DispatchQueue(label: "curlew.har")
 
     private struct State: Sendable {

@@ -1,22 +1,25 @@
 public import CurlewCore
+internal import CurlewLocks
 public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
-/// Tells a logger what requests do. Messages are constant; what differs stands beside them in fields, without
-/// credentials, cookies, query values or bodies.
+/// Writes a log of requests. Messages are constant, and details are fields: `method`, `url`, `status`, `milliseconds`,
+/// `attempt`, `task` and `code`. Credentials, cookies, query values and bodies are never logged.
 ///
 ///     let monitor = LogEventMonitor { level, message, fields in
 ///         logger.log(level: level == .error ? .error : .debug, "\(message)", metadata: …)
 ///     }
 public final class LogEventMonitor: EventMonitor {
-    /// How much a message matters.
+    /// How severe a message is.
     public enum Level: String, Sendable, Hashable, Comparable {
-        /// Every step on the way.
+        /// Every step, and attempts that failed and are retried.
         case debug
-        /// What came of a request, retries and cancellations.
+        /// How an exchange ended, retries and cancellations.
         case info
-        /// Failures.
+        /// Responses with a server error, and responses that were rejected for their status.
+        case warning
+        /// Failures without a usable response.
         case error
 
         public static func < (lhs: Level, rhs: Level) -> Bool { lhs.rank < rhs.rank }
@@ -25,20 +28,49 @@ public final class LogEventMonitor: EventMonitor {
             switch self {
             case .debug: 0
             case .info: 1
-            case .error: 2
+            case .warning: 2
+            case .error: 3
+            }
+        }
+
+        /// The level of an exchange that is the last of its request.
+        init(status: Int?, error: CurlewError?) {
+            switch error?.code {
+            case nil: self = (status ?? 0) >= 500 ? .warning : .info
+            case .cancelled: self = .info
+            case .unacceptableStatus: self = .warning
+            default: self = .error
             }
         }
     }
 
-    /// Writes one line.
+    /// A closure that writes one line.
     public typealias Writer = @Sendable (_ level: Level, _ message: String, _ fields: [String: String]) -> Void
 
-    /// Where lines are written.
+    /// The queue on which lines are written.
     public let queue: DispatchQueue
     private let minimumLevel: Level
     private let write: Writer
+    private let running = Lock<[ObjectIdentifier: RunningRequest]>([:])
 
-    /// Hands lines of at least `minimumLevel` to `write`.
+    /// What is known of a request between the end of its first exchange and its own.
+    private struct RunningRequest: Sendable {
+        var attempt = 1
+        var milliseconds: Int?
+        /// The exchange that ended last. Whether its failure matters is known when the next event has come.
+        var ended: Ended?
+    }
+
+    /// How many requests it keeps something of.
+    package var requestsInProgress: Int { running.withLock(\.count) }
+
+    private struct Ended: Sendable {
+        let level: Level
+        let message: String
+        let fields: [String: String]
+    }
+
+    /// Creates a monitor that passes lines of at least `minimumLevel` to `write`.
     public init(
         minimumLevel: Level = .debug,
         queue: DispatchQueue = DispatchQueue(label: "curlew.log"),
@@ -49,7 +81,7 @@ public final class LogEventMonitor: EventMonitor {
         self.write = write
     }
 
-    /// Writes lines to standard error.
+    /// Creates a monitor that writes to standard error.
     public convenience init(minimumLevel: Level = .info) {
         self.init(minimumLevel: minimumLevel) { level, message, fields in
             let details = fields.sorted { $0.key < $1.key }.map { "\($0)=\($1)" }.joined(separator: " ")
@@ -59,12 +91,7 @@ public final class LogEventMonitor: EventMonitor {
 
     private func log(_ level: Level, _ message: String, _ request: Request, _ more: [String: String] = [:]) {
         guard level >= minimumLevel else { return }
-        var fields = more
-        if let sent = request.lastRequest {
-            fields["method"] = sent.httpMethod ?? "GET"
-            fields["url"] = sent.url.map { Redaction.redacted($0).absoluteString }
-        }
-        write(level, message, fields)
+        write(level, message, fields(of: request).merging(more) { $1 })
     }
 
     public func requestDidResume(_ request: Request) { log(.debug, "request resumed", request) }
@@ -74,11 +101,25 @@ public final class LogEventMonitor: EventMonitor {
     public func requestDidCancel(_ request: Request) { log(.info, "request cancelled", request) }
 
     public func requestIsRetrying(_ request: Request) {
-        log(.info, "request retries", request, ["retry": "\(request.retryCount)"])
+        logEnded(of: request, atMost: .debug)
+        let attempt = change(request) { run in
+            run.attempt += 1
+            return run.attempt
+        }
+        log(.info, "request retries", request, ["attempt": "\(attempt)", "retry": "\(attempt - 1)"])
+    }
+
+    public func requestDidFinish(_ request: Request) {
+        logEnded(of: request)
+        running.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(request)) }
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
-        log(.debug, "exchange started", request, ["task": "\(task)"])
+        // The exchange before this one was answered with a redirect or a challenge.
+        logEnded(of: request, atMost: .debug)
+        // Only looked up: a request that is given up before its exchange ends is never heard of again.
+        let attempt = running.withLock { $0[ObjectIdentifier(request)]?.attempt } ?? 1
+        log(.debug, "exchange started", request, ["task": "\(task)", "attempt": "\(attempt)"])
     }
 
     public func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) {
@@ -93,11 +134,46 @@ public final class LogEventMonitor: EventMonitor {
         log(.error, "request could not be adapted", request, ["code": error.code.rawValue])
     }
 
+    public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
+        change(request) { $0.milliseconds = Int(metrics.duration * 1000) }
+    }
+
     public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
-        var fields = ["task": "\(task)"]
-        fields["status"] = request.head.map { "\($0.status)" }
-        fields["milliseconds"] = request.metrics.map { "\(Int($0.duration * 1000))" }
+        let status = error?.responseCode ?? request.head?.status
+        var fields = self.fields(of: request)
+        fields["task"] = "\(task)"
+        fields["status"] = status.map { "\($0)" }
         fields["code"] = error?.code.rawValue
-        log(error == nil ? .info : .error, error == nil ? "exchange ended" : "exchange failed", request, fields)
+        let (level, known) = (Level(status: status, error: error), fields)
+        change(request) { run in
+            var fields = known
+            fields["attempt"] = "\(run.attempt)"
+            fields["milliseconds"] = run.milliseconds.map { "\($0)" }
+            run.ended = Ended(
+                level: level, message: error == nil ? "exchange ended" : "exchange failed", fields: fields)
+        }
+    }
+
+    @discardableResult
+    private func change<Value: Sendable>(_ request: Request, _ body: (inout RunningRequest) -> Value) -> Value {
+        running.withLock { body(&$0[ObjectIdentifier(request), default: RunningRequest()]) }
+    }
+
+    /// Writes how the last exchange ended. What a retry or another hop follows matters less.
+    private func logEnded(of request: Request, atMost highest: Level = .error) {
+        let ended = running.withLock { running -> Ended? in
+            let ended = running[ObjectIdentifier(request)]?.ended
+            running[ObjectIdentifier(request)]?.ended = nil
+            return ended
+        }
+        guard let ended, min(ended.level, highest) >= minimumLevel else { return }
+        write(min(ended.level, highest), ended.message, ended.fields)
+    }
+
+    private func fields(of request: Request) -> [String: String] {
+        guard let sent = request.lastRequest else { return [:] }
+        var fields = ["method": sent.httpMethod ?? "GET"]
+        fields["url"] = sent.url.map { Redaction.redacted($0).absoluteString }
+        return fields
     }
 }

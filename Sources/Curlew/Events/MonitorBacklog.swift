@@ -14,15 +14,10 @@ struct MonitorBacklog {
         var usual: UsualEvents = []
     }
 
-    // SAFETY: changed under the hub's lock only, and only until a lane takes it.
-    final class Batch: @unchecked Sendable {
+    /// Copies for several lanes share their entries.
+    struct Batch {
         fileprivate(set) var entries: [Entry]
         fileprivate let isShared: Bool
-
-        init(_ entries: [Entry], isShared: Bool) {
-            self.entries = entries
-            self.isShared = isShared
-        }
     }
 
     /// When a lane's queue is asked to take what waits.
@@ -90,7 +85,7 @@ struct MonitorBacklog {
 
     private mutating func close() {
         guard !open.isEmpty else { return }
-        let batch = Batch(exchange(&open, with: []), isShared: true)
+        let batch = Batch(entries: exchange(&open, with: []), isShared: true)
         for lane in lanes.indices { lanes[lane].waiting.append(batch) }
     }
 
@@ -132,9 +127,9 @@ struct MonitorBacklog {
         fileprivate mutating func add(_ entry: Entry) {
             cost += entry.cost
             if let last = waiting.last, !last.isShared {
-                last.entries.append(entry)
+                waiting[waiting.count - 1].entries.append(entry)
             } else {
-                waiting.append(Batch([entry], isShared: false))
+                waiting.append(Batch(entries: [entry], isShared: false))
             }
         }
 

@@ -51,6 +51,10 @@ package final class MonitorHub: Sendable {
         }
     }
 
+    func contains(where isMeant: (any EventMonitor) -> Bool) -> Bool {
+        lanes.contains { $0.monitors.contains(where: isMeant) }
+    }
+
     // MARK: Events for every monitor
 
     /// Those of the events that every request has that no monitor does anything with, as far as is known.

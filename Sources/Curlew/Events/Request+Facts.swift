@@ -14,6 +14,11 @@ extension Request {
     /// The final `URLRequest` of the last try, before redirects; nil before there is one.
     package var describedRequest: URLRequest? { record.withLock { $0.history.toldRequest } }
 
+    /// The latest exchange, or the one that was being set up when the request ended.
+    package var latestTask: TaskIdentifier? {
+        record.withLock { $0.history.tasks.last ?? $0.extras?.unusedTask }
+    }
+
     /// Whether the run is over.
     package var hasEnded: Bool { record.withLock { $0.run.result != nil } }
 

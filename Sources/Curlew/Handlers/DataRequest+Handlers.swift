@@ -5,7 +5,7 @@ public import Foundation
 // Response handlers, as in Alamofire: serializers run in the order in which they were added; the completions are
 // called when all have run, in order, each on its own queue. Nothing is validated unless the request says so.
 extension DataRequest {
-    /// Calls the handler with the body as it came.
+    /// Calls the handler with the body as received.
     @discardableResult
     public func response(
         queue: DispatchQueue? = nil,

@@ -4,7 +4,7 @@ public import Foundation
 
 // Response handlers, as for data. Serializers that make values from data read the whole file into memory.
 extension DownloadRequest {
-    /// Calls the handler with the place of the file.
+    /// Calls the handler with the URL of the downloaded file.
     @discardableResult
     public func response(
         queue: DispatchQueue? = nil,

@@ -1,7 +1,7 @@
 internal import Foundation
 public import FoundationNetworking
 
-/// Adapts by a completion handler.
+/// A closure that adapts a request and passes the result to a completion handler.
 public typealias AdaptHandler =
     @Sendable (
         _ request: URLRequest, _ session: Session,
@@ -24,10 +24,10 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
 
     private let handler: Handler
 
-    /// `adaptHandler` must call its completion; the first answer counts.
+    /// Creates an adapter from a closure with a completion handler, which it must call. Only the first call counts.
     public init(_ adaptHandler: @escaping AdaptHandler) { handler = .completion(adaptHandler) }
 
-    /// The structured way.
+    /// Creates an adapter from an `async` closure.
     public init(_ adapt: @escaping @Sendable (_ request: URLRequest, _ session: Session) async throws -> URLRequest) {
         handler = .async(adapt)
     }

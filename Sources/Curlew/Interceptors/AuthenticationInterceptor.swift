@@ -2,29 +2,29 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-/// Authenticates requests, and refreshes the credential once for all of them when it has expired.
+/// Authenticates requests, and refreshes an expired credential once for all of them.
 ///
-/// Requests that are about to be sent wait while an expired credential is refreshed; requests that come back
-/// unauthorized share one refresh and are sent again. Cancelling one of them ends its wait; the refresh goes on.
+/// New requests wait while an expired credential is refreshed. Requests that come back unauthorized share one refresh and are
+/// sent again. Cancelling one of them ends its wait; the refresh continues.
 public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: RequestInterceptor {
     /// What the authenticator applies and refreshes.
     public typealias Credential = AuthenticatorType.Credential
 
-    /// How many refreshes within how many seconds are too many.
+    /// The maximum number of refreshes within a time interval.
     public struct RefreshWindow: Sendable, Hashable {
         /// The window's length in seconds.
         public let interval: TimeInterval
-        /// How many refreshes may fall into the window.
+        /// The maximum number of refreshes in the window.
         public let maximumAttempts: Int
 
-        /// Makes a window; the defaults are five refreshes in 30 seconds.
+        /// Creates a window; the defaults are five refreshes in 30 seconds.
         public init(interval: TimeInterval = 30.0, maximumAttempts: Int = 5) {
             self.interval = interval
             self.maximumAttempts = maximumAttempts
         }
     }
 
-    /// The current credential. Setting it, for instance at a log-in, overtakes a refresh under way.
+    /// The current credential. Setting it, for instance after a login, takes precedence over a refresh in progress.
     public var credential: Credential? {
         get { state.withLock { $0.credential } }
         set { _ = state.withLock { $0.replaceCredential(newValue) } }
@@ -34,7 +34,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     private let refreshWindow: RefreshWindow?
     private let state: Lock<AuthenticationState<Credential>>
 
-    /// Without a refresh window refreshes are not counted.
+    /// Creates an interceptor. Without a refresh window, refreshes are not limited.
     public init(
         authenticator: AuthenticatorType,
         credential: Credential? = nil,
@@ -45,12 +45,12 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         state = Lock(AuthenticationState(credential: credential))
     }
 
-    /// Applies the credential, after a refresh where it asks for one.
+    /// Applies the credential, after a refresh if it requires one.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await adapt(urlRequest, for: state.session)
     }
 
-    /// Applies the credential, after a refresh where it asks for one.
+    /// Applies the credential, after a refresh if it requires one.
     public func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         // The refresh's own requests cannot wait for it.
         if isInsideRefresh { return credential.map { applying($0, to: urlRequest) } ?? urlRequest }

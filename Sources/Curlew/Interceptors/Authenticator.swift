@@ -1,16 +1,16 @@
 internal import Foundation
 public import FoundationNetworking
 
-/// What a request is authenticated with, for instance an OAuth token.
+/// A credential that authenticates requests, for instance an OAuth token.
 public protocol AuthenticationCredential {
-    /// Whether it must be refreshed before it is used, for instance because it is about to expire.
+    /// Whether the credential must be refreshed before it is used, for instance because it is about to expire.
     var requiresRefresh: Bool { get }
 }
 
-/// Knows how a credential is put into requests, recognised in them and refreshed.
+/// Applies a credential to requests, recognizes it in them, and refreshes it.
 ///
-/// Write one of the two forms of `refresh`. It runs once for all requests that wait for it, and goes on when any of
-/// them is cancelled. Requests that it makes itself are not held back.
+/// Implement one of the two forms of `refresh`. It runs once for all requests that wait for it, and continues if any of them is
+/// cancelled. Requests that it makes itself do not wait for it.
 public protocol Authenticator: AnyObject, Sendable {
     /// What is applied to requests and refreshed when it has expired.
     associatedtype Credential: AuthenticationCredential & Sendable
@@ -18,10 +18,10 @@ public protocol Authenticator: AnyObject, Sendable {
     /// Puts the credential into a request.
     func apply(_ credential: Credential, to urlRequest: inout URLRequest)
 
-    /// A new credential for an old one.
+    /// Returns a new credential in place of an old one.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 
-    /// A new credential for an old one.
+    /// Returns a new credential in place of an old one.
     func refresh(
         _ credential: Credential,
         for session: Session,
@@ -54,7 +54,7 @@ extension Authenticator {
     }
 }
 
-/// What an authentication interceptor itself complains about.
+/// The errors of an authentication interceptor itself.
 public enum AuthenticationError: Error, Hashable {
     /// There is no credential to authenticate with.
     case missingCredential

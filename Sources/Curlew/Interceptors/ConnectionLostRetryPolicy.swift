@@ -7,7 +7,7 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     /// The connection broke while something was sent or received.
     public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
 
-    /// Makes a policy that retries nothing but lost connections.
+    /// Creates a policy that retries lost connections only.
     public convenience init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

@@ -12,19 +12,19 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     /// The retriers, in the order in which they are asked.
     public let retriers: [any RequestRetrier]
 
-    /// Makes an interceptor of two closures.
+    /// Creates an interceptor of two closures.
     public init(adaptHandler: @escaping AdaptHandler, retryHandler: @escaping RetryHandler) {
         adapters = [Adapter(adaptHandler)]
         retriers = [Retrier(retryHandler)]
     }
 
-    /// Makes an interceptor of one adapter and one retrier.
+    /// Creates an interceptor of one adapter and one retrier.
     public init(adapter: any RequestAdapter, retrier: any RequestRetrier) {
         adapters = [adapter]
         retriers = [retrier]
     }
 
-    /// Interceptors stand behind adapters and behind retriers.
+    /// Creates an interceptor of several parts. `interceptors` adapt after `adapters` and are asked after `retriers`.
     public init(
         adapters: [any RequestAdapter] = [],
         retriers: [any RequestRetrier] = [],

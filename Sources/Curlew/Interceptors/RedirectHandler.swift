@@ -4,17 +4,17 @@ public import FoundationNetworking
 
 /// Decides about a redirect before it is followed.
 ///
-/// Write one of the two forms; Curlew calls the `async` one. The session's own rules (limits, origins, methods)
-/// come first: `request` is what they would send. nil stops: the redirect itself is the response then.
+/// Implement one of the two forms; Curlew calls the `async` one. The session's own rules (limits, origins, methods) are applied
+/// first, and `request` is what they would send. Return nil not to follow the redirect, which then is the response.
 public protocol RedirectHandler: Sendable {
-    /// Answers the request to send next, changed or not, or nil where the redirect is not to be followed.
+    /// Returns the request to send next, or nil not to follow the redirect.
     func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
         for response: HTTPURLResponse
     ) async -> URLRequest?
 
-    /// The same in Alamofire's form: the closure is called with the request, or nil.
+    /// The same with a completion handler, as in Alamofire.
     func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -24,7 +24,7 @@ public protocol RedirectHandler: Sendable {
 }
 
 extension RedirectHandler {
-    /// Asks the completion form.
+    /// Calls the form with a completion handler. Implement one of the two.
     public func task(
         _ task: TaskIdentifier,
         willBeRedirectedTo request: URLRequest,
@@ -46,15 +46,15 @@ extension RedirectHandler {
     }
 }
 
-/// Follows redirects, or does not, or changes them.
+/// A redirect handler that follows, refuses or changes redirects.
 public struct Redirector: RedirectHandler {
     /// What a `Redirector` does with a redirect.
     public enum Behavior: Sendable {
-        /// Sends what the policy would send.
+        /// Follows the redirect.
         case follow
         /// The redirect itself is the response.
         case doNotFollow
-        /// nil does not follow.
+        /// Sends the request that the closure returns. With nil, the redirect itself is the response.
         case modify(
             @Sendable (_ task: TaskIdentifier, _ request: URLRequest, _ response: HTTPURLResponse) -> URLRequest?
         )
@@ -68,7 +68,7 @@ public struct Redirector: RedirectHandler {
     /// What this redirector does.
     public let behavior: Behavior
 
-    /// Makes a redirector.
+    /// Creates a redirector.
     public init(behavior: Behavior) { self.behavior = behavior }
 
     /// Does what `behavior` says.
@@ -106,7 +106,7 @@ extension RedirectHandler where Self == Redirector {
     /// Leaves redirects as they are: `redirect(using: .doNotFollow)`.
     public static var doNotFollow: Redirector { Redirector(behavior: .doNotFollow) }
 
-    /// Follows what the closure answers; nil does not follow.
+    /// Sends the request that the closure returns. With nil, the redirect itself is the response.
     public static func modify(
         using closure: @escaping @Sendable (TaskIdentifier, URLRequest, HTTPURLResponse) -> URLRequest?
     ) -> Redirector {

@@ -1,26 +1,26 @@
 internal import Foundation
 public import FoundationNetworking
 
-/// Changes a `URLRequest` before it is sent: adds a token, signs it, moves it to another host.
+/// Changes a `URLRequest` before it is sent, for instance to add a token, sign the request, or send it to another host.
 ///
-/// Write one of the four forms; Curlew calls `adapt(_:using:)`, whose default tries the others in this order:
-/// using with completion, for, for with completion. An adapter that has none passes the request on. Cancelling the
-/// request cancels the task that an `async` form runs in, and ends the wait for a completion at once.
+/// Implement one of the four forms. Curlew calls `adapt(_:using:)`, whose default tries the others in this order: `using` with a
+/// completion handler, `for`, `for` with a completion handler. An adapter with none of them leaves the request unchanged.
+/// Cancelling the request cancels the task of an `async` form, and ends the wait for a completion handler at once.
 public protocol RequestAdapter: Sendable {
-    /// Answers the request to send, with what is known about it: this is the form that Curlew calls.
+    /// Returns the request to send. This is the form that Curlew calls; `state` has the session and the request's identity.
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest
 
-    /// Answers the request to send.
+    /// Returns the request to send.
     func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest
 
-    /// The same in Alamofire's form: the closure is called with the request or an error.
+    /// The same with a completion handler, as in Alamofire.
     func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
     )
 
-    /// The same in Alamofire's form, with what is known about the request.
+    /// The same with a state and a completion handler, as in Alamofire.
     func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
@@ -38,12 +38,12 @@ extension RequestAdapter {
         }
     }
 
-    /// Asks the completion form.
+    /// Calls the form with a completion handler. Implement one of the two.
     public func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
         try await CompletionBridge.value { adapt(urlRequest, for: session, completion: $0) }
     }
 
-    /// Answers the request unchanged.
+    /// Returns the request unchanged.
     public func adapt(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -52,7 +52,7 @@ extension RequestAdapter {
         completion(.failure(AdaptUsingNotImplemented()))
     }
 
-    /// Answers that this form is not implemented.
+    /// Reports that this form is not implemented, so that another one is called.
     public func adapt(
         _ urlRequest: URLRequest,
         for session: Session,

@@ -13,7 +13,7 @@ public enum DuplicateHeaderBehavior: Sendable, Hashable {
 
 /// A request that should be compressed has a `Content-Encoding` already.
 public struct DuplicateHeaderError: Error, Hashable {
-    /// Makes the error of a request that has a `Content-Encoding` already.
+    /// Creates the error of a request that has a `Content-Encoding` already.
     public init() {}
 }
 
@@ -32,7 +32,7 @@ public struct DeflateRequestCompressor: RequestInterceptor {
     /// Whether a body is worth compressing.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
-    /// Makes a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
+    /// Creates a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }
@@ -63,7 +63,7 @@ public struct GzipRequestCompressor: RequestInterceptor {
     /// Whether a body is worth compressing.
     public let shouldCompressBodyData: @Sendable (_ bodyData: Data) -> Bool
 
-    /// Makes a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
+    /// Creates a compressor; by default every body is compressed, and a `Content-Encoding` that is there is an error.
     public init(
         duplicateHeaderBehavior: DuplicateHeaderBehavior = .error,
         shouldCompressBodyData: @escaping @Sendable (_ bodyData: Data) -> Bool = { _ in true }

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// What a retrier decides.
+/// The decision of a retrier.
 public enum RetryResult: Sendable {
-    /// Again, at once.
+    /// Retry at once.
     case retry
-    /// Again, after so many seconds.
+    /// Retry after a delay in seconds.
     case retryWithDelay(TimeInterval)
-    /// Not again; the next retrier is asked, and at last the error stands.
+    /// Do not retry. The next retrier is asked; if there is none, the request fails with its error.
     case doNotRetry
-    /// Not again, and this error instead.
+    /// Do not retry, and fail with this error.
     case doNotRetryWithError(any Error)
 }
 
@@ -31,15 +31,15 @@ extension RetryResult {
     }
 }
 
-/// Decides whether a request that failed is tried again.
+/// Decides whether a failed request is retried.
 ///
-/// Write one of the two forms; Curlew calls the `async` one, whose default calls the other. Without either nothing
-/// is retried. A cancelled request is never retried, whatever the answer. Retries without a pause are slowed down from the
-/// sixth on, and end with `.retryFailed` after a hundred. Where a redirect led away from the origin that the request's
-/// credentials are for, no retrier is asked about status 401: another try would lose them again.
+/// Implement one of the two forms; Curlew calls the `async` one, whose default calls the other. A cancelled request is never
+/// retried. Retries without a pause are slowed down from the sixth on, and the hundred and first ends the request with
+/// `.retryFailed`. If a redirect led to another origin and dropped the request's credentials, no retrier is asked about a 401:
+/// another attempt would lose them again.
 public protocol RequestRetrier: Sendable {
-    /// The statuses about which this retrier is asked even where the terminal accepts them, as `response()` does. None,
-    /// unless a retrier says otherwise; a `RetryPolicy` names those that it retries.
+    /// The statuses about which this retrier is asked even if the terminal accepts them, as `response()` does. Empty by default;
+    /// a `RetryPolicy` lists the statuses that it retries.
     var retryableHTTPStatusCodes: Set<Int> { get }
 
     /// `error` always is a `CurlewError`.
@@ -55,7 +55,7 @@ public protocol RequestRetrier: Sendable {
 }
 
 extension RequestRetrier {
-    /// None: only failures are looked at.
+    /// Empty by default: the retrier is asked about failures only.
     public var retryableHTTPStatusCodes: Set<Int> { [] }
 
     public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
@@ -74,5 +74,5 @@ extension RequestRetrier {
     }
 }
 
-/// An adapter and a retrier in one, for what must do both: authentication, signing, tracing.
+/// An adapter and a retrier in one, for instance for authentication.
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Decides by a completion handler.
+/// A closure that decides about a retry and passes the decision to a completion handler.
 public typealias RetryHandler =
     @Sendable (
         _ request: Request, _ session: Session, _ error: any Error,
@@ -17,10 +17,10 @@ open class Retrier: @unchecked Sendable, RequestInterceptor {
 
     private let handler: Handler
 
-    /// `retryHandler` must call its completion; the first answer counts.
+    /// Creates a retrier from a closure with a completion handler, which it must call. Only the first call counts.
     public init(_ retryHandler: @escaping RetryHandler) { handler = .completion(retryHandler) }
 
-    /// The structured way.
+    /// Creates a retrier from an `async` closure.
     public init(
         _ retry: @escaping @Sendable (_ request: Request, _ session: Session, _ error: any Error) async -> RetryResult
     ) {

@@ -1,11 +1,11 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// Bounds how many retries a client adds to its requests, so that a server in trouble is not buried under them.
+/// Limits the retries of all requests together, so that a failing server is not overloaded by them.
 ///
-/// Every request pays in `ratio` of a retry, and `minimumPerSecond` are free; at most `capacity` can be saved up.
-/// Share one budget among the policies that talk to one server. Requests pay in where the policy is their
-/// interceptor, not where it only is a retrier.
+/// Every request adds `ratio` of a retry to the budget, and `minimumPerSecond` retries are always allowed. At most `capacity`
+/// retries accumulate. Share one budget among the policies for one server. Requests add to the budget if the policy is their
+/// interceptor, not if it is only their retrier.
 public final class RetryBudget: Sendable {
     /// Retries per request in the long run.
     package let ratio: Double
@@ -17,7 +17,7 @@ public final class RetryBudget: Sendable {
     private let bucket: Lock<RetryTokenBucket>
     private let now: @Sendable () -> ContinuousClock.Instant
 
-    /// Makes a budget: `ratio` retries per request, at least `minimumPerSecond`, at most `capacity` at once.
+    /// Creates a budget: `ratio` retries per request, at least `minimumPerSecond`, at most `capacity` at once.
     public convenience init(ratio: Double = 0.2, minimumPerSecond: Double = 1, capacity: Double = 20) {
         self.init(ratio: ratio, minimumPerSecond: minimumPerSecond, capacity: capacity) { .now }
     }

@@ -2,43 +2,43 @@ public import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
-/// Tries again what is likely to work a second time, after a delay that doubles.
+/// Retries failures that are likely to be temporary, with exponential backoff.
 ///
-/// Only methods of `retryableHTTPMethods` are retried: with the default set a request that a server may have
-/// carried out already is never sent twice, unless twice has the effect of once. Naming POST allows it.
-/// A response's `Retry-After` makes the delay longer. Statuses are looked at whatever the terminal accepts: also with
-/// `response()` and `acceptingAnyStatus()`, whose callers get the last response when there is no more retry.
+/// Only requests with a method in `retryableHTTPMethods` are retried. With the default set, a request that the server may have
+/// carried out is repeated only if that has no further effect. A `Retry-After` field extends the delay. Retryable statuses are
+/// retried whatever the terminal accepts, so also with `response()` and `acceptingAnyStatus()`; the last response is the result
+/// once there is no retry left.
 // SAFETY: every stored property is of a Sendable type and constant once the policy is made.
 open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
-    /// How delays are spread, so that clients that failed together do not come back together.
+    /// How delays are randomized, so that clients that failed together do not return together.
     public enum Jitter: Sendable, Hashable {
-        /// The delay itself.
+        /// No randomization.
         case none
-        /// Anything between nothing and the delay.
+        /// A random delay between zero and the full delay.
         case full
     }
 
-    /// At most two retries.
+    /// The default number of retries.
     public static let defaultRetryLimit: UInt = 2
-    /// Each pause is twice as long as the one before it.
+    /// The default base: each delay is twice as long as the previous one.
     public static let defaultExponentialBackoffBase: UInt = 2
-    /// The first pause is half a second.
+    /// The default first delay, in seconds.
     public static let defaultExponentialBackoffScale: Double = 0.5
-    /// The methods that may be repeated without harm.
+    /// The methods that can be repeated without harm.
     public static let defaultRetryableHTTPMethods: Set<HTTPMethod> = [.delete, .get, .head, .options, .put, .trace]
-    /// The statuses that tell of a passing trouble. Unlike Alamofire's they have 429, for which `Retry-After` is made.
+    /// The statuses of temporary failures. Unlike Alamofire's, they include 429.
     public static let defaultRetryableHTTPStatusCodes: Set<Int> = [408, 429, 500, 502, 503, 504]
-    /// What may pass: the network, the name service, a slow or restarting server. Not `totalTimedOut`, which
-    /// leaves no time for another try.
+    /// The codes of failures that may be temporary: of the network, of name resolution, and of slow or restarting servers.
+    /// `totalTimedOut` is not among them, because it leaves no time for another attempt.
     public static let defaultRetryableErrorCodes: Set<CurlewError.Code> = [
         .resolveFailed, .connectFailed, .proxyFailed, .tlsFailed, .certificateExpired, .sendFailed, .receiveFailed,
         .protocolViolation, .contentDecodingFailed, .truncated, .queueTimedOut, .connectTimedOut, .firstByteTimedOut,
         .idleTimedOut,
     ]
 
-    /// How many times a request is tried again.
+    /// The maximum number of retries.
     public let retryLimit: UInt
-    /// At least 2: below that a request that would be retried fails with an error.
+    /// The base of the exponential backoff, at least 2. With a smaller one, a request that would be retried fails instead.
     public let exponentialBackoffBase: UInt
     /// The first delay in seconds.
     public let exponentialBackoffScale: Double
@@ -48,13 +48,13 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     public let retryableHTTPStatusCodes: Set<Int>
     /// The codes of failures that are retried.
     public let retryableErrorCodes: Set<CurlewError.Code>
-    /// How pauses are spread, so that clients do not come back all at once.
+    /// How delays are randomized.
     public let jitter: Jitter
-    /// No delay is longer, in seconds, whatever the server asks for.
+    /// The longest delay in seconds, whatever `Retry-After` says.
     public let maximumDelay: TimeInterval
-    /// Whether a response's `Retry-After` makes the delay longer.
+    /// Whether `Retry-After` extends the delay.
     public let honorsRetryAfter: Bool
-    /// Bounds the retries of all requests together, if there is one.
+    /// Limits the retries of all requests together.
     public let budget: RetryBudget?
 
     /// The codes of `URLError`s that are retried where an error of Foundation's is asked about; nil are those that stand for
@@ -66,7 +66,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     private(set) var now: @Sendable () -> Date = { Date() }
     private(set) var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
 
-    /// Makes a policy; see the properties for what the defaults are.
+    /// Creates a policy.
     public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -122,7 +122,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         self.random = random
     }
 
-    /// Whether the failure may pass and the request may be sent twice. Subclasses may know better.
+    /// Whether the failure may be temporary and the request may be repeated. Subclasses can override it.
     open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
         RetryDecision.isRetryable(
             method: request.request?.method,

@@ -67,7 +67,7 @@ extension HTTPHeader {
     }
 }
 
-/// What this library is.
+/// Facts about this library.
 public enum CurlewInfo {
     /// Curlew's version, as the default `User-Agent` has it.
     public static let version = "0.1.0"

@@ -5,7 +5,7 @@ public import FoundationNetworking
 
 /// Writes parameters as JSON into the body.
 public struct JSONEncoding: ParameterEncoding {
-    /// What this encoding itself complains about.
+    /// The errors of this encoding.
     public enum Error: Swift.Error {
         /// The value has something in it that JSON cannot say.
         case invalidJSONObject
@@ -19,7 +19,7 @@ public struct JSONEncoding: ParameterEncoding {
     /// How the text is written.
     public let options: JSONSerialization.WritingOptions
 
-    /// Makes an encoding.
+    /// Creates an encoding.
     public init(options: JSONSerialization.WritingOptions = []) { self.options = options }
 
     /// Puts the parameters into the body as JSON.

@@ -3,7 +3,9 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Writes an `Encodable` value as JSON into the body.
+/// Writes an `Encodable` value as JSON into the body, by `FastJSONEncoder` unless its encoder is a subclass of `JSONEncoder`.
+///
+/// Without `.sortedKeys`, keys stand in the order in which the type encodes them.
 // SAFETY: `encoder` is set once; JSONEncoder may encode on several threads at once, and is not changed here.
 open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
     /// JSON as `JSONEncoder` writes it without settings.
@@ -23,10 +25,10 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
         return JSONParameterEncoder(encoder: encoder)
     }
 
-    /// What turns values into JSON.
+    /// The encoder that turns values into JSON.
     public let encoder: JSONEncoder
 
-    /// Makes an encoder around yours.
+    /// Creates an encoder around yours.
     public init(encoder: JSONEncoder = JSONEncoder()) { self.encoder = encoder }
 
     /// Puts the value into the body as JSON.
@@ -37,7 +39,7 @@ open class JSONParameterEncoder: @unchecked Sendable, ParameterEncoder {
         guard let parameters else { return request }
         var request = request
         do {
-            request.httpBody = try encoder.encode(parameters)
+            request.httpBody = try encoder.fastEncode(parameters)
             request.setContentTypeIfAbsent(ContentType.json)
         } catch {
             throw CurlewError.parameterEncodingFailed(reason: .jsonEncodingFailed(error: error))

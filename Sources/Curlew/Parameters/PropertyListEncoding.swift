@@ -17,7 +17,7 @@ public struct PropertyListEncoding: ParameterEncoding {
     /// How it is written.
     public let options: PropertyListSerialization.WriteOptions
 
-    /// Makes an encoding.
+    /// Creates an encoding.
     public init(
         format: PropertyListSerialization.PropertyListFormat = .xml,
         options: PropertyListSerialization.WriteOptions = 0

@@ -4,15 +4,14 @@ public import Foundation
 public import FoundationNetworking
 
 /// Writes an `Encodable` value as a property list into the body.
-// SAFETY: `encoder` is set once; PropertyListEncoder may encode on several threads, and is not changed here.
-public final class PropertyListParameterEncoder: @unchecked Sendable, ParameterEncoder {
+public final class PropertyListParameterEncoder: ParameterEncoder {
     /// XML, as `PropertyListEncoder` writes it without settings.
     public static var `default`: PropertyListParameterEncoder { PropertyListParameterEncoder() }
 
-    /// What turns values into property lists.
+    /// The encoder that turns values into property lists.
     public let encoder: PropertyListEncoder
 
-    /// The default encoder writes XML.
+    /// Creates an encoder for parameters. With nil, values are written as XML.
     public init(encoder: PropertyListEncoder? = nil) {
         if let encoder {
             self.encoder = encoder

@@ -24,7 +24,7 @@ public struct QueryStringEncoding: ParameterEncoding {
     /// Writes the body of the other methods; nil is a form by the same rules.
     public var body: (any ParameterEncoding)?
 
-    /// Rules as AFNetworking has them, unless you say otherwise.
+    /// Creates an encoding. The defaults are AFNetworking's rules.
     public init(
         methodsEncodingParametersInURL: Set<HTTPMethod> = [.get, .head, .delete],
         stringEncoding: String.Encoding = .utf8,
@@ -99,9 +99,9 @@ public struct QueryStringEncoding: ParameterEncoding {
 
 /// Text of a parameter that has no bytes in the encoding asked for.
 public struct StringNotExpressible: Error {
-    /// What cannot be expressed.
+    /// The text that cannot be encoded.
     public let text: String
-    /// The encoding that lacks it.
+    /// The encoding that lacks one of its characters.
     public let encoding: String.Encoding
 }
 

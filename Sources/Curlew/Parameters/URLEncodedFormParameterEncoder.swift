@@ -27,12 +27,12 @@ open class URLEncodedFormParameterEncoder: @unchecked Sendable, ParameterEncoder
     /// The default form encoder; query or body by the method.
     public static var `default`: URLEncodedFormParameterEncoder { URLEncodedFormParameterEncoder() }
 
-    /// What turns values into a form.
+    /// The encoder that turns values into a form.
     public let encoder: URLEncodedFormEncoder
     /// Where the form goes.
     public let destination: Destination
 
-    /// Makes an encoder.
+    /// Creates an encoder.
     public init(encoder: URLEncodedFormEncoder = URLEncodedFormEncoder(), destination: Destination = .methodDependent) {
         self.encoder = encoder
         self.destination = destination

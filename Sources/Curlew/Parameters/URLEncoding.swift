@@ -77,7 +77,7 @@ public struct URLEncoding: ParameterEncoding {
     /// How booleans are written.
     public let boolEncoding: BoolEncoding
 
-    /// Makes an encoding.
+    /// Creates an encoding.
     public init(
         destination: Destination = .methodDependent,
         arrayEncoding: ArrayEncoding = .brackets,

@@ -4,7 +4,7 @@ internal import Foundation
 public import FoundationNetworking
 
 extension URLRequest {
-    /// A request to `url`, which is checked here.
+    /// Creates a request. Throws if `url` is not a valid URL.
     public init(url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders? = nil) throws {
         self.init(url: try url.asURL())
         if method != .get { httpMethod = method.rawValue }

@@ -15,6 +15,6 @@ extension URLRequestConvertible {
 }
 
 extension URLRequest: URLRequestConvertible {
-    /// Answers itself.
+    /// Returns the request itself.
     public func asURLRequest() throws -> URLRequest { self }
 }

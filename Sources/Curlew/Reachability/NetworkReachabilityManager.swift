@@ -9,10 +9,10 @@ public import Foundation
 ///
 /// It wakes only when something changes. Listening ends with `stopListening()`, or with the last reference.
 public final class NetworkReachabilityManager: Sendable {
-    /// Is called with every new status.
+    /// A closure that is called with every new status.
     public typealias Listener = @Sendable (_ status: NetworkReachabilityStatus) -> Void
 
-    /// Follows the default route.
+    /// The shared manager, which watches the default route.
     public static let `default` = NetworkReachabilityManager()
 
     /// Posted on the listener's queue with the manager as object and the status under `statusKey`.
@@ -33,7 +33,7 @@ public final class NetworkReachabilityManager: Sendable {
     private let state = Lock(State())
     private let handoff = Handoff()
 
-    /// Whether the default route leads anywhere.
+    /// Creates a manager that watches the default route.
     public convenience init() { self.init(target: .defaultRoute) }
 
     /// Whether there is a route to `host`, a name or an address.
@@ -72,7 +72,7 @@ public final class NetworkReachabilityManager: Sendable {
         return start(notifying: (queue, listener))
     }
 
-    /// Ends the listener's calls. Streams go on.
+    /// Stops calling the listener. Streams of statuses continue.
     public func stopListening() {
         let wasListening = state.withLock { state in
             defer { state.hasListener = false }

@@ -3,14 +3,14 @@
 /// A route is a way, not a promise of an answer: use it to decide when to try again, never
 /// whether to try at all.
 public enum NetworkReachabilityStatus: Sendable, Hashable, CustomStringConvertible {
-    /// Not looked at yet.
+    /// The status has not been determined yet.
     case unknown
     /// There is no route.
     case notReachable
     /// There is a route of this kind.
     case reachable(ConnectionType)
 
-    /// What the way out leads over.
+    /// The kind of network that a route uses.
     public enum ConnectionType: Sendable, Hashable {
         /// Any interface that is not a modem.
         case ethernetOrWiFi

@@ -32,7 +32,7 @@ public struct OfflineRetrier: RequestInterceptor {
         self.isOfflineError = isOfflineError
     }
 
-    /// No name, or no connection.
+    /// Whether an error may mean that this machine is offline: no address for the name, or no connection.
     public static let mayBeOffline: @Sendable (CurlewError) -> Bool = { error in
         switch error.code {
         case .resolveFailed, .connectFailed, .connectTimedOut: true
@@ -77,7 +77,7 @@ extension RequestInterceptor where Self == OfflineRetrier {
     /// Waits up to five seconds for the network.
     public static var offlineRetrier: OfflineRetrier { OfflineRetrier() }
 
-    /// See `OfflineRetrier`'s initialiser.
+    /// Creates a retrier that waits for the network; the parameters are those of `OfflineRetrier.init`.
     public static func offlineRetrier(
         reachability: NetworkReachabilityManager = NetworkReachabilityManager(),
         maximumWait: Duration = .seconds(5),

@@ -6,20 +6,21 @@ public import Foundation
 // request has its own `validate(…)` or `acceptingAnyStatus()`. Cancelling the task that came first cancels the
 // request; a task that came later only stops waiting.
 extension DataRequest {
-    /// The body.
+    /// Returns the body.
     public func data() async throws(CurlewError) -> Data {
         let result = try judged(await outcome(checksStatus: true))
         return result.body.contents ?? Data()
     }
 
-    /// The body as text, in `encoding`, else in the response's charset, else UTF-8 where the bytes are that.
+    /// Returns the body as text. Without `encoding`, the charset of the response is used. If it names none, the body is read as
+    /// UTF-8, or as ISO Latin 1 if it is not valid UTF-8.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await serialized { result throws(CurlewError) in
             try Self.text(of: result, data: result.body.contents, encoding: encoding)
         }
     }
 
-    /// The body, decoded.
+    /// Decodes the body.
     public func decode<T: Decodable & Sendable>(
         _ type: T.Type = T.self,
         decoder: any DataDecoder = FastJSONDecoder()
@@ -29,7 +30,7 @@ extension DataRequest {
         }
     }
 
-    /// Everything, whatever the status. Never throws, never validates by itself.
+    /// Returns the whole response, whatever its status is. It never throws, and validates only if you added validators.
     public func response() async -> DataResponse<Data?, CurlewError> {
         let result = await outcome(checksStatus: false)
         return DataResponse(of: result, result: result.unserializedData)
@@ -54,12 +55,15 @@ extension Request {
 
     static func text(of result: RunResult, data: Data?, encoding: String.Encoding?) throws(CurlewError) -> String {
         guard let data, !data.isEmpty else { return "" }
+        let contentType = result.response?.head.headers.values(for: "Content-Type") ?? []
+        // Alamofire's serializer takes a missing charset for Latin 1, which garbles nearly all of today's texts.
+        if encoding == nil, let text = ResponseText.unnamedUTF8(data, contentType: contentType) { return text }
         do {
             return try StringResponseSerializer(encoding: encoding).serialize(
                 data,
                 method: result.request?.method,
                 status: result.response?.head.status,
-                contentType: result.response?.head.headers.values(for: "Content-Type") ?? []
+                contentType: contentType
             )
         } catch {
             throw ErrorWrapping.serialization(error).located(in: result)

@@ -6,11 +6,11 @@ public import FoundationNetworking
 // Nothing is validated unless asked for; terminals check the status where nothing was asked. Validations run in
 // order when the body is there, and the first failure wins.
 extension DataRequest {
-    /// Your own judgement.
+    /// A closure that validates a response.
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse, _ data: Data?) -> ValidationResult
 
-    /// Adds a judgement of your own.
+    /// Adds a validator of your own.
     @discardableResult
     public func validate(_ validation: @escaping Validation) -> Self {
         judge { urlRequest, response, data in
@@ -19,14 +19,14 @@ extension DataRequest {
         }
     }
 
-    /// Demands one of these statuses.
+    /// Accepts only these statuses.
     @discardableResult
     public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
         let acceptable = StatusSet(acceptable)
         return judge { _, response, _ in ResponseValidation.status(response.head.status, in: acceptable) }
     }
 
-    /// Demands one of these content types, where there is a body; `*` is a wildcard.
+    /// Accepts only these content types, if there is a body. `*` is a wildcard.
     @discardableResult
     public func validate<S: Sequence & SendableMetatype>(
         contentType acceptable: @escaping @Sendable @autoclosure () -> S
@@ -34,7 +34,7 @@ extension DataRequest {
         demandContentType { _ in acceptable() }
     }
 
-    /// Demands 200..<300, and a content type that the request's `Accept` names.
+    /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
     @discardableResult
     public func validate() -> Self {
         validate(statusCode: 200..<300).demandContentType { ResponseValidation.acceptableContentTypes(for: $0) }

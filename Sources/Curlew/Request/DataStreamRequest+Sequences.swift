@@ -7,13 +7,13 @@ internal import FoundationNetworking
 // The body as a sequence. A status outside 200..<300 is an error unless the request has its own `validate(…)` or
 // `acceptingAnyStatus()`.
 extension DataStreamRequest {
-    /// The bytes as they arrive.
+    /// The bytes of the body as they arrive.
     public var chunks: StreamChunks { StreamChunks(open: { self.reader() }) }
 
-    /// The lines, without their ends.
+    /// The lines of the body, without line breaks.
     public var lines: StreamLines { StreamLines(open: { self.reader() }, maximumLength: pieceLimit) }
 
-    /// The server-sent events.
+    /// The server-sent events of the body.
     public var events: StreamEvents {
         reading.withLock { $0.wantsEvents = true }
         let session = record.withLock { $0.session }
@@ -26,7 +26,7 @@ extension DataStreamRequest {
         )
     }
 
-    /// The values of a body that has one on each line (NDJSON).
+    /// The values of a body that has one JSON value on each line (NDJSON).
     public func decode<Value: Decodable & Sendable>(
         _ type: Value.Type = Value.self,
         decoder: any DataDecoder = FastJSONDecoder()
@@ -34,8 +34,8 @@ extension DataStreamRequest {
         StreamValues(open: { self.reader() }, maximumLength: pieceLimit, decoder: decoder)
     }
 
-    /// The response's head, before the body. Go on with `chunks`, `lines` or `events`, or cancel the request: until
-    /// then the server is kept waiting. Cancelling this wait cancels the request.
+    /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the request; the
+    /// server is kept waiting until you do. Cancelling this call cancels the request.
     public func head() async throws(CurlewError) -> ResponseHead {
         let heads = stream(.bufferingOldest(1), last: { $0.transfer.acceptedHead }) { (head: AcceptedHead) in head.head
         }

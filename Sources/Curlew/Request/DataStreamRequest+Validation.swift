@@ -5,11 +5,11 @@ public import FoundationNetworking
 // Judged when the head has come: the body of a response that is rejected is not handed on. Validations run in order
 // and the first failure wins.
 extension DataStreamRequest {
-    /// Your own judgement.
+    /// A closure that validates a response.
     public typealias Validation =
         @Sendable (_ request: URLRequest?, _ response: HTTPURLResponse) -> ValidationResult
 
-    /// Adds a judgement of your own.
+    /// Adds a validator of your own.
     @discardableResult
     public func validate(_ validation: @escaping Validation) -> Self {
         judge { urlRequest, response in
@@ -18,14 +18,14 @@ extension DataStreamRequest {
         }
     }
 
-    /// Demands one of these statuses.
+    /// Accepts only these statuses.
     @discardableResult
     public func validate<S: Sequence & SendableMetatype>(statusCode acceptable: S) -> Self where S.Element == Int {
         let acceptable = StatusSet(acceptable)
         return judge { _, response in ResponseValidation.status(response.head.status, in: acceptable) }
     }
 
-    /// Demands one of these content types; `*` is a wildcard.
+    /// Accepts only these content types. `*` is a wildcard.
     @discardableResult
     public func validate<S: Sequence & SendableMetatype>(
         contentType acceptable: @escaping @Sendable @autoclosure () -> S
@@ -39,7 +39,7 @@ extension DataStreamRequest {
         }
     }
 
-    /// Demands 200..<300, and a content type that the request's `Accept` names.
+    /// Accepts only statuses in 200..<300 and the content types in the request's `Accept` field.
     @discardableResult
     public func validate() -> Self {
         validate(statusCode: 200..<300).judge { urlRequest, response in

@@ -4,7 +4,7 @@ public import Foundation
 
 // Terminals: they run the download in the awaiting task, by the same rules as those of a data request.
 extension DownloadRequest {
-    /// The place of the file.
+    /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
         let result = try judged(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
@@ -13,19 +13,19 @@ extension DownloadRequest {
         return url
     }
 
-    /// The file's contents, in memory.
+    /// Reads the downloaded file into memory.
     public func data() async throws(CurlewError) -> Data {
         try await serialized { result async throws(CurlewError) in try await Self.contents(of: result) }
     }
 
-    /// The file's contents as text.
+    /// Reads the downloaded file as text.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await serialized { result async throws(CurlewError) in
             try Self.text(of: result, data: try await Self.contents(of: result), encoding: encoding)
         }
     }
 
-    /// The file's contents, decoded.
+    /// Decodes the downloaded file.
     public func decode<T: Decodable & Sendable>(
         _ type: T.Type = T.self,
         decoder: any DataDecoder = FastJSONDecoder()
@@ -35,7 +35,7 @@ extension DownloadRequest {
         }
     }
 
-    /// Everything, whatever the status. Never throws, never validates by itself.
+    /// Returns the whole response, whatever its status is. It never throws, and validates only if you added validators.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
         let result = await outcome(checksStatus: false)
         return DownloadResponse(of: result, result: result.unserializedFile)

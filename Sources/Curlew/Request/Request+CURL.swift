@@ -5,14 +5,19 @@ internal import Foundation
 internal import FoundationNetworking
 
 extension Request {
-    /// The request as a command line for curl, quoted for the shell. Credentials, cookies, tokens and query values
-    /// are left out unless asked for: a description ends up in logs and chats. So are the values of fields of a
-    /// form or a JSON body whose name says that they are secret (`password`, `client_secret`, …).
+    /// The request as a curl command, quoted for the shell. Because such commands end up in logs and chats, credentials, cookies,
+    /// tokens and query values are left out unless you ask for them, and so are form and JSON fields with secret names
+    /// (`password`, `client_secret`, …).
     public func cURLDescription(includingCredentials: Bool = false) -> String {
-        record.withLock { cURLDescription(of: $0, includingCredentials: includingCredentials) }
+        cURLDescription(as: includingCredentials ? .whole : .masked)
     }
 
-    func cURLDescription(of record: RequestRecord, includingCredentials: Bool = false) -> String {
+    /// The same, written as `form` says.
+    package func cURLDescription(as form: CURLForm) -> String {
+        record.withLock { cURLDescription(of: $0, as: form) }
+    }
+
+    func cURLDescription(of record: RequestRecord, as form: CURLForm = .masked) -> String {
         guard let request = record.history.requests.last?.urlRequest, let url = request.url, url.host() != nil,
             let method = request.httpMethod
         else {
@@ -23,30 +28,56 @@ extension Request {
             method: method,
             headers: headers(of: request),
             body: request.httpBody,
+            cookies: form.listsCookies ? cookies(for: request, to: url) : [],
             uploadable: record.history.uploadable,
             authentication: record.extras?.options.authentication ?? context.configuration.authentication(for: url),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
-            showsCredentials: includingCredentials
+            options: curlOptions(for: request, form.quoting),
+            form: form
         )
         return description.text
     }
 
-    /// Tells the command line once, when the `URLRequest` exists or has turned out impossible. What is secret in it is left
-    /// out unless asked for.
+    /// Calls a closure once with the curl command, as soon as the `URLRequest` exists or has failed to be created. Secrets are
+    /// left out unless you ask for them.
     @discardableResult
     public func cURLDescription(
         on queue: DispatchQueue = .main,
         includingCredentials: Bool = false,
         calling handler: @escaping @Sendable (String) -> Void
     ) -> Self {
-        let hook = CURLHook(hook: Hook(queue: queue, body: handler), includesCredentials: includingCredentials)
+        cURLDescription(as: includingCredentials ? .whole : .masked, on: queue, calling: handler)
+    }
+
+    /// The same, written as `form` says.
+    package func cURLDescription(
+        as form: CURLForm,
+        on queue: DispatchQueue,
+        calling handler: @escaping @Sendable (String) -> Void
+    ) -> Self {
+        let hook = CURLHook(hook: Hook(queue: queue, body: handler), form: form)
         // The hook that is replaced goes without the lock.
         let (isCreated, _) = record.withLock { record in
             let isCreated = record.history.toldRequest != nil || record.run.result != nil
             return (isCreated, isCreated ? nil : exchange(&record.ownExtras.hooks.onCURL, with: hook))
         }
-        if isCreated { hook.call { cURLDescription(includingCredentials: $0) } }
+        if isCreated { hook.call { cURLDescription(as: $0) } }
         return self
+    }
+
+    /// What curl would do otherwise by itself.
+    private func curlOptions(for request: URLRequest, _ quoting: ShellQuoting) -> [String] {
+        let configuration = context.configuration
+        var options = configuration.keepsDotSegments ? ["--path-as-is"] : []
+        if !configuration.addsAccept, !headers(of: request).contains(where: { $0.name.lowercased() == "accept" }) {
+            options.append("-H \(quoting.quoted("Accept:"))")
+        }
+        return options
+    }
+
+    /// What the jar has for it now: it chooses again when the exchange begins.
+    private func cookies(for request: URLRequest, to url: URL) -> [Cookie] {
+        request.httpShouldHandleCookies ? context.configuration.cookies?.cookies(for: url) ?? [] : []
     }
 
     private func headers(of request: URLRequest) -> [HTTPHeader] {
@@ -58,32 +89,61 @@ extension Request {
     }
 }
 
+/// How a request is written as a curl command.
+package struct CURLForm: Sendable {
+    let quoting: ShellQuoting
+    let showsCredentials: Bool
+    /// Whether the cookies are listed that the jar has for the request.
+    let listsCookies: Bool
+
+    package init(quoting: ShellQuoting = .single, showsCredentials: Bool = false, listsCookies: Bool = false) {
+        self.quoting = quoting
+        self.showsCredentials = showsCredentials
+        self.listsCookies = listsCookies
+    }
+
+    /// Without secrets.
+    static let masked = CURLForm()
+    /// With everything.
+    static let whole = CURLForm(showsCredentials: true)
+}
+
 /// Writes a curl command.
 struct CURLDescription {
     let url: URL
     let method: String
     let headers: [HTTPHeader]
     let body: Data?
+    let cookies: [Cookie]
     let uploadable: UploadRequest.Uploadable?
     let authentication: TransferAuthentication?
     /// Names of fields that the session calls secret, beside those that always are.
     let sensitiveHeaders: [String]
-    let showsCredentials: Bool
+    let options: [String]
+    let form: CURLForm
+
+    private var quoting: ShellQuoting { form.quoting }
+    private var showsCredentials: Bool { form.showsCredentials }
 
     var text: String {
-        var parts = ["$ curl -v", "-X \(Self.quoted(method))"]
+        var parts = ["$ curl -v", "-X \(quoting.method(method))"]
         if let authentication {
             let credentials =
                 showsCredentials ? "\(authentication.username):\(authentication.password)" : Redaction.replacement
-            parts.append("-u \(Self.quoted(credentials))")
+            parts.append("-u \(quoted(credentials))")
+        }
+        if !cookies.isEmpty {
+            let pairs = cookies.map { "\($0.name)=\(showsCredentials ? $0.value : Redaction.replacement)" }
+            parts.append("-b \(quoted(pairs.joined(separator: "; ")))")
         }
         let more = Set(sensitiveHeaders.map { $0.lowercased() })
         for header in headers.sorted(by: { $0.name.lowercased() < $1.name.lowercased() }) {
             let value = showsCredentials ? header.value : Redaction.value(of: header, andOf: more)
-            parts.append("-H \(Self.quoted("\(header.name): \(value)"))")
+            parts.append("-H \(quoted("\(header.name): \(value)"))")
         }
+        parts += options
         if let body = bodyArgument { parts.append(body) }
-        parts.append(Self.quoted(shownURL))
+        parts.append(quoted(shownURL))
         return parts.joined(separator: " \\\n\t")
     }
 
@@ -91,26 +151,23 @@ struct CURLDescription {
 
     private var bodyArgument: String? {
         switch uploadable {
-        case .file(let url, _): return "--data-binary \(Self.quoted("@" + url.path(percentEncoded: false)))"
+        case .file(let url, _): return "--data-binary \(quoted("@" + url.path(percentEncoded: false)))"
         case .stream: return "--data-binary @-"
         case .data(let data): return argument(data)
         case nil: return body.map(argument)
         }
     }
 
-    /// What is no text cannot stand on a command line.
+    /// What is no text cannot stand on a command line. There is no place for a comment before the last line.
     private func argument(_ data: Data) -> String {
-        guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else {
-            return "--data-binary @- # \(data.count) bytes that are no text"
-        }
+        guard let text = String(data: data, encoding: .utf8), !text.utf8.contains(0) else { return "--data-binary @-" }
         let type = headers.last { $0.name.lowercased() == "content-type" }?.value ?? ""
+        // Which of a form's parts are secret is said between them.
+        if !showsCredentials, type.lowercased().hasPrefix("multipart/") { return "--data-binary @-" }
         let shown = showsCredentials ? text : Redaction.body(text, type: type)
         // curl would take a leading @ for a file's name.
-        return "\(shown.hasPrefix("@") ? "--data-raw" : "-d") \(Self.quoted(shown))"
+        return "\(shown.hasPrefix("@") ? "--data-raw" : "-d") \(quoted(shown))"
     }
 
-    /// In single quotes nothing is special to a POSIX shell but the quote itself.
-    static func quoted(_ text: String) -> String {
-        "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
-    }
+    private func quoted(_ text: String) -> String { quoting.quoted(text) }
 }

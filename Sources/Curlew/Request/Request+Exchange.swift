@@ -20,12 +20,16 @@ extension Request {
     func transferGoesOn(_ control: any TransferControl) { controlled(by: control) { $0.stage = .running } }
 
     private func controlled(by control: any TransferControl, _ change: (inout ActiveExchange) -> Void) {
-        let (state, error) = record.withLock { record in
-            if let active = record.run.active, active.exchange != nil {
-                active.exchange?.control = control
-                change(&active.exchange!)
+        // What was replaced goes without the lock: transports are not Curlew's alone.
+        let (state, error, _) = record.withLock { record in
+            let former = record.run.active?.exchange
+            if let former {
+                var changed = former
+                changed.control = control
+                change(&changed)
+                record.run.active?.exchange = changed
             }
-            return (record.state, record.cancellation)
+            return (record.state, record.cancellation, former)
         }
         switch state {
         case .cancelled: control.cancel(with: error ?? .explicitlyCancelled)
@@ -51,20 +55,22 @@ extension Request {
     }
 
     /// Whether the body has to wait for an answer.
-    func headArrived(_ response: LazyResponse, total: Int64) -> Bool {
-        let (hook, streams, control, reporter) = record.withLock { record in
-            record.transfer.response = response
-            record.transfer.download = TransferCount(completed: 0, total: total)
+    func headArrived(_ response: LazyResponse) -> Bool {
+        let (hook, streams, start) = record.withLock { record in
+            record.transfer.headArrived(response)
             return (
-                record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [], record.run.exchange?.control,
-                record.extras?.hooks.downloadProgress
+                record.extras?.hooks.onHead, record.extras?.hooks.streams ?? [],
+                record.extras?.hooks.downloadProgress.map { ($0, record.transfer.download) }
             )
         }
-        reporter?.started(TransferCount(completed: 0, total: total))
+        if let (reporter, count) = start { reporter.started(count) }
         for stream in streams { stream.send(response) }
         guard let ask = hook ?? sessionHeadHook else { return false }
         let answer = HeadAnswer()
-        record.withLock { $0.transfer.headAnswer = answer }
+        let control = record.withLock { record in
+            record.transfer.headAnswer = answer
+            return record.run.exchange?.control
+        }
         ask(response) { [weak self] disposition in
             answer.settle(disposition) {
                 switch disposition {
@@ -77,6 +83,9 @@ extension Request {
     }
 
     func takeHeadAnswer() -> HeadAnswer? { record.withLock { exchange(&$0.transfer.headAnswer, with: nil) } }
+
+    /// The body that was held back is to come as the answer to its head says.
+    func answered(_ answer: HeadAnswer?) { record.withLock { $0.transfer.headAnswer = answer } }
 
     /// The response means something else than its status says.
     func showsResponse(as status: Int) {

@@ -54,7 +54,7 @@ extension Request {
 }
 
 extension Request {
-    /// Tells the response's head before its body, which waits for the closure's end.
+    /// Sets a closure that is called with the head of the response. The body waits until the closure has returned.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(perform handler: @escaping @Sendable (_ response: HTTPURLResponse) async -> Void) -> Self
@@ -66,7 +66,7 @@ extension Request {
         return self
     }
 
-    /// Asks whether the body is wanted; it waits for the answer.
+    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the answer.
     @_disfavoredOverload
     @discardableResult
     public func onHTTPResponse(
@@ -76,7 +76,7 @@ extension Request {
         return self
     }
 
-    /// Tells the response's head before its body, which waits for the closure's end.
+    /// Sets a closure that is called with the head of the response. The body waits until the closure has returned.
     @discardableResult
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,
@@ -86,7 +86,7 @@ extension Request {
         return self
     }
 
-    /// Asks whether the body is wanted; it waits for the answer.
+    /// Sets a closure that decides from the head of the response whether to receive the body. The body waits for the answer.
     @discardableResult
     public func onHTTPResponse(
         on queue: DispatchQueue = .main,
@@ -100,7 +100,7 @@ extension Request {
         return self
     }
 
-    /// The head of every try's response.
+    /// The heads of the responses of all attempts.
     public func httpResponses(
         bufferingPolicy: StreamOf<HTTPURLResponse>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<HTTPURLResponse> {

@@ -5,15 +5,15 @@ public import FoundationNetworking
 
 // What has happened so far, attempt by attempt.
 extension Request {
-    /// The initial and the adapted `URLRequest` of every try, and those of redirects.
+    /// The initial and the adapted `URLRequest` of every attempt, and those of redirects.
     public var requests: [URLRequest] { record.withLock { $0.history.requests.all.map(\.urlRequest) } }
     /// The first `URLRequest`, before any adapter.
     public var firstRequest: URLRequest? { record.withLock { $0.history.requests.first?.urlRequest } }
-    /// The last `URLRequest`, adapted if there are adapters.
+    /// The last `URLRequest`, after adaptation.
     public var lastRequest: URLRequest? { record.withLock { $0.history.requests.last?.urlRequest } }
-    /// The last `URLRequest`, adapted if there are adapters.
+    /// The last `URLRequest`, after adaptation.
     public var request: URLRequest? { lastRequest }
-    /// The `URLRequest`s that went out.
+    /// The `URLRequest`s that were sent.
     public var performedRequests: [URLRequest] {
         record.withLock { record in record.history.requests.all.suffix(record.history.tasks.count).map(\.urlRequest) }
     }
@@ -40,14 +40,14 @@ extension Request {
     public var response: HTTPURLResponse? { record.withLock { $0.transfer.response }?.value }
     /// The head of the last response, as received.
     public var head: ResponseHead? { record.withLock { $0.transfer.response }?.head }
-    /// How often the request was tried again.
+    /// The number of retries.
     public var retryCount: Int { record.withLock { $0.history.retryCount } }
-    /// What went wrong, if something did.
+    /// The error with which the request ended, or nil.
     public var error: CurlewError? { record.withLock { $0.error } }
 
-    /// How much of the body has gone out. A snapshot; cancelling, pausing and resuming it does so with the request.
+    /// A snapshot of the upload progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
     public var uploadProgress: Progress { snapshot { ($0.transfer.upload, $0.extras?.hooks.uploadProgress) } }
-    /// How much of the body has come. A snapshot; cancelling, pausing and resuming it does so with the request.
+    /// A snapshot of the download progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
     public var downloadProgress: Progress { snapshot { ($0.transfer.download, $0.extras?.hooks.downloadProgress) } }
 
     private func snapshot(_ state: (RequestRecord) -> (TransferCount, ProgressReporter?)) -> Progress {

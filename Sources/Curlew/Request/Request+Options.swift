@@ -6,10 +6,10 @@ public import FoundationNetworking
 
 // What can be asked of a request before it starts. Asked later it concerns what has yet to run.
 extension Request {
-    /// What a validation says.
+    /// The result of a validation.
     public typealias ValidationResult = Result<Void, any Error>
 
-    /// Changes this request's clocks.
+    /// Changes the timeouts of this request.
     ///
     ///     request.timeouts { $0.total = .seconds(3) }
     @discardableResult
@@ -21,22 +21,22 @@ extension Request {
         return self
     }
 
-    /// Limits the body in memory, or what one line or event of a stream may have.
+    /// Sets the maximum size of the body in memory, or of one line, value or event of a stream.
     @discardableResult
     public func maximumBodySize(_ bytes: Int) -> Self {
         record.withLock { $0.ownExtras.options.maximumBodySize = max(0, bytes) }
         return self
     }
 
-    /// Lets terminals take every status.
+    /// Accepts every status.
     @discardableResult
     public func acceptingAnyStatus() -> Self {
         record.withLock { $0.ownExtras.options.acceptsAnyStatus = true }
         return self
     }
 
-    /// Says when `Expect: 100-continue` asks the server whether it wants the body; by default for bodies above
-    /// 1 MiB or of unknown length. A header field `Expect` of the request's own goes before.
+    /// Sets when the request asks with `Expect: 100-continue` whether the server wants the body. By default it does so for
+    /// bodies above 1 MiB and bodies of unknown length. An `Expect` field of the request takes precedence.
     @discardableResult
     public func expectContinue(_ expectation: ExpectContinue) -> Self {
         record.withLock { $0.ownExtras.options.expectContinue = expectation }
@@ -45,11 +45,11 @@ extension Request {
 
     // MARK: Credentials
 
-    /// Answers the server's challenges: the strongest of what it offers.
+    /// Sets the user name and password that answer the server's challenges, with the strongest scheme the server offers.
     ///
-    /// Once the server has accepted them, the session answers challenges of the same protection space (origin and
-    /// realm) with them too, for requests that have no credentials of their own. `persistence: .none` keeps them to
-    /// this request. Nothing outlives the session: `.permanent` and `.synchronizable` are as `.forSession`.
+    /// Once the server has accepted them, the session also uses them for later challenges of the same protection space (origin
+    /// and realm), for requests without credentials of their own. With `persistence: .none` they are used for this request
+    /// only. Nothing is kept beyond the session: `.permanent` and `.synchronizable` mean the same as `.forSession`.
     @discardableResult
     public func authenticate(
         username: String,
@@ -59,14 +59,14 @@ extension Request {
         authenticate(TransferAuthentication(username: username, password: password), persistence)
     }
 
-    /// Answers the server's challenges, and by the credential's persistence those of later requests.
+    /// Sets the credential that answers the server's challenges. Its persistence decides whether later requests use it too.
     @discardableResult
     public func authenticate(with credential: URLCredential) -> Self {
         let (username, password) = (credential.user ?? "", credential.password ?? "")
         return authenticate(TransferAuthentication(username: username, password: password), credential.persistence)
     }
 
-    /// Authenticates this request by a scheme of your choice.
+    /// Authenticates this request with a given scheme.
     @discardableResult
     public func authenticate(with authentication: TransferAuthentication) -> Self {
         authenticate(authentication, .none)
@@ -85,7 +85,7 @@ extension Request {
 
     // MARK: Late composition
 
-    /// Decides about this request's redirects. Set twice the last one counts.
+    /// Sets the handler of this request's redirects. The last one set is used.
     @discardableResult
     public func redirect(using handler: any RedirectHandler) -> Self {
         // What was replaced goes without the lock: its `deinit` may ask the request.
@@ -93,7 +93,7 @@ extension Request {
         return self
     }
 
-    /// Adds an interceptor behind those that there are.
+    /// Adds an interceptor after the existing ones.
     @discardableResult
     public func interceptor(_ interceptor: any RequestInterceptor) -> Self {
         record.withLock { record in
@@ -103,7 +103,7 @@ extension Request {
         return self
     }
 
-    /// Adds an adapter behind those that there are.
+    /// Adds an adapter after the existing ones.
     @discardableResult
     @inlinable
     public func adapt(using adapter: any RequestAdapter) -> Self {
@@ -111,7 +111,7 @@ extension Request {
         return self
     }
 
-    /// Adds a retrier behind those that there are.
+    /// Adds a retrier after the existing ones.
     @discardableResult
     @inlinable
     public func retry(using retrier: any RequestRetrier) -> Self {
@@ -126,7 +126,7 @@ extension Request {
     @usableFromInline
     func add(retrier: any RequestRetrier) { record.withLock { $0.ownExtras.options.retriers.append(retrier) } }
 
-    /// Adds a monitor for this request's events, behind those that there are and behind the session's.
+    /// Adds a monitor for the events of this request, after the session's monitors and the existing ones.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
         let listed = MonitorHub.Listed(monitor)
@@ -139,8 +139,8 @@ extension Request {
 
     // MARK: Progress
 
-    /// Tells how much of the body has gone out, every `interval` at most, the first and the last value always. Of
-    /// several closures the last one set is called.
+    /// Sets a closure that is called with the progress of the upload, at most once per `interval`. It always receives the first
+    /// and the last value. The last closure set is used.
     @discardableResult
     public func uploadProgress(
         every interval: Duration = .milliseconds(50),
@@ -151,8 +151,8 @@ extension Request {
         return self
     }
 
-    /// Tells how much of the body has come, every `interval` at most, the first and the last value always. Of several
-    /// closures the last one set is called.
+    /// Sets a closure that is called with the progress of the download, at most once per `interval`. It always receives the
+    /// first and the last value. The last closure set is used.
     @discardableResult
     public func downloadProgress(
         every interval: Duration = .milliseconds(50),
@@ -176,7 +176,8 @@ extension Request {
 
     // MARK: Creation
 
-    /// Tells the final `URLRequest` of every try; at once if there is one already. The last closure set is called.
+    /// Sets a closure that is called with the final `URLRequest` of every attempt, immediately if there is one already. The last
+    /// closure set is used.
     @discardableResult
     public func onURLRequestCreation(
         on queue: DispatchQueue = .main,
@@ -185,7 +186,8 @@ extension Request {
         set(Hook(queue: queue, body: handler), at: \.onRequestCreation) { $0.history.toldRequest }
     }
 
-    /// Tells the identifier of every exchange; at once if there is one already. The last closure set is called.
+    /// Sets a closure that is called with the identifier of every exchange, immediately if there is one already. The last closure
+    /// set is used.
     @discardableResult
     public func onURLSessionTaskCreation(
         on queue: DispatchQueue = .main,

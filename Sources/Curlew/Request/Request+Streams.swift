@@ -6,8 +6,8 @@ public import FoundationNetworking
 // The request's progress and milestones as streams, which end with the request. Nothing waits for their readers: what is
 // too old when one comes is thrown away.
 extension Request {
-    /// How much of the body has gone out: what was told last, then what changes, every `interval` at most, the last value
-    /// always.
+    /// The progress of the upload as a sequence. It begins with the latest value, has at most one value per `interval`, and
+    /// always ends with the last value.
     public func uploadProgress(
         every interval: Duration = .milliseconds(50),
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
@@ -16,8 +16,8 @@ extension Request {
         return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
     }
 
-    /// How much of the body has come: what was told last, then what changes, every `interval` at most, the last value
-    /// always.
+    /// The progress of the download as a sequence. It begins with the latest value, has at most one value per `interval`, and
+    /// always ends with the last value.
     public func downloadProgress(
         every interval: Duration = .milliseconds(50),
         bufferingPolicy: StreamOf<Progress>.BufferingPolicy = .bufferingNewest(1)
@@ -26,21 +26,21 @@ extension Request {
         return StreamOf(bufferingPolicy: bufferingPolicy) { reporter.add($0, every: interval) }
     }
 
-    /// The final `URLRequest` of every try.
+    /// The final `URLRequest`s of all attempts.
     public func urlRequests(
         bufferingPolicy: StreamOf<URLRequest>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<URLRequest> {
         stream(bufferingPolicy, last: { $0.history.toldRequest }) { $0 }
     }
 
-    /// The identifier of every exchange.
+    /// The identifiers of all exchanges.
     public func urlSessionTasks(
         bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<TaskIdentifier> {
         stream(bufferingPolicy, last: { $0.history.tasks.last }) { $0 }
     }
 
-    /// Every try as a command line.
+    /// The cURL commands of all attempts.
     public func cURLDescriptions(
         bufferingPolicy: StreamOf<String>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<String> {

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What an adapter may know beside the `URLRequest`.
+/// What an adapter receives besides the `URLRequest`.
 public struct RequestAdapterState: Sendable {
     /// The session that runs the request.
     public let session: Session
@@ -19,7 +19,7 @@ public struct RequestAdapterState: Sendable {
         }
     }
 
-    /// A state for calling an adapter by hand.
+    /// Creates a state for calling an adapter yourself.
     public init(requestID: UUID, session: Session) {
         self.session = session
         source = .identifier(requestID)

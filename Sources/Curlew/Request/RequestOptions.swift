@@ -52,4 +52,6 @@ struct RequestHooks {
 final class RequestExtras {
     var options = RequestOptions()
     var hooks = RequestHooks()
+    /// The name of an exchange that was being set up when the request ended.
+    var unusedTask: TaskIdentifier?
 }

@@ -175,9 +175,7 @@ extension RequestRecord {
         let result: RunResult
         /// What the record has let go of. It can be the last reference to the session or to objects of the user's: it is
         /// kept until the lock is free.
-        let link: SessionLink
-        let exchange: ActiveExchange?
-        let prepared: Result<DescribedRequest, CurlewError>?
+        let run: RunState
         let awaitedResult: OneShot<RunResult>?
         let hooks: RequestHooks?
     }
@@ -187,16 +185,8 @@ extension RequestRecord {
         if let data = result.resumeData { error?.downloadResumeData = data }
         let hooks = extras?.hooks
         extras?.hooks.streams = []
-        let ending = Ending(
-            result: result,
-            link: run.link,
-            exchange: run.exchange,
-            prepared: run.preparation.flatMap { exchange(&$0.result, with: nil) },
-            awaitedResult: awaitedResult,
-            hooks: hooks
-        )
-        run = .ended(result)
-        return ending
+        let before = exchange(&run, with: .ended(result))
+        return Ending(result: result, run: before, awaitedResult: awaitedResult, hooks: hooks)
     }
 
     /// Everything is done. A cancelled request stays cancelled.

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
@@ -89,9 +90,14 @@ enum SessionLink {
 }
 
 /// An object, because few requests wait on a shelf, and a link with a weak reference in it is expensive to copy.
-// SAFETY: written once, before it is shared.
-final class WeakSession: @unchecked Sendable {
-    private(set) weak var session: Session?
+final class WeakSession: Sendable {
+    private struct Reference {
+        weak var session: Session?
+    }
 
-    init(session: Session) { self.session = session }
+    private let reference: Lock<Reference>
+
+    var session: Session? { reference.withLock { $0.session } }
+
+    init(session: Session) { reference = Lock(Reference(session: session)) }
 }

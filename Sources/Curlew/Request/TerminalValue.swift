@@ -21,7 +21,8 @@ final class SerializedValue<Value: Sendable>: TerminalValue {
     func make(of result: RunResult) async -> CurlewError? {
         do throws(CurlewError) {
             let value = try await serialize(result)
-            made.withLock { $0 = .success(value) }
+            // What an earlier try has made goes without the lock.
+            _ = made.withLock { exchange(&$0, with: .success(value)) }
             return nil
         } catch {
             fail(with: error)
@@ -29,7 +30,7 @@ final class SerializedValue<Value: Sendable>: TerminalValue {
         }
     }
 
-    func fail(with error: CurlewError) { made.withLock { $0 = .failure(error) } }
+    func fail(with error: CurlewError) { _ = made.withLock { exchange(&$0, with: .failure(error)) } }
 
     /// The value, made now if another awaiter has driven the run.
     func value(of result: RunResult) async throws(CurlewError) -> Value {

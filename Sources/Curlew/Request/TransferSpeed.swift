@@ -62,7 +62,7 @@ extension Request {
         _ path: WritableKeyPath<RequestHooks, ProgressReporter?>
     ) {
         handControl(to: progress)
-        let live = LiveProgress(progress)
+        let live = LiveProgress(progress: progress)
         reporter(path).addObserver(queue: queue) { live.update(to: $0) }
     }
 
@@ -86,11 +86,8 @@ extension Request {
 }
 
 /// A user's object, changed on the user's queue.
-// SAFETY: `progress` is touched on the one queue that its user named for it.
-private final class LiveProgress: @unchecked Sendable {
-    private let progress: Progress
-
-    init(_ progress: Progress) { self.progress = progress }
+private struct LiveProgress: Sendable {
+    let progress: Progress
 
     func update(to snapshot: Progress) {
         // On Linux a total of 0 after a positive one stops the process.

@@ -8,11 +8,15 @@ struct TransferState: Sendable {
     var body: ReceivedBody = .none
     /// What has come of a body that is kept in memory, while it comes.
     private(set) var incoming: Data?
+    private var hasRoom = false
     /// Where the body goes if it was turned into a download.
     var file: BodyFile?
     var acceptedHead: AcceptedHead?
     var upload = TransferCount()
-    var download = TransferCount()
+    /// How many bytes of the body have come.
+    private(set) var received: Int64 = 0
+    /// Of how many, where that is not what the head says: few want to know, and the head is there to be asked.
+    private var total: Int64? = 0
     /// A response that may turn out to be a step on the way to the answer.
     var heldBack: HeldBackResponse?
     /// The body waits for it.
@@ -22,15 +26,31 @@ struct TransferState: Sendable {
     /// How much of the body this exchange has sent.
     private var sent: Int64 = 0
 
-    /// An exchange that gets no answer must not be judged by an earlier one's.
-    mutating func exchangeBegins() {
+    /// An exchange that gets no answer must not be judged by an earlier one's. The earlier one's file is returned: it knows a
+    /// closure of the user's.
+    mutating func exchangeBegins() -> BodyFile? {
         response = nil
         acceptedHead = nil
-        file = nil
         heldBack = nil
         headAnswer = nil
         wasAborted = false
         sent = 0
+        return exchange(&file, with: nil)
+    }
+
+    /// How much of the body has come, of how much.
+    var download: TransferCount {
+        get {
+            let total = total ?? response.map { ExchangeContext.expectedLength(of: $0.head) } ?? 0
+            return TransferCount(completed: received, total: total)
+        }
+        set { (received, total) = (newValue.completed, newValue.total) }
+    }
+
+    /// The body begins.
+    mutating func headArrived(_ head: LazyResponse) {
+        response = head
+        (received, total) = (0, nil)
     }
 
     /// What is to be done with the next bytes of a body.
@@ -55,24 +75,32 @@ struct TransferState: Sendable {
         return headAnswer.wantsFile ? .intoFile : .take
     }
 
-    /// Keeps bytes in memory: they and their number are seen in one step. False where there would be more than `limit`.
-    mutating func keep(_ bytes: UnsafeRawBufferPointer, limit: Int) -> Bool {
-        guard bytes.count <= Int64(limit) - download.completed else { return false }
+    /// Keeps bytes in memory: they and their number are seen in one step. False where there would be more than `limit`. `data` is
+    /// whose they are, where it may be kept itself.
+    mutating func keep(_ bytes: UnsafeRawBufferPointer, of data: Data?, limit: Int) -> Bool {
+        guard bytes.count <= Int64(limit) - received else { return false }
         if incoming == nil {
-            var first = Data()
-            // A length is a promise: believed only so far.
-            let capacity = Int(min(download.total, Int64(limit), 4 << 20))
-            if capacity > bytes.count { first.reserveCapacity(capacity) }
-            incoming = first
+            // All of most bodies.
+            incoming = data ?? Data(bytes)
+        } else {
+            if !hasRoom { makeRoom(limit: limit) }
+            incoming?.append(contentsOf: bytes)
         }
-        incoming?.append(contentsOf: bytes)
-        download.completed += Int64(bytes.count)
+        received += Int64(bytes.count)
         return true
+    }
+
+    private mutating func makeRoom(limit: Int) {
+        // A length is a promise: believed only so far.
+        let room = min(download.total, Int64(limit), 4 << 20)
+        if room > 0 { incoming?.reserveCapacity(Int(room)) }
+        hasRoom = true
     }
 
     /// No more of a body that is kept in memory comes.
     mutating func endsBody() {
         if let data = exchange(&incoming, with: nil) { body = .data(data) }
+        hasRoom = false
     }
 
     /// Bytes of the request's body have gone out: how many are new, and what users see. nil where none is, because a body

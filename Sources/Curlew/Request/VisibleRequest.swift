@@ -69,8 +69,8 @@ enum VisibleRequest: Sendable {
 
 extension URLRequest {
     /// The URL's path as it is going to be sent, before anything looks at it.
-    var withoutDotSegments: URLRequest {
-        guard let url else { return self }
+    func withoutDotSegments(in context: SessionContext) -> URLRequest {
+        guard !context.configuration.keepsDotSegments, let url else { return self }
         let resolved = DotSegments.removed(from: url)
         // Setting it would copy the request.
         guard resolved != url else { return self }
@@ -82,11 +82,12 @@ extension URLRequest {
 
 extension PlainRequest {
     /// The same as `asURLRequest` without Foundation's type; nil where that would not be the same.
-    func asVisibleRequest() throws -> VisibleRequest? {
+    func asVisibleRequest(keepsDotSegments: Bool = false) throws -> VisibleRequest? {
         guard modifier == nil, Self.keepsItsForm(method), let fields = orderedFields() else { return nil }
         let url = try url.asURL()
         let whole = url.baseURL == nil ? url : url.absoluteURL
-        return .plain(url: DotSegments.removed(from: whole), method: method, fields: fields)
+        let sent = keepsDotSegments ? whole : DotSegments.removed(from: whole)
+        return .plain(url: sent, method: method, fields: fields)
     }
 
     /// Foundation writes the methods that it knows in capitals, and takes an empty one for GET.

@@ -8,10 +8,10 @@ public protocol DataPreprocessor: Sendable {
 
 /// Leaves the body as it is.
 public struct PassthroughPreprocessor: DataPreprocessor {
-    /// Makes a preprocessor that changes nothing.
+    /// Creates a preprocessor that changes nothing.
     public init() {}
 
-    /// Answers the data unchanged.
+    /// Returns the data unchanged.
     public func preprocess(_ data: Data) throws -> Data { data }
 }
 
@@ -19,7 +19,7 @@ public struct PassthroughPreprocessor: DataPreprocessor {
 public struct GoogleXSSIPreprocessor: DataPreprocessor {
     private static let prefix = Data(")]}',\n".utf8)
 
-    /// Makes a preprocessor that takes the prefix away.
+    /// Creates a preprocessor that removes the prefix.
     public init() {}
 
     /// Answers the data without the prefix `)]}',` and its line break, if it has one.

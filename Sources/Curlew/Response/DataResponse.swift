@@ -35,7 +35,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         return error
     }
 
-    /// A response made by hand.
+    /// Creates a response, for tests and for code that stands in for a request.
     public init(
         request: URLRequest?,
         response: HTTPURLResponse?,

@@ -3,13 +3,13 @@ internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
 
-/// Gives the body as it came.
+/// Returns the body as received.
 public final class DataResponseSerializer: ResponseSerializer {
     public let dataPreprocessor: any DataPreprocessor
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Makes a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer; an empty body is an error unless method or status allow it.
     public init(
         dataPreprocessor: any DataPreprocessor = DataResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = DataResponseSerializer.defaultEmptyResponseCodes,
@@ -54,9 +54,9 @@ extension DataResponseSerializerProtocol where Self == DataResponseSerializer {
     }
 }
 
-/// Gives the URL of a downloaded file.
+/// Returns the URL of a downloaded file.
 public struct URLResponseSerializer: DownloadResponseSerializerProtocol {
-    /// Makes a serializer of the `HTTPURLResponse`.
+    /// Creates a serializer.
     public init() {}
 
     public func serializeDownload(

@@ -13,12 +13,12 @@ public protocol DataStreamSerializer<SerializedObject>: Sendable {
 
 /// Decodes each chunk.
 public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSerializer {
-    /// What decodes each piece.
+    /// The decoder of the chunks.
     public let decoder: any DataDecoder
-    /// What each piece goes through first.
+    /// The preprocessor that changes each chunk before it is decoded.
     public let dataPreprocessor: any DataPreprocessor
 
-    /// Makes a serializer that decodes each piece by itself.
+    /// Creates a serializer that decodes each chunk on its own.
     public init(
         decoder: any DataDecoder = FastJSONDecoder(),
         dataPreprocessor: any DataPreprocessor = PassthroughPreprocessor()
@@ -27,7 +27,7 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
         self.dataPreprocessor = dataPreprocessor
     }
 
-    /// Decodes one piece.
+    /// Decodes one chunk.
     public func serialize(_ data: Data) throws -> T {
         let processed = try dataPreprocessor.preprocess(data)
         do {
@@ -38,18 +38,18 @@ public struct DecodableStreamSerializer<T: Decodable & Sendable>: DataStreamSeri
     }
 }
 
-/// Gives each chunk as it came.
+/// Returns each chunk as received.
 public struct PassthroughStreamSerializer: DataStreamSerializer {
-    /// Makes a serializer that hands on pieces as they are.
+    /// Creates a serializer that hands on pieces as they are.
     public init() {}
 
-    /// Answers the piece unchanged.
+    /// Returns the chunk unchanged.
     public func serialize(_ data: Data) throws -> Data { data }
 }
 
 /// Gives each chunk as UTF-8 text; bytes that are none become U+FFFD.
 public struct StringStreamSerializer: DataStreamSerializer {
-    /// Makes a serializer that reads each piece as UTF-8.
+    /// Creates a serializer that reads each chunk as UTF-8 text.
     public init() {}
 
     /// Reads one piece as UTF-8; what is not UTF-8 becomes U+FFFD.

@@ -6,12 +6,12 @@ public import FoundationNetworking
 /// Decodes the body.
 public final class DecodableResponseSerializer<T: Decodable & Sendable>: ResponseSerializer {
     public let dataPreprocessor: any DataPreprocessor
-    /// What decodes the body.
+    /// The decoder of the body.
     public let decoder: any DataDecoder
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Makes a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer; an empty body is an error unless method or status allow it.
     public init(
         dataPreprocessor: any DataPreprocessor = DecodableResponseSerializer.defaultDataPreprocessor,
         decoder: any DataDecoder = FastJSONDecoder(),

@@ -6,7 +6,7 @@ public import FoundationNetworking
 public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     /// The last `URLRequest` that was sent.
     public let request: URLRequest?
-    /// Where the file is; nil where there is none.
+    /// The URL of the downloaded file; nil if there is none.
     public let fileURL: URL?
     /// What a later request can continue a broken download with.
     public let resumeData: Data?
@@ -37,7 +37,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         return error
     }
 
-    /// A response made by hand.
+    /// Creates a response, for tests and for code that stands in for a request.
     public init(
         request: URLRequest?,
         response: HTTPURLResponse?,

@@ -17,7 +17,7 @@ public struct Empty: Codable, Hashable, Sendable {
 }
 
 extension Empty: EmptyResponse {
-    /// Answers `value`.
+    /// Returns `value`.
     public static func emptyValue() -> Empty { value }
 }
 

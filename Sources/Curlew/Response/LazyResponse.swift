@@ -1,19 +1,16 @@
 internal import CurlewCore
-internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
+internal import Synchronization
 
 /// A response's head, lifted to Foundation's type on demand, and once.
 ///
 /// An `HTTPURLResponse` costs more than everything else that a small response needs, and it loses
 /// repeated fields: inside Curlew the head is the truth.
-// SAFETY: `lifted` is only touched under `fence`; the rest is constant.
-final class LazyResponse: @unchecked Sendable {
+final class LazyResponse: Sendable {
     let url: URL
     let head: ResponseHead
-    private var lifted: HTTPURLResponse?
-    // One lock for all: lifting is rare, and a lock in every response would cost each of them.
-    private static let fence = Lock(false)
+    private let lifted = AtomicLazyReference<HTTPURLResponse>()
 
     init(url: URL, head: ResponseHead) {
         self.url = url
@@ -30,17 +27,14 @@ final class LazyResponse: @unchecked Sendable {
             url: response.url ?? URL(filePath: "/"),
             head: ResponseHead(status: response.statusCode, headers: HTTPHeaders(received: fields))
         )
-        lifted = response
+        _ = lifted.storeIfNil(response)
     }
 
     /// nil only where Foundation cannot express the response.
     var value: HTTPURLResponse? {
-        if let lifted = Self.fence.withLock({ _ in lifted }) { return lifted }
-        let made = Self.lift(head, url: url)
-        return Self.fence.withLock { _ in
-            if lifted == nil { lifted = made }
-            return lifted
-        }
+        if let lifted = lifted.load() { return lifted }
+        // Of two threads that make one at the same time both get the first.
+        return Self.lift(head, url: url).map { lifted.storeIfNil($0) }
     }
 
     private static func lift(_ head: ResponseHead, url: URL) -> HTTPURLResponse? {

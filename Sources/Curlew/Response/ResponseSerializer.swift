@@ -46,9 +46,9 @@ public protocol ResponseSerializer<SerializedObject>: DataResponseSerializerProt
 extension ResponseSerializer {
     /// Leaves the body as it is.
     public static var defaultDataPreprocessor: any DataPreprocessor { PassthroughPreprocessor() }
-    /// HEAD.
+    /// The methods whose responses may have no body by default: HEAD.
     public static var defaultEmptyRequestMethods: Set<HTTPMethod> { EmptyBodyRule.standardMethods }
-    /// 204 and 205.
+    /// The statuses that may come without a body by default: 204 and 205.
     public static var defaultEmptyResponseCodes: Set<Int> { EmptyBodyRule.standardCodes }
 
     public var dataPreprocessor: any DataPreprocessor { Self.defaultDataPreprocessor }

@@ -9,12 +9,12 @@ public import FoundationNetworking
 /// Encoding standard, otherwise ISO Latin 1.
 public final class StringResponseSerializer: ResponseSerializer {
     public let dataPreprocessor: any DataPreprocessor
-    /// nil is the response's.
+    /// The encoding of the text; nil stands for the charset of the response.
     public let encoding: String.Encoding?
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Makes a serializer; without an encoding the response's charset counts.
+    /// Creates a serializer; without an encoding the response's charset counts.
     public init(
         dataPreprocessor: any DataPreprocessor = StringResponseSerializer.defaultDataPreprocessor,
         encoding: String.Encoding? = nil,
@@ -51,13 +51,21 @@ public final class StringResponseSerializer: ResponseSerializer {
 
 /// Finds a body's encoding and decodes it.
 enum ResponseText {
+    /// The text in UTF-8, where the response names no charset that is known and the bytes are valid.
+    static func unnamedUTF8(_ data: Data, contentType: [String]) -> String? {
+        label(in: contentType) == nil ? CharsetLabel("utf-8")?.decode(data) : nil
+    }
+
+    private static func label(in contentType: [String]) -> CharsetLabel? {
+        contentType.isEmpty ? nil : MediaType.effective(of: contentType)?.charset.flatMap(CharsetLabel.init)
+    }
+
     static func decode(_ data: Data, encoding: String.Encoding?, contentType: [String]) throws -> String {
         if let encoding {
             guard let text = String(data: data, encoding: encoding) else { throw failure(encoding) }
             return text
         }
-        let charset = contentType.isEmpty ? nil : MediaType.effective(of: contentType)?.charset
-        guard let label = charset.flatMap(CharsetLabel.init) else {
+        guard let label = label(in: contentType) else {
             guard let text = String(data: data, encoding: .isoLatin1) else { throw failure(.isoLatin1) }
             return text
         }

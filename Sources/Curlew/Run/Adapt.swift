@@ -5,11 +5,10 @@ internal import FoundationNetworking
 
 extension Run {
     /// What the adapters make of the request, one after the other.
-    mutating func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
-        guard !attempt.adapters.isEmpty else { return initial }
+    func adapt(_ initial: VisibleRequest) async throws(CurlewError) -> VisibleRequest {
         let given = initial.urlRequest
         do {
-            let adapted = try await adapted(given).withoutDotSegments
+            let adapted = try await adapted(given).withoutDotSegments(in: request.context)
             // An adapter may have asked the request for something.
             attempt.options = request.record.withLock { $0.loweringWishes }
             // Most adapters leave most requests alone: what they did not touch is not read piece by piece again.

@@ -19,11 +19,19 @@ struct Attempt: Sendable {
     var answeredChallenges = 0
     /// A redirect led away from the origin that the request's credentials are for.
     var hasLeftCredentials = false
+
+    /// The attempt, with a redirect that was followed.
+    // A value: changing the array in place inside of `Run` would have every reader of `attempt` checked for exclusive access.
+    func adding(_ hop: RedirectHop) -> Attempt {
+        var next = self
+        next.hops.append(hop)
+        return next
+    }
 }
 
 extension Run {
     /// Names the attempt's first exchange, and reads what the request asks for by now.
-    mutating func beginAttempt() {
+    func beginAttempt() {
         let wishes = readWishes()
         switch membership {
         case .trying: task = session.nextTask(of: request, after: task)
@@ -37,9 +45,9 @@ extension Run {
     }
 
     /// Describing a request ahead of its start is part of no attempt yet.
-    mutating func describesAhead() { _ = readWishes() }
+    func describesAhead() { _ = readWishes() }
 
-    private mutating func readWishes() -> AttemptWishes {
+    private func readWishes() -> AttemptWishes {
         let wishes = exchange(&firstWishes, with: nil) ?? request.attemptBegins()
         attempt = Attempt(
             number: retries.count,

@@ -14,20 +14,23 @@ struct DescribedRequest {
 
 extension Run {
     /// The description, made anew for every attempt, adapted, and with its body.
-    mutating func described() async throws(CurlewError) -> DescribedRequest {
+    func described() async throws(CurlewError) -> DescribedRequest {
+        // While it is being made ahead there is none to take.
         if attempt.number == 0, request.isSetUpAhead, let prepared = request.takePreparation() {
             return try prepared.get()
         }
-        return try await describe()
-    }
-
-    mutating func describe() async throws(CurlewError) -> DescribedRequest {
         if attempt.isCancelled { throw request.cancellation }
         var described = try initialRequest()
-        described.visible = try await adapt(described.visible)  // Adapt.swift
-        described.body = try await body()
+        if !attempt.adapters.isEmpty { described.visible = try await adapt(described.visible) }  // Adapt.swift
+        if let preparation = request.bodyPreparation { await preparation() }
+        if let body = try request.makeUpload(events: events)?.source {
+            described.body = isSentAgain ? try await request.bodyToSendAgain(body) : body
+        }
         return described
     }
+
+    /// An earlier attempt has read what can be read only once.
+    private var isSentAgain: Bool { attempt.number > 0 && request.replacesBodies }
 
     /// What the user wrote.
     private func initialRequest() throws(CurlewError) -> DescribedRequest {
@@ -39,7 +42,7 @@ extension Run {
                 if isSeen { request.note(plain) }
                 return DescribedRequest(visible: plain, announcement: .described(isNoted: isSeen))
             }
-            let made = try request.makeURLRequest().withoutDotSegments
+            let made = try request.makeURLRequest().withoutDotSegments(in: request.context)
             try made.validate()
             request.note(.made(made))
             events?.emitLeading(.madeInitialRequest) { [request] in
@@ -52,11 +55,5 @@ extension Run {
             request.creationFailed()
             throw failure
         }
-    }
-
-    private func body() async throws(CurlewError) -> BodySource? {
-        guard let body = try request.makeUpload(events: events)?.source else { return nil }
-        // An earlier attempt has read what can be read only once.
-        return attempt.number > 0 && request.replacesBodies ? try await request.bodyToSendAgain(body) : body
     }
 }

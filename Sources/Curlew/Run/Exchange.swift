@@ -53,7 +53,7 @@ extension Run {
     /// Sends the hop over the transport, and returns when its response has ended.
     func send(_ hop: Hop) async -> Exchange {
         let url = hop.lowered.url
-        let credentials = StoredCredentials(for: hop, in: request.context)
+        let credentials = request.context.storedCredentials(for: hop)
         let outgoing = outgoing(hop, credentials)
         let delegate = request.makeDelegate(
             for: ExchangeContext(
@@ -63,10 +63,21 @@ extension Run {
                 events: events,
                 isAnswerable: credentials.answers(to: url, in: request.context)
             ),
-            OutgoingExchange(lowered: outgoing, transport: session.transport, budget: budget, rules: rules)
+            outgoing,
+            of: self
         )
         let began = Date()
-        let outcome = await perform(outgoing, hop.announcement, delegate)
+        let outcome: Result<TransferOutcome, CurlewError>
+        do throws(CurlewError) {
+            try starts(hop.announcement, outgoing)
+            let bound = TaskBound.body(of: outgoing)
+            defer { bound?.unbind() }
+            outcome = .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
+        } catch {
+            // The driver's task was cancelled, and the transport has heard of that before the request.
+            if error.code == .cancelled, Task.isCancelled { request.cancel() }
+            outcome = .failure(error)
+        }
         let metrics = measured(outcome, since: began)
         remember(outcome, from: url, hop.visible)
         return Exchange(hop: hop, delegate: delegate, outcome: outcome, metrics: metrics, credentials: credentials)
@@ -86,22 +97,9 @@ extension Run {
         return outgoing
     }
 
-    private func perform(
-        _ outgoing: TransferRequest,
-        _ announcement: Hop.Announcement,
-        _ delegate: any TaskDelegate
-    ) async -> Result<TransferOutcome, CurlewError> {
-        do throws(CurlewError) {
-            if announcement.isOfExchange { try request.startsAnnouncedExchange() }
-            if case .started = announcement {} else { emitStart(outgoing) }
-            let bound = TaskBound.body(of: outgoing)
-            defer { bound?.unbind() }
-            return .success(try await request.transport(in: session).perform(outgoing, sink: delegate))
-        } catch {
-            // The driver's task was cancelled, and the transport has heard of that before the request.
-            if error.code == .cancelled, Task.isCancelled { request.cancel() }
-            return .failure(error)
-        }
+    private func starts(_ announcement: Hop.Announcement, _ outgoing: TransferRequest) throws(CurlewError) {
+        if announcement.isOfExchange { try request.startsAnnouncedExchange() }
+        if case .started = announcement {} else { emitStart(outgoing) }
     }
 
     private func emitStart(_ outgoing: TransferRequest) {

@@ -5,7 +5,7 @@ internal import FoundationNetworking
 
 extension Run {
     /// What follows a response that wants credentials, where the session has a say in that.
-    mutating func followChallenge(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
+    func followChallenge(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
         let hop = exchange.hop
         guard let hook = request.challengeHook, attempt.answeredChallenges < ServerChallenge.limit,
             let response = LazyResponse(url: hop.lowered.url, head: head).value
@@ -69,7 +69,8 @@ extension Request {
             }
             return new
         }
-        throw CurlewError(.bodyUnavailable, phase: .send, reason: "the body is needed again, and cannot be read twice")
+        throw CurlewError(
+            .bodyUnavailable, phase: .send, reason: "the body has to be sent again, but can be read only once")
     }
 
     /// Whether a body that can be read once is no reason to stop.

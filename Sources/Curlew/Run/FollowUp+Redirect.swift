@@ -6,7 +6,7 @@ internal import FoundationNetworking
 // The policy proposes, the handler decides.
 extension Run {
     /// What follows a response that may be a redirect.
-    mutating func followRedirect(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
+    func followRedirect(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
         let lowered = exchange.hop.lowered
         let context = request.context
         let origin = RedirectOrigin(
@@ -42,16 +42,17 @@ extension Run {
         }
     }
 
-    private mutating func follow(_ redirect: Redirect, _ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
+    private func follow(_ redirect: Redirect, _ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
         if request.isCancelled { return .refuse(request.cancellation) }
         let redirected = RedirectedRequest(redirect, exchange.hop, in: request)
         var (next, proposal) = (redirected.next, redirected.proposal)
         let response = LazyResponse(url: exchange.hop.lowered.url, head: head)
         do throws(CurlewError) {
             var sendsSameBody = true
+            let context = request.context
             if let handler = redirectHandler {
                 guard let answer = try await ask(handler, about: proposal, for: response) else { return .deliver }
-                let changed = answer.withoutDotSegments
+                let changed = answer.withoutDotSegments(in: context)
                 if !changed.isSent(like: proposal) {
                     next = try redirected.replaced(by: changed)
                     sendsSameBody = changed.hasBody(of: proposal)
@@ -66,7 +67,7 @@ extension Run {
         request.note(.made(proposal))
         if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
         emitRedirect(exchange.metrics, response, to: proposal)
-        attempt.hops.append(RedirectHop(url: response.url, status: head.status, location: next.url))
+        attempt = attempt.adding(RedirectHop(url: response.url, status: head.status, location: next.url))
         return moves(to: next, .made(proposal))
     }
 

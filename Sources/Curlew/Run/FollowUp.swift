@@ -14,8 +14,9 @@ enum FollowUp {
 
 // The one place that knows of redirects, challenges and remembered credentials.
 extension Run {
-    mutating func followUp(_ exchange: Exchange) async -> FollowUp {
-        guard case .success(let response) = exchange.outcome, response.mayLeadOn else { return .deliver }
+    /// What follows a response that may lead on.
+    func followUp(_ exchange: Exchange) async -> FollowUp {
+        guard case .success(let response) = exchange.outcome else { return .deliver }
         // Where nothing may follow, this is left to the end of the exchange.
         request.keep(exchange.metrics)
         if let answer = request.context.learn(from: exchange, keeps: keepsAuthentication) {
@@ -32,7 +33,7 @@ extension Run {
     }
 
     /// Another exchange follows: it has a name of its own.
-    mutating func moves(to lowered: TransferRequest, _ visible: VisibleRequest) -> FollowUp {
+    func moves(to lowered: TransferRequest, _ visible: VisibleRequest) -> FollowUp {
         task = session.nextTask(of: request, after: task)
         var lowered = lowered
         lowered.identifier = task

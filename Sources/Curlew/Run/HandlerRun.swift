@@ -9,8 +9,8 @@ enum HandlerRun {
     /// under the lock under which it found that there is something to do: nothing may come in between.
     static func start(_ request: Request, drives: Bool) {
         guard drives else { return _ = Task { await awaitOthers(request) } }
-        var run = request.record.withLock { $0.session }.map {
-            Run(request, in: $0, rules: RunRules(checksStatus: false, ownsTask: true))
+        let run = request.record.withLock { $0.session }.map {
+            Run(request: request, session: $0, rules: RunRules(checksStatus: false, ownsTask: true))
         }
         // At once: draining or cancelling the session concerns this request from here on.
         run?.join()
@@ -30,13 +30,13 @@ enum HandlerRun {
     }
 
     private static func carryOut(_ request: Request, _ run: Run?) async {
-        guard var run else {
+        guard let run else {
             let error = request.isCancelled ? request.cancellation : .sessionDeinitialized
             request.failed(with: error)
             finish(request)
             return await conclude(request, RunResult(error: error), [])
         }
-        let (result, completions) = await drive(request, &run)
+        let (result, completions) = await drive(request, run)
         await conclude(request, result, completions)
         run.leave()
     }
@@ -57,7 +57,7 @@ enum HandlerRun {
     /// Runs the request and its serializers, again where a retrier wants that because of a serializer.
     private static func drive(
         _ request: Request,
-        _ run: inout Run
+        _ run: Run
     ) async -> (RunResult, [@Sendable () -> Void]) {
         tries: while true {
             let result = await run.result()

@@ -6,10 +6,27 @@ internal import FoundationNetworking
 extension Run {
     /// The end of an attempt: its body is closed, its response validated, its monitors told.
     func judge(_ exchange: Exchange, failure: CurlewError?) async -> RunResult {
-        var (ended, error) = await ended(exchange, failure)
+        var error = failure
+        let metrics = exchange.mayLeadOn ? nil : exchange.metrics
+        let ended: EndedExchange
+        while true {
+            if let end = request.exchangeEnded(metrics, isDecided: error != nil) {
+                ended = end
+                break
+            }
+            // Its response was held back and is the answer after all, or an answer about its head is still to come.
+            do throws(CurlewError) { try await exchange.delegate.untilAnswered(within: budget) } catch let failure {
+                error = failure
+            }
+        }
         if ended.isCancelled { error = request.cancellation }
         if let error, isEarly(error, ended) { emitEarlyFailure(error) }
-        let collected = await exchange.delegate.finish(error, ended)
+        let collected: CollectedBody
+        if let there = exchange.delegate.collected(error, ended) {
+            collected = there
+        } else {
+            collected = await exchange.delegate.closed(error, ended)
+        }
         // Validations may ask the request for it.
         if let place = collected.body { request.keep(place) }
         emitEnd(of: exchange, collected.error)
@@ -45,18 +62,6 @@ extension Run {
         if error.url == nil { error.url = visible?.url }
         error.attempt = attempt.number
         return RunResult(request: visible, error: error, resumeData: request.producedResumeData)
-    }
-
-    /// Ends the exchange: waits for those who were asked about the head, and takes a response that was held back as the answer.
-    private func ended(_ exchange: Exchange, _ failure: CurlewError?) async -> (EndedExchange, CurlewError?) {
-        let metrics = exchange.mayLeadOn ? nil : exchange.metrics
-        var error = failure
-        while true {
-            if let ended = request.exchangeEnded(metrics, isDecided: error != nil) { return (ended, error) }
-            do throws(CurlewError) { try await exchange.delegate.untilAnswered(within: budget) } catch let failure {
-                error = failure
-            }
-        }
     }
 
     /// The first error, and whether only the driver's terminal finds it one: the exchange's own, that of the request's

@@ -85,14 +85,16 @@ struct Lowering {
             (target, authority) = try Self.separateCredentials(of: url)
             // Foundation takes `http://ho%0Ast/`.
             if let host = target.host(percentEncoded: false), !Hostname.isUsable(host) {
-                throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host is no host name", url: url)
+                throw CurlewError(
+                    .invalidURL, phase: .creation, reason: "the URL's host is not a valid host name", url: url)
             }
         }
         // Before credentials, proxies and cookies are chosen: https has others than http.
         try context.upgrade(&target)
         let method = visible.method ?? .get
         guard method.isValid else {
-            throw CurlewError(.requestCreationFailed, phase: .creation, reason: "the method is no token", url: target)
+            throw CurlewError(
+                .requestCreationFailed, phase: .creation, reason: "the method is not a valid HTTP token", url: target)
         }
         var headers = try Self.headers(of: visible)
         var options = transferOptions(timeoutInterval: visible.timeoutInterval, remaining: remaining)
@@ -107,7 +109,7 @@ struct Lowering {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
         if let routing = context.configuration.proxyRouting { options.proxy = routing(target) ?? Proxy.none }
-        return .make(
+        return TransferRequest(
             identifier: task,
             attempt: attempt,
             url: target,

@@ -21,7 +21,7 @@ extension Run {
 
     /// Joins the session's registry, unless the run has: cancelling and draining the session concern the request from
     /// here on.
-    mutating func join() {
+    func join() {
         guard case .outside = membership else { return }
         do throws(CurlewError) {
             task = try session.join(request)
@@ -31,7 +31,7 @@ extension Run {
         }
     }
 
-    mutating func enter() throws(CurlewError) {
+    func enter() throws(CurlewError) {
         join()
         if case .refused(let error) = membership { throw error }
     }

@@ -61,7 +61,8 @@ extension Request {
         }
         let mayRun = record.withLock { record in
             record.run.preparation?.result = result
-            guard case .failure = result else { return false }
+            guard case .failure(let error) = result else { return false }
+            if error.isSessionDeinitializedError { record.ownExtras.unusedTask = try? name.get() }
             return record.setUpFailed()
         }
         guard mayRun else { return }
@@ -71,9 +72,9 @@ extension Request {
 
     private func prepareInSession() async throws(CurlewError) -> DescribedRequest {
         let session = try inSession()
-        var run = Run(self, in: session, rules: RunRules(checksStatus: false, ownsTask: true))
+        let run = Run(request: self, session: session, rules: RunRules(checksStatus: false, ownsTask: true))
         run.describesAhead()
-        return try await run.describe()
+        return try await run.described()
     }
 
     // MARK: What a run takes over
@@ -111,8 +112,7 @@ extension Request {
 
 extension Run {
     /// What was begun ahead of the start comes first, as long as the total clock allows.
-    mutating func untilPrepared() async throws(CurlewError) {
-        guard request.isSetUpAhead else { return }
+    func untilPrepared() async throws(CurlewError) {
         guard let total = request.timeouts.total else { return await request.untilPrepared() }
         budget = TimeoutBudget(total: total, started: .now)
         try await request.untilPrepared(within: budget)

@@ -94,10 +94,10 @@ extension Request {
             // What is set while a request that was set up ahead is waited for counts.
             let wishes = isSetUpAhead ? nil : awaiting.wishes
             let rules = RunRules(checksStatus: checksStatus, ownsTask: false)
+            let run = Run(request: self, session: session, rules: rules, firstWishes: wishes)
             return await withTaskCancellationHandler {
-                var run = Run(self, in: session, rules: rules, wishes: wishes)
                 var result = await run.result()
-                if let value { await make(value, of: &result, &run) }
+                if let value { await make(value, of: &result, run) }
                 if hasToCleanUp { await cleanUp() }
                 run.leave()
                 settle(result, isLast: true)
@@ -121,7 +121,7 @@ extension Request {
     }
 
     /// Makes the caller's value of the result, and of others as long as a retrier wants that because it fails.
-    private func make(_ value: any TerminalValue, of result: inout RunResult, _ run: inout Run) async {
+    private func make(_ value: any TerminalValue, of result: inout RunResult, _ run: Run) async {
         while result.error == nil, let failure = await value.make(of: result) {
             switch await run.decideRetry(after: failure) {
             case .again: result = await run.result()

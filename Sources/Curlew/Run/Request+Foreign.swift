@@ -39,7 +39,7 @@ extension TimeoutBudget {
         return try await withThrowingTaskGroup(of: T.self) { group in
             group.addTask { try await work() }
             group.addTask {
-                try await Task.sleep(for: remaining)
+                guard await Pause.wait(for: remaining) else { throw CancellationError() }
                 throw CurlewError.totalTimeout(phase: phase)
             }
             defer { group.cancelAll() }

@@ -17,7 +17,7 @@ extension Request {
             let made = visible.urlRequest
             return { $0.request(self, didCreateURLRequest: made) }
         }
-        creation.hooks?.call(visible.urlRequest) { cURLDescription(includingCredentials: $0) }
+        creation.hooks?.call(visible.urlRequest) { cURLDescription(as: $0) }
     }
 
     /// Adapters, monitors and users may look at it from here on.
@@ -25,11 +25,11 @@ extension Request {
 
     /// An exchange that monitors know of starts: they are told its end as well.
     func startsAnnouncedExchange() throws(CurlewError) {
-        let isCancelled = record.withLock { record in
-            guard !record.isCancelled else { return true }
+        // The file goes without the lock.
+        let (isCancelled, _) = record.withLock { record in
+            guard !record.isCancelled else { return (true, nil as BodyFile?) }
             record.run.active?.exchange?.stage = .running
-            record.transfer.exchangeBegins()
-            return false
+            return (false, record.transfer.exchangeBegins())
         }
         if isCancelled { throw cancellation }
     }
@@ -37,7 +37,7 @@ extension Request {
     /// There is no `URLRequest` to describe.
     func creationFailed() {
         let hook = record.withLock { record in record.extras.flatMap { exchange(&$0.hooks.onCURL, with: nil) } }
-        hook?.call { cURLDescription(includingCredentials: $0) }
+        hook?.call { cURLDescription(as: $0) }
     }
 
     /// What became of a hop that wants to be sent.
@@ -83,6 +83,9 @@ extension RequestRecord {
         let hook: Hook<TaskIdentifier>?
         let streams: [any RequestStream]
         let isSuspended: Bool
+        // Kept until the lock is free.
+        fileprivate let former: FormerExchange
+        fileprivate let formerFile: BodyFile?
     }
 
     // In one step with the look at who wants it: who comes later finds it here.
@@ -93,13 +96,15 @@ extension RequestRecord {
     }
 
     fileprivate mutating func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage) -> Beginning? {
-        guard !isCancelled, run.begins(ActiveExchange(task, stage)) else { return nil }
+        guard !isCancelled, let former = run.begins(ActiveExchange(task, stage)) else { return nil }
         history.tasks.append(task)
-        transfer.exchangeBegins()
+        let formerFile = transfer.exchangeBegins()
         return Beginning(
             hook: extras?.hooks.onTaskCreation,
             streams: extras?.hooks.streams ?? [],
-            isSuspended: state == .suspended
+            isSuspended: state == .suspended,
+            former: former,
+            formerFile: formerFile
         )
     }
 
@@ -125,12 +130,12 @@ struct CURLCommand: Sendable {
     let text: String
 }
 
-/// Who wants to know of a request's command line, and how much of it.
+/// Who wants to know of a request's command line, and in which form.
 struct CURLHook: Sendable {
     let hook: Hook<String>
-    let includesCredentials: Bool
+    let form: CURLForm
 
-    func call(_ describe: (_ includingCredentials: Bool) -> String) { hook.call(describe(includesCredentials)) }
+    func call(_ describe: (CURLForm) -> String) { hook.call(describe(form)) }
 }
 
 /// Who wants to know of a final `URLRequest`.
@@ -139,11 +144,11 @@ fileprivate struct CreationHooks {
     let onCURL: CURLHook?
     let streams: [any RequestStream]
 
-    func call(_ request: URLRequest, _ describe: (_ includingCredentials: Bool) -> String) {
+    func call(_ request: URLRequest, _ describe: (CURLForm) -> String) {
         onRequest?.call(request)
         onCURL?.call(describe)
         if streams.contains(where: { $0.wants(CURLCommand.self) }) {
-            let command = CURLCommand(text: describe(false))
+            let command = CURLCommand(text: describe(.masked))
             for stream in streams { stream.send(command) }
         }
         for stream in streams { stream.send(request) }

@@ -28,14 +28,28 @@ enum ResultVerdict {
 
 // The outer loop: retriers are asked about whole attempts, and know nothing of redirects.
 extension Run {
-    mutating func verdict(on tried: RunResult) async -> ResultVerdict {
+    /// Whether another attempt may follow. A terminal may accept a status that a retrier does not.
+    func mayBeReplaced(_ result: RunResult) -> Bool {
+        if result.error != nil || request.mayReconnect { return true }
+        return attempt.hasRetriers && result.response?.head.status != 200
+    }
+
+    func verdict(on tried: RunResult) async -> ResultVerdict {
+        let verdict = await verdictOfRetriers(on: tried)
+        guard case .end(let result) = verdict, !request.isCancelled,
+            let pause = request.pauseBeforeReconnecting(after: result)
+        else { return verdict }
+        return await reconnect(after: pause, result)  // Reconnect.swift
+    }
+
+    private func verdictOfRetriers(on tried: RunResult) async -> ResultVerdict {
         let result = retries.reason.map { tried.explained(by: $0) } ?? tried
         guard let failure = result.error else { return await verdict(onSuccess: result) }
         if !request.isCancelled, request.triesAgainAtOnce() { return .again }
         return await verdict(on: failure, of: result, by: request.retriers)
     }
 
-    private mutating func verdict(
+    private func verdict(
         on failure: CurlewError,
         of result: RunResult,
         by retriers: [any RequestRetrier]
@@ -47,11 +61,8 @@ extension Run {
         }
     }
 
-    /// A terminal may accept a status that a retrier does not.
-    private mutating func verdict(onSuccess result: RunResult) async -> ResultVerdict {
-        guard attempt.hasRetriers, let status = result.response?.head.status, status != 200, !request.isCancelled else {
-            return .end(result)
-        }
+    private func verdict(onSuccess result: RunResult) async -> ResultVerdict {
+        guard let status = result.response?.head.status, !request.isCancelled else { return .end(result) }
         // What a stream's reader has got cannot be taken back.
         if case .streamed = result.body { return .end(result) }
         let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
@@ -75,11 +86,11 @@ extension Run {
     }
 
     /// Asks the retriers, waits as they want, and makes the request ready for another attempt.
-    mutating func decideRetry(after failure: CurlewError) async -> RetryVerdict {
+    func decideRetry(after failure: CurlewError) async -> RetryVerdict {
         await decideRetry(after: failure, by: request.retriers)
     }
 
-    private mutating func decideRetry(
+    private func decideRetry(
         after failure: CurlewError,
         by retriers: [any RequestRetrier]
     ) async -> RetryVerdict {
@@ -111,7 +122,7 @@ extension Run {
         return .end
     }
 
-    private mutating func retry(
+    private func retry(
         after asked: Duration,
         _ failure: CurlewError,
         _ failed: ContinuousClock.Instant
@@ -131,7 +142,7 @@ extension Run {
         return prepareRetry(after: failure)
     }
 
-    private mutating func prepareRetry(after failure: CurlewError) -> RetryVerdict {
+    private func prepareRetry(after failure: CurlewError) -> RetryVerdict {
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
         if failure.code != .bodyUnavailable { retries.reason = failure }
         retries.count += 1
@@ -160,7 +171,7 @@ extension CurlewError {
         CurlewError(
             .limitExceeded,
             phase: .retry,
-            reason: "a request is not tried again more than \(RetryPacing.limit) times without a pause"
+            reason: "a request is not retried more than \(RetryPacing.limit) times without a delay"
         )
     }
 
@@ -176,6 +187,7 @@ extension CurlewError {
     }
 
     static func totalTimeout(phase: Phase, underlying: (any Error)? = nil) -> CurlewError {
-        CurlewError(.totalTimedOut, phase: phase, reason: "the request took longer than it may", underlying: underlying)
+        CurlewError(
+            .totalTimedOut, phase: phase, reason: "the request exceeded its total timeout", underlying: underlying)
     }
 }

@@ -5,7 +5,10 @@ internal import CurlewCore
 ///
 /// Two loops, one in the other. The outer one tries again where a retrier wants that, and never looks at redirects. The
 /// inner one goes where a response leads, and never looks at what a retrier might want.
-struct Run: Sendable {
+///
+/// An object, because every step asks it: as a value it was copied for each of them into the frames of the waiting task. It
+/// belongs to the task that drives the request, and is not shared.
+final class Run {
     let request: Request
     let session: Session
     let rules: RunRules
@@ -21,17 +24,17 @@ struct Run: Sendable {
     /// What the first attempt goes by, where that was read when the run began.
     var firstWishes: AttemptWishes?
 
-    init(_ request: Request, in session: Session, rules: RunRules, wishes: AttemptWishes? = nil) {
+    init(request: Request, session: Session, rules: RunRules, firstWishes: AttemptWishes? = nil) {
         self.request = request
         self.session = session
         self.rules = rules
-        firstWishes = wishes
+        self.firstWishes = firstWishes
     }
 
     /// Tries until there is a result that no retrier wants to replace.
-    mutating func result() async -> RunResult {
+    func result() async -> RunResult {
         do throws(CurlewError) {
-            try await untilPrepared()  // Preparation.swift
+            if request.isSetUpAhead { try await untilPrepared() }  // Preparation.swift
             try enter()  // Membership.swift
         } catch {
             return RunResult(error: error)
@@ -39,6 +42,7 @@ struct Run: Sendable {
         while true {
             beginAttempt()  // Attempt.swift
             let result = await attemptResult()
+            guard mayBeReplaced(result) else { return result }
             switch await verdict(on: result) {  // Retry.swift
             case .end(let result): return result
             case .again: continue
@@ -47,13 +51,14 @@ struct Run: Sendable {
     }
 
     /// One attempt: sends what the request describes, and whatever its responses ask to be sent next.
-    private mutating func attemptResult() async -> RunResult {
+    private func attemptResult() async -> RunResult {
         do throws(CurlewError) {
             let described = try await described()  // Describe.swift, Adapt.swift
             var next = try lower(described)  // Lower.swift
             while true {
-                try await admit(&next)  // Admit.swift
+                while try !admits(&next) { try await request.untilLetGo(within: budget) }  // Admit.swift
                 let exchange = await send(next)  // Exchange.swift
+                guard exchange.mayLeadOn else { return await judge(exchange, failure: exchange.failure) }
                 switch await followUp(exchange) {  // FollowUp.swift
                 case .deliver: return await judge(exchange, failure: exchange.failure)  // Judge.swift
                 case .refuse(let error): return await judge(exchange, failure: error)

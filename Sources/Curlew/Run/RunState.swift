@@ -58,25 +58,19 @@ enum RunState {
         }
     }
 
-    /// An exchange begins. False where the run has ended.
-    func begins(_ exchange: ActiveExchange) -> Bool {
+    /// An exchange begins, unless the run has ended. What it takes the place of is returned, to go without the lock.
+    func begins(_ next: ActiveExchange) -> FormerExchange? {
+        let former = FormerExchange(value: exchange)
         switch self {
-        case .prepared(_, let preparation): preparation.exchange = exchange
-        case .running(let active): active.exchange = exchange
-        case .idle, .ended: return false
+        case .prepared(_, let preparation): preparation.exchange = next
+        case .running(let active): active.exchange = next
+        case .idle, .ended: return nil
         }
-        return true
+        return former
     }
 
     /// The exchange is over: what it knew of is returned, to go without the lock.
-    func endsExchange() -> ActiveExchange? {
-        guard let active else { return nil }
-        let ended = active.exchange
-        active.exchange?.stage = .over
-        active.exchange?.control = nil
-        active.exchange?.delegate = nil
-        return ended
-    }
+    func endsExchange() -> ActiveExchange? { active?.exchange?.ends() }
 
     /// Changes how the request knows its session, before its end.
     mutating func link(_ link: SessionLink) {
@@ -110,6 +104,12 @@ final class ActiveRun {
     }
 }
 
+/// The exchange before the one that begins, if there was one. Transports are not Curlew's alone: its control can be an object
+/// of the user's.
+struct FormerExchange {
+    fileprivate let value: ActiveExchange?
+}
+
 /// One exchange, as its request knows it.
 struct ActiveExchange {
     enum Stage {
@@ -133,5 +133,12 @@ struct ActiveExchange {
     init(_ task: TaskIdentifier, _ stage: Stage) {
         self.task = task
         self.stage = stage
+    }
+
+    /// Keeps nothing but its name: what it knew of is returned.
+    mutating func ends() -> ActiveExchange {
+        var known = ActiveExchange(task, .over)
+        swap(&known, &self)
+        return known
     }
 }

@@ -10,22 +10,6 @@ enum StoredCredentials {
     case offered(TransferAuthentication)
     /// They may answer a challenge.
     case mayAnswer
-
-    init(for hop: Hop, in context: SessionContext) {
-        let lowered = hop.lowered
-        if let answer = hop.storedAnswer {
-            self = .offered(answer)
-        } else if context.credentials.isEmpty || lowered.options.hasAuthentication
-            || lowered.headers.contains(name: "Authorization")
-            || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
-        {
-            self = .none
-        } else if let expected = context.credentials.withLock({ $0.expected(by: lowered.url) }) {
-            self = .offered(expected)
-        } else {
-            self = lowered.body.isReplayable ? .mayAnswer : .none
-        }
-    }
 }
 
 extension StoredCredentials {
@@ -39,6 +23,19 @@ extension StoredCredentials {
 }
 
 extension SessionContext {
+    /// What the session remembers for the next exchange.
+    func storedCredentials(for hop: Hop) -> StoredCredentials {
+        let lowered = hop.lowered
+        if let answer = hop.storedAnswer { return .offered(answer) }
+        if credentials.isEmpty || lowered.options.hasAuthentication || lowered.headers.contains(name: "Authorization")
+            || lowered.defaultHeaders?.headers.contains(name: "Authorization") == true
+        {
+            return .none
+        }
+        if let expected = credentials.withLock({ $0.expected(by: lowered.url) }) { return .offered(expected) }
+        return lowered.body.isReplayable ? .mayAnswer : .none
+    }
+
     /// The exchange is over: credentials that were accepted are kept, refused ones forgotten. The answer to send the
     /// request again with, where the session has one; `keeps` says whether the user's own credentials are to be kept.
     func learn(

@@ -1,23 +1,23 @@
 public import Foundation
 
-/// A certificate, read once.
+/// An X.509 certificate, parsed when it is created.
 public struct Certificate: Sendable, Hashable {
     /// The certificate itself, in DER.
     public let data: Data
-    /// As OpenSSL writes it on one line: `/C=…/O=…/CN=…`.
+    /// The subject in OpenSSL's one-line form: `/C=…/O=…/CN=…`.
     public let subject: String
-    /// Who issued it, as OpenSSL writes names.
+    /// The issuer in OpenSSL's one-line form.
     public let issuer: String
-    /// Before this moment it is not valid.
+    /// The beginning of the certificate's validity.
     public let notValidBefore: Date
-    /// After this moment it is not valid.
+    /// The end of the certificate's validity.
     public let notValidAfter: Date
     /// DNS names and IP addresses that it is made out to.
     public let names: [String]
-    /// The key that it vouches for.
+    /// The public key of the certificate.
     public let publicKey: PublicKey
 
-    /// nil where `data` is no certificate in DER.
+    /// Parses a certificate in DER; nil if `data` is not one.
     public init?(data: Data) {
         guard let fields = CertificateFields(der: data) else { return nil }
         self.data = data
@@ -58,12 +58,12 @@ public struct PublicKey: Sendable, Hashable {
     /// SubjectPublicKeyInfo in DER.
     public let data: Data
 
-    /// Makes a key of its SubjectPublicKeyInfo in DER.
+    /// Creates a key from a SubjectPublicKeyInfo in DER.
     public init(data: Data) { self.data = data }
 
     /// SHA-256 of the key: what RFC 7469 pins.
     public var sha256: Data { OpenSSLCertificates.sha256(data) }
 
-    /// As curl and `TLSConfiguration.publicKeyPins` write it: `sha256//<base64>`.
+    /// The pin in the form of curl and `TLSConfiguration.publicKeyPins`: `sha256//<base64>`.
     public var pin: String { "sha256//\(sha256.base64EncodedString())" }
 }

@@ -16,15 +16,15 @@ public import Foundation
 public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     /// What of a server is compared with the pinned certificates.
     public enum PinningMode: Sendable, Hashable {
-        /// Nothing: the system's trust alone decides.
+        /// Nothing is pinned: the system's trust decides.
         case none
-        /// The public keys.
+        /// The public keys are compared.
         case publicKey
-        /// The whole certificates.
+        /// The whole certificates are compared.
         case certificate
     }
 
-    /// What is compared.
+    /// What is compared with the pinned certificates.
     public var pinningMode: PinningMode
     /// The certificates that a server's are compared with.
     public var pinnedCertificates: Set<Certificate>
@@ -36,7 +36,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     /// Trusts what the system trusts.
     public static var `default`: SecurityPolicy { SecurityPolicy() }
 
-    /// A policy of that mode, with those certificates.
+    /// Creates a policy with a pinning mode and pinned certificates.
     public init(pinning mode: PinningMode = .none, certificates: some Sequence<Certificate> = []) {
         pinningMode = mode
         pinnedCertificates = Set(certificates)
@@ -51,7 +51,7 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     }
 
     /// Applies the policy to every host of a session.
-    public var serverTrustManager: ServerTrustManager { UniformTrustManager(self) }
+    public var serverTrustManager: ServerTrustManager { ServerTrustManager(forAllHosts: self) }
 
     /// Whether it demands more than the system does, which only `https` can answer.
     var needsTLS: Bool { pinningMode != .none }
@@ -94,17 +94,4 @@ private struct AnchoredTrust: ServerTrustEvaluating {
         try trust.performDefaultValidation(anchors: Array(anchors))
         if validateHost { try trust.performValidation(forHost: host) }
     }
-}
-
-/// The same evaluator for every host.
-// SAFETY: the property is a constant of a Sendable type.
-private final class UniformTrustManager: ServerTrustManager, @unchecked Sendable {
-    private let evaluator: any ServerTrustEvaluating
-
-    init(_ evaluator: any ServerTrustEvaluating) {
-        self.evaluator = evaluator
-        super.init(allHostsMustBeEvaluated: true, evaluators: [:])
-    }
-
-    override func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? { evaluator }
 }

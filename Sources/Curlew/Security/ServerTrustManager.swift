@@ -12,14 +12,25 @@ open class ServerTrustManager: @unchecked Sendable {
     /// Evaluators by host, as they were given. Hosts are compared without regard to case.
     public let evaluators: [String: any ServerTrustEvaluating]
     private let byHost: [String: any ServerTrustEvaluating]
+    /// The same one for every host, where there is one.
+    private let uniform: (any ServerTrustEvaluating)?
 
-    /// Makes a manager; a host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.
+    /// Creates a manager; a host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.
     public init(allHostsMustBeEvaluated: Bool = true, evaluators: [String: any ServerTrustEvaluating]) {
         self.allHostsMustBeEvaluated = allHostsMustBeEvaluated
         self.evaluators = evaluators
         // In order, so that of two keys for one host the same one wins each time.
         let hosts = evaluators.sorted { $0.key < $1.key }.map { (Self.canonical($0.key), $0.value) }
         byHost = Dictionary(hosts) { _, last in last }
+        uniform = nil
+    }
+
+    /// Asks one evaluator about every host.
+    init(forAllHosts evaluator: any ServerTrustEvaluating) {
+        allHostsMustBeEvaluated = true
+        evaluators = [:]
+        byHost = [:]
+        uniform = evaluator
     }
 
     /// As a name and its URL agree on it; an IPv6 address may stand in brackets.
@@ -30,7 +41,7 @@ open class ServerTrustManager: @unchecked Sendable {
 
     /// The evaluator for a host; nil leaves it to the session. Override it for patterns of hosts.
     open func serverTrustEvaluator(forHost host: String) throws -> (any ServerTrustEvaluating)? {
-        if let evaluator = byHost[Self.canonical(host)] { return evaluator }
+        if let evaluator = uniform ?? byHost[Self.canonical(host)] { return evaluator }
         guard !allHostsMustBeEvaluated else {
             throw CurlewError.serverTrustEvaluationFailed(reason: .noRequiredEvaluator(host: host))
         }

@@ -6,7 +6,7 @@ public import Foundation
 public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     private let validateHost: Bool
 
-    /// Makes an evaluator; without `validateHost` the chain alone counts.
+    /// Creates an evaluator. Without `validateHost`, only the certificate chain is checked, not the host name.
     public init(validateHost: Bool = true) { self.validateHost = validateHost }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -22,7 +22,7 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     private let performDefaultValidation: Bool
     private let validateHost: Bool
 
-    /// With `acceptSelfSignedCertificates` the pinned certificates are the only roots.
+    /// Creates an evaluator. With `acceptSelfSignedCertificates`, the pinned certificates are the only trusted roots.
     public init(
         certificates: [Certificate] = Certificate.all(in: .main),
         acceptSelfSignedCertificates: Bool = false,
@@ -61,7 +61,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     private let performDefaultValidation: Bool
     private let validateHost: Bool
 
-    /// Makes an evaluator that accepts chains with one of these keys.
+    /// Creates an evaluator that accepts chains with one of these keys.
     public init(
         keys: [PublicKey] = Certificate.all(in: .main).map(\.publicKey),
         performDefaultValidation: Bool = true,
@@ -100,7 +100,7 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
 
-    /// Makes an evaluator that accepts what all of these accept.
+    /// Creates an evaluator that accepts what all of these accept.
     public init(evaluators: [any ServerTrustEvaluating]) { self.evaluators = evaluators }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
@@ -110,7 +110,7 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
 
 /// Accepts every server: an attacker on the path can read and change the traffic. Never use it in production.
 public final class DisabledTrustEvaluator: ServerTrustEvaluating {
-    /// Makes an evaluator that accepts everything: for tests only.
+    /// Creates an evaluator that accepts everything: for tests only.
     public init() {}
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {}

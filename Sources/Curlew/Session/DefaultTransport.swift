@@ -26,8 +26,7 @@ extension SessionConfiguration {
     /// The transport, below the configuration's cache if it has one.
     func caching(_ transport: any Transport) -> any Transport {
         guard let cache else { return transport }
-        let hidesCredentials = netrc != .ignored || tls.clientIdentity != nil
-        return CachingTransport(transport, cache: cache, hidesCredentials: hidesCredentials)
+        return CachingTransport(transport, cache: cache, hiddenCredentials: HiddenCredentials(self))
     }
 
     /// Why requests may not go over a transport: it does not enforce what the configuration sets.

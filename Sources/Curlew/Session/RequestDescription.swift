@@ -37,13 +37,22 @@ struct EncodableRequest<P: Encodable & Sendable>: URLRequestConvertible {
 }
 
 /// A URL alone.
-struct PlainRequest: URLRequestConvertible {
+package struct PlainRequest: URLRequestConvertible {
     let url: any URLConvertible
     let method: HTTPMethod
     let headers: HTTPHeaders?
     let modifier: Session.RequestModifier?
 
-    func asURLRequest() throws -> URLRequest {
+    package init(
+        url: any URLConvertible, method: HTTPMethod, headers: HTTPHeaders?, modifier: Session.RequestModifier?
+    ) {
+        self.url = url
+        self.method = method
+        self.headers = headers
+        self.modifier = modifier
+    }
+
+    package func asURLRequest() throws -> URLRequest {
         var request = try URLRequest(url: url, method: method, headers: headers)
         try modifier?(&request)
         return request

@@ -1,12 +1,12 @@
 public import CurlewCore
-internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
 // Forms. Every form is streamed with an exact Content-Length; `usingThreshold` is accepted for the sake of code
-// written for Alamofire, and has no effect.
+// written for Alamofire, and has no effect. CurlewAlamofire has the same functions, in which it has: there they are preferred.
 extension Session {
     /// Sends a form.
+    @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: (MultipartFormData) -> Void,
         to url: any URLConvertible,
@@ -18,22 +18,17 @@ extension Session {
         fileManager: FileManager = .default,
         requestModifier: RequestModifier? = nil
     ) -> UploadRequest {
-        let form = MultipartFormData(fileManager: fileManager)
-        multipartFormData(form)
-        return upload(
-            multipartFormData: form,
-            to: url,
-            usingThreshold: encodingMemoryThreshold,
-            method: method,
-            headers: headers,
-            interceptor: interceptor,
-            shouldAutomaticallyResume: shouldAutomaticallyResume,
-            fileManager: fileManager,
-            requestModifier: requestModifier
+        upload(
+            .filled(by: multipartFormData, fileManager),
+            with: PlainRequest(url: url, method: method, headers: headers, modifier: requestModifier),
+            storage: .none,
+            interceptor,
+            shouldAutomaticallyResume
         )
     }
 
     /// Sends a form.
+    @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: (MultipartFormData) -> Void,
         with request: any URLRequestConvertible,
@@ -42,19 +37,17 @@ extension Session {
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default
     ) -> UploadRequest {
-        let form = MultipartFormData(fileManager: fileManager)
-        multipartFormData(form)
-        return upload(
-            multipartFormData: form,
+        upload(
+            .filled(by: multipartFormData, fileManager),
             with: request,
-            usingThreshold: encodingMemoryThreshold,
-            interceptor: interceptor,
-            shouldAutomaticallyResume: shouldAutomaticallyResume,
-            fileManager: fileManager
+            storage: .none,
+            interceptor,
+            shouldAutomaticallyResume
         )
     }
 
     /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+    @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
         to url: any URLConvertible,
@@ -67,16 +60,16 @@ extension Session {
         requestModifier: RequestModifier? = nil
     ) -> UploadRequest {
         upload(
-            multipartFormData: multipartFormData,
+            multipartFormData,
             with: PlainRequest(url: url, method: method, headers: headers, modifier: requestModifier),
-            usingThreshold: encodingMemoryThreshold,
-            interceptor: interceptor,
-            shouldAutomaticallyResume: shouldAutomaticallyResume,
-            fileManager: fileManager
+            storage: .none,
+            interceptor,
+            shouldAutomaticallyResume
         )
     }
 
     /// Sends a form as it is when its first `URLRequest` has been made; retries send the same.
+    @_disfavoredOverload
     public nonisolated func upload(
         multipartFormData: MultipartFormData,
         with request: any URLRequestConvertible,
@@ -85,26 +78,32 @@ extension Session {
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default
     ) -> UploadRequest {
-        let body = FormBody(multipartFormData)
-        let form = FormRequest(request: request, contentType: multipartFormData.contentType)
-        return upload(form, interceptor, shouldAutomaticallyResume) { UploadRequest.Uploadable(try body.source()) }
+        upload(
+            multipartFormData,
+            with: request,
+            storage: .none,
+            interceptor,
+            shouldAutomaticallyResume
+        )
     }
-}
 
-/// A form's body, made once: what was read of a stream cannot be read again.
-final class FormBody: Sendable {
-    private let form: MultipartFormData
-    private let made = Lock<Result<BodySource, CurlewError>?>(nil)
-
-    init(_ form: MultipartFormData) { self.form = form }
-
-    func source() throws(CurlewError) -> BodySource {
-        if let made = made.withLock({ $0 }) { return try made.get() }
-        // Without the lock: this reads files. A request makes one try after the other.
-        let new: Result<BodySource, CurlewError>
-        do throws(CurlewError) { new = .success(try form.body()) } catch { new = .failure(error) }
-        made.withLock { $0 = $0 ?? new }
-        return try new.get()
+    /// Sends a form from where `storage` says that it is to be when it goes out.
+    package nonisolated func upload(
+        _ form: MultipartFormData,
+        with request: any URLRequestConvertible,
+        storage: FormStorage,
+        _ interceptor: (any RequestInterceptor)?,
+        _ shouldAutomaticallyResume: Bool?
+    ) -> UploadRequest {
+        let body = FormBody(form, storage: storage)
+        return UploadRequest(
+            FormRequest(request: request, contentType: form.contentType),
+            session: self,
+            interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume,
+            preparation: body.preparation
+        ) { try body.uploadable() }
+        .setUp()
     }
 }
 

@@ -4,10 +4,10 @@ public import FoundationNetworking
 
 // Factories: synchronous, they start nothing.
 extension Session {
-    /// Changes a `URLRequest` after URL, method and headers are set, and before parameters are encoded.
+    /// A closure that changes the `URLRequest` after the URL, method and headers are set and before parameters are encoded.
     public typealias RequestModifier = @Sendable (inout URLRequest) throws -> Void
 
-    /// A request with parameters as a dictionary.
+    /// Creates a request with a dictionary of parameters.
     public nonisolated func request(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -39,7 +39,7 @@ extension Session {
         )
     }
 
-    /// A request with parameters as an `Encodable` value.
+    /// Creates a request with an `Encodable` value as its parameters.
     public nonisolated func request<P: Encodable & Sendable>(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -64,7 +64,7 @@ extension Session {
         )
     }
 
-    /// A request that describes itself.
+    /// Creates a request from a value that can be converted to a `URLRequest`.
     public nonisolated func request(
         _ convertible: any URLRequestConvertible,
         interceptor: (any RequestInterceptor)? = nil,

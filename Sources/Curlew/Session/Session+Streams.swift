@@ -3,7 +3,7 @@ internal import FoundationNetworking
 
 // Streams: the body is consumed while it arrives.
 extension Session {
-    /// A stream, with parameters as an `Encodable` value.
+    /// Creates a streamed request whose parameters are an `Encodable` value.
     public nonisolated func streamRequest<P: Encodable & Sendable>(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -30,7 +30,7 @@ extension Session {
         )
     }
 
-    /// A stream without parameters.
+    /// Creates a streamed request without parameters.
     public nonisolated func streamRequest(
         _ convertible: any URLConvertible,
         method: HTTPMethod = .get,
@@ -48,7 +48,7 @@ extension Session {
         )
     }
 
-    /// A stream that describes itself.
+    /// Creates a streamed request from a value that describes it.
     public nonisolated func streamRequest(
         _ convertible: any URLRequestConvertible,
         automaticallyCancelOnStreamError: Bool = false,

@@ -20,7 +20,7 @@ extension Session {
         )
     }
 
-    /// A WebSocket whose handshake describes itself.
+    /// Creates a WebSocket from a value that describes its handshake.
     public nonisolated func webSocket(
         _ convertible: any URLRequestConvertible,
         protocols: [String] = [],
@@ -31,5 +31,18 @@ extension Session {
         configure(&options)
         return WebSocketRequest(
             convertible, protocols: protocols, options: options, session: self, interceptor: interceptor)
+    }
+
+    /// The same for those that have made up their minds about everything.
+    package nonisolated func webSocket(
+        _ convertible: any URLRequestConvertible,
+        protocols: [String],
+        options: WebSocketOptions,
+        interceptor: (any RequestInterceptor)?,
+        shouldAutomaticallyResume: Bool?
+    ) -> WebSocketRequest {
+        WebSocketRequest(
+            convertible, protocols: protocols, options: options, session: self, interceptor: interceptor,
+            shouldAutomaticallyResume: shouldAutomaticallyResume)
     }
 }

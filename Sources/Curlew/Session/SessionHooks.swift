@@ -2,7 +2,7 @@ public import CurlewCore
 public import Foundation
 public import FoundationNetworking
 
-/// Decides at certain points of a session's requests, as AFNetworking's block setters do.
+/// Closures that make decisions for a session's requests, like the block setters of AFNetworking.
 ///
 ///     let session = Session(configuration: SessionConfiguration {
 ///         var hooks = SessionHooks()
@@ -15,30 +15,30 @@ public import FoundationNetworking
 ///         $0.hooks = hooks
 ///     })
 ///
-/// What a request says for itself (`redirect(using:)`, `onHTTPResponse`, `authenticate(with:)`) goes before, except for
-/// the download destination, where the session's goes before. The closures run in the task that drives the request or
-/// on threads for file work, never on the transport's thread. To watch without deciding use an `EventMonitor`.
+/// A request's own settings (`redirect(using:)`, `onHTTPResponse`, `authenticate(with:)`) take precedence, except for the
+/// download destination, where the session's hook does. The closures run in the task that drives the request or on threads for
+/// file work, never on the transport's thread. To observe without deciding, use an `EventMonitor`.
 public struct SessionHooks: Sendable {
-    /// The session was invalidated, or has gone.
+    /// Called when the session was invalidated or released.
     public var sessionDidBecomeInvalid: (@Sendable (SessionReference) -> Void)?
 
-    /// A streamed body that can be read once is needed again: by a redirect that keeps it, a retry or a challenge.
-    /// nil ends the request with `.bodyUnavailable`.
+    /// Returns a new body when a streamed body that can be read once is needed again, for a redirect, a retry or a challenge. With
+    /// nil, the request fails with `.bodyUnavailable`.
     public var newBodyStream: (@Sendable (Request) async -> BodySource?)?
 
-    /// What to do with a redirect; nil delivers the redirect itself. Not asked where the session or the request has a
-    /// `RedirectHandler`.
+    /// Returns the request to follow a redirect with, or nil to deliver the redirect itself. It is not called if the session or the
+    /// request has a `RedirectHandler`.
     public var redirect:
         (@Sendable (_ task: TaskIdentifier, _ response: HTTPURLResponse, _ proposed: URLRequest) async -> URLRequest?)?
 
-    /// What to do with a response whose head has come.
+    /// Decides what to do with a response when its head has arrived.
     public var responseDisposition:
         (@Sendable (_ request: Request, _ response: HTTPURLResponse) async -> Request.ResponseDisposition)?
 
-    /// A data request's body goes into a file from here on: into `file` until it is accepted.
+    /// Called when the body of a data request begins to be written to a file, at `file` until it is accepted.
     public var didBecomeDownload: (@Sendable (_ request: DataRequest, _ file: URL) -> Void)?
 
-    /// Where a download goes, before what it says itself; nil leaves it to that.
+    /// Returns the destination of a download, or nil to use the request's own.
     public var downloadDestination:
         (
             @Sendable (_ request: Request, _ temporaryURL: URL, _ response: HTTPURLResponse) -> (
@@ -46,10 +46,10 @@ public struct SessionHooks: Sendable {
             )?
         )?
 
-    /// What to answer a server that wants credentials (status 401).
+    /// Decides how to answer a server that demands credentials (status 401).
     public var challenge: (@Sendable (ServerChallenge) async -> ServerChallenge.Answer)?
 
-    /// No hook.
+    /// Creates hooks that decide nothing.
     public init() {}
 
     /// The hook as what a session asks about redirects.
@@ -68,13 +68,13 @@ private struct HookedRedirects: RedirectHandler {
     }
 }
 
-/// A server that wants to know who is asking.
+/// A server's demand for credentials.
 public struct ServerChallenge: Sendable {
-    /// What to do.
+    /// The answer to a challenge.
     public enum Answer: Sendable {
         /// Send the request again with these credentials.
         case use(TransferAuthentication)
-        /// Take the response as it is.
+        /// Deliver the response to the challenged request as it is.
         case deliver
         /// Cancel the request.
         case cancel
@@ -87,7 +87,7 @@ public struct ServerChallenge: Sendable {
         }
     }
 
-    /// How often one request may be answered: the next challenge is delivered.
+    /// The maximum number of answers for one request. The next challenge is delivered as the response.
     public static let limit = 5
 
     /// The request that was challenged.
@@ -96,6 +96,6 @@ public struct ServerChallenge: Sendable {
     public let response: HTTPURLResponse
     /// What the server offers, in its order.
     public let challenges: [AuthenticationChallenge]
-    /// How many answers this request has had that the server did not accept.
+    /// The number of answers to this request that the server did not accept.
     public let failureCount: Int
 }

@@ -2,8 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Hands body bytes from the transport's thread to one reading task, and stops the sender when the
-/// reader is slow. No task of its own: a chunk goes from the callback to the awaiting reader.
+/// Hands body bytes from the transport's thread to one reading task, and stops the sender when the reader is slow.
+///
+/// No task of its own. What one turn of the transport brings is collected on its thread and handed over at the turn's end;
+/// the reader takes all that is there at once. So a reader that is slower than the network is not woken for each piece, and
+/// neither side waits for the other's lock while bytes are copied.
 final class BodyChannel: TurnObserver {
     private typealias Waiter = CheckedContinuation<Void, Never>
 
@@ -16,11 +19,13 @@ final class BodyChannel: TurnObserver {
     }
 
     private let shared: Lock<Shared>
+    /// What the present turn has brought. The producer's own until the end.
+    private let filling = Lock(PieceFilling())
     private let cancelsTransfer: Bool
 
     /// `onAbandon` is called at most once, when the reader leaves before the producer has finished.
-    init(watermarks: BodyChannelWatermarks = .standard, onAbandon: (@Sendable () -> Void)? = nil) {
-        shared = Lock(Shared(machine: BodyChannelStateMachine(watermarks: watermarks), onAbandon: onAbandon))
+    init(mark: Int = BodyChannelMark.standard, onAbandon: (@Sendable () -> Void)? = nil) {
+        shared = Lock(Shared(machine: BodyChannelStateMachine(mark: mark), onAbandon: onAbandon))
         cancelsTransfer = onAbandon != nil
     }
 
@@ -37,31 +42,39 @@ final class BodyChannel: TurnObserver {
 
     /// Takes the bytes, or asks for them again later.
     func receive(_ bytes: UnsafeRawBufferPointer) -> Disposition {
-        switch shared.withLock({ $0.machine.producerOffered() }) {
+        // Whether there is room in the channel was asked when the piece began.
+        let (isTaken, held) = filling.withLock { ($0.append(bytes), $0.count) }
+        if isTaken { return .proceed }
+        let (offer, turns) = shared.withLock { ($0.machine.producerOffered(held: held), $0.turns) }
+        switch offer {
         case .pause: return .pause
         // The reader's thread is about to cancel: a transfer that failed before would not count as cancelled.
         case .abort where cancelsTransfer: return .pause
         case .abort: return .abort(CurlewError(.cancelled, phase: .receive, reason: "the reader has left"))
         case .take: break
         }
-        // The only copy of these bytes, made outside the lock; there is one producer, so nothing can
-        // have filled the channel since it said that there is room.
-        let chunk = bytes.baseAddress.map { Data(bytes: $0, count: bytes.count) } ?? Data()
-        guard !chunk.isEmpty else { return .proceed }
-        let (action, turns) = shared.withLock { shared in
-            (shared.machine.producerDelivered(chunk, hasTurns: shared.turns != nil), shared.turns)
+        guard !bytes.isEmpty else { return .proceed }
+        let isFirst = filling.withLock { $0.begin(with: bytes) }
+        if let turns {
+            if isFirst { turns.atEndOfTurn(tell: self) }
+        } else {
+            turnEnded()
         }
-        if case .awaitEndOfTurn = action { turns?.atEndOfTurn(tell: self) } else { wake(action) }
         return .proceed
     }
 
     /// What the turn has brought is there: a reader that waits is woken once for all of it.
-    func turnEnded() { wake(shared.withLock { $0.machine.turnEnded() }) }
+    func turnEnded() {
+        let pieces = filling.withLock { $0.take() }
+        wake(shared.withLock { $0.machine.producerDelivered(pieces) })
+    }
 
     // MARK: The end, from the run
 
     /// What is buffered can still be read; then the reader gets `error` or the end.
     func finish(throwing error: CurlewError? = nil) {
+        // Of a response that was held back the run itself hands the body over, outside of any turn.
+        turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
             (
                 shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
@@ -73,20 +86,22 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Consumer
 
-    /// The next chunk, nil at the end. Cancelling the awaiting task ends the channel and its transfer.
-    func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Data? {
+    /// All that has come and was not taken, at least one piece; nil at the end. Cancelling the awaiting task ends the
+    /// channel and its transfer.
+    func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
         if Task.isCancelled { leave() }
         while true {
             let (action, control) = shared.withLock { ($0.machine.consumerAsked(), $0.control) }
             switch action {
             case .wait: await wait()
-            case .deliver(let chunk, let resumesProducer):
+            case .deliver(let pieces, let resumesProducer):
                 if resumesProducer { control?.resumeReceiving() }
-                return chunk
+                return pieces
             case .end: return nil
             case .rethrow(let end): throw end.error
             case .fail(.cancelled): throw Self.readerCancelled
-            case .fail: throw CurlewError(.internal, phase: .receive, reason: "a body has one reader at a time")
+            case .fail:
+                throw CurlewError(.internal, phase: .receive, reason: "a body can have only one reader at a time")
             }
         }
     }
@@ -104,7 +119,7 @@ final class BodyChannel: TurnObserver {
     /// Whether the reader waits for bytes.
     var hasWaiter: Bool { shared.withLock { $0.machine.hasWaiter } }
 
-    /// Bytes held now, as the watermarks count them.
+    /// Bytes held now, as the mark counts them.
     var bufferedCost: Int { shared.withLock { $0.machine.bufferedCost } }
 
     /// Returns when there may be something to take.
@@ -120,7 +135,7 @@ final class BodyChannel: TurnObserver {
 
     private func wake(_ action: BodyChannelStateMachine<Waiter>.WakeAction) {
         switch action {
-        case .none, .awaitEndOfTurn: break
+        case .none: break
         case .wake(let waiter): waiter.resume()
         }
     }

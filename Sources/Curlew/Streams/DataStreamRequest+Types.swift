@@ -8,7 +8,7 @@ extension DataStreamRequest {
 
     /// What a handler gets: an event, and the means to stop.
     public struct Stream<Success: Sendable, Failure: Error>: Sendable {
-        /// What has happened.
+        /// A chunk, or the end of the stream.
         public let event: Event<Success, Failure>
         /// Cancels the request.
         public let token: CancellationToken

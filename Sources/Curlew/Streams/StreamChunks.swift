@@ -13,7 +13,7 @@ public struct StreamChunks: AsyncSequence, Sendable {
 
     /// Hands out one piece after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        let reader: StreamReader
+        var reader: StreamReader
 
         public mutating func next() async throws(CurlewError) -> Data? { try await reader.next() }
 

@@ -19,25 +19,29 @@ struct StreamPump: Sendable {
     let consumers: @Sendable () -> [StreamConsumer]
 
     func run() async {
-        while let chunk = try? await channel.next() {
-            let consumers = consumers()
-            await withCheckedContinuation { continuation in
-                let countdown = Countdown(consumers.count) { continuation.resume() }
-                for consumer in consumers {
-                    let work = consumer.prepare(chunk)
-                    consumer.backlog?.add(chunk.count)
-                    consumer.delivery {
-                        work()
-                        guard let backlog = consumer.backlog else { return countdown.step() }
-                        backlog.whenThereIsRoom { countdown.step() }
-                    }
+        while let pieces = try? await channel.take() {
+            for piece in pieces { await handOn(piece) }
+        }
+    }
+
+    private func handOn(_ chunk: Data) async {
+        let consumers = consumers()
+        await withCheckedContinuation { continuation in
+            let countdown = Countdown(consumers.count) { continuation.resume() }
+            for consumer in consumers {
+                let work = consumer.prepare(chunk)
+                consumer.backlog?.add(chunk.count)
+                consumer.delivery {
+                    work()
+                    guard let backlog = consumer.backlog else { return countdown.step() }
+                    backlog.whenThereIsRoom { countdown.step() }
                 }
             }
         }
     }
 
     /// Calls back when so many have reported. No `OneShot`: it counts, and its waiter is never cancelled.
-    private final class Countdown: Sendable {
+    final class Countdown: Sendable {
         private let missing: Lock<Int>
         private let done: @Sendable () -> Void
 

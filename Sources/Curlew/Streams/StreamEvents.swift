@@ -16,7 +16,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
     }
 
     struct Connection: Sendable {
-        let reader: StreamReader
+        var reader: StreamReader
         /// Of the response, once it has come.
         let status: @Sendable () -> Int?
     }
@@ -60,8 +60,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var connection: Connection?
         var parser: EventStreamParser
         var reconnection: EventReconnection?
+        /// The last first.
         private var ready: [ServerSentEvent] = []
-        private var nextReady = 0
         private var failure: CurlewError?
 
         init(
@@ -81,23 +81,25 @@ public struct StreamEvents: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(CurlewError) -> ServerSentEvent? {
+            // Most events are there already, and need no second asynchronous call.
+            if let event = ready.popLast() { return event }
+            return try await read(isolation: actor)
+        }
+
+        private mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> ServerSentEvent?
+        {
             while true {
-                if nextReady < ready.count {
-                    defer { nextReady += 1 }
-                    return ready[nextReady]
-                }
-                ready.removeAll(keepingCapacity: true)
-                nextReady = 0
+                if let event = ready.popLast() { return event }
                 if let failure {
                     self.failure = nil
                     connection = nil
                     throw failure
                 }
-                guard let connection else { return nil }
+                guard connection != nil else { return nil }
                 do throws(CurlewError) {
-                    if let chunk = try await connection.reader.next(isolation: actor) {
+                    if let chunk = try await connection?.reader.next(isolation: actor) {
                         take(chunk)
-                    } else if let action = reconnection?.ended(status: connection.status()) {
+                    } else if let action = reconnection?.ended(status: connection?.status()) {
                         try await follow(action, nil, actor)
                     } else {
                         self.connection = nil
@@ -123,6 +125,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                     connection?.reader.leave()
                 }
             }
+            ready.reverse()
             if let time = parser.reconnectionTime { reconnection?.serverAsked(for: time) }
         }
 

@@ -13,7 +13,9 @@ public struct StreamLines: AsyncSequence, Sendable {
 
     public func makeAsyncIterator() -> Iterator {
         Iterator(
-            lines: LineReader(open(), maximumLength: maximumLength) { String(decoding: $0, as: UTF8.self) }
+            lines: LineReader(open(), maximumLength: maximumLength) { bytes, _ in
+                String(decoding: bytes, as: UTF8.self)
+            }
         )
     }
 
@@ -24,7 +26,9 @@ public struct StreamLines: AsyncSequence, Sendable {
         public mutating func next() async throws(CurlewError) -> String? { try await lines.next() }
 
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
-            try await lines.next(isolation: actor)
+            // Most lines are there already, and need no second asynchronous call.
+            if let line = lines.takeReady() { return line }
+            return try await lines.next(isolation: actor)
         }
     }
 }

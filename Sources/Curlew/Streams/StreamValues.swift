@@ -13,19 +13,21 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
     let decoder: any DataDecoder
 
     public func makeAsyncIterator() -> Iterator {
-        let reader = open()
-        let lines = LineReader(reader, maximumLength: maximumLength) { bytes -> Data? in
-            guard let start = bytes.baseAddress, !bytes.allSatisfy(\.isASCIIBlank) else { return nil }
-            return Data(bytes: start, count: bytes.count)
+        // Of others it is not known whether they take data whose indices do not begin at zero.
+        let takesParts = decoder is FastJSONDecoder
+        let lines = LineReader(open(), maximumLength: maximumLength) { bytes, piece -> Data? in
+            guard !bytes.allSatisfy(\.isASCIIBlank) else { return nil }
+            return takesParts ? piece.part(bytes) ?? Data(bytes) : Data(bytes)
         }
-        return Iterator(reader: reader, lines: lines, decoder: decoder)
+        return Iterator(lines: lines, decoder: decoder)
     }
 
     /// Hands out one value after the other.
     public struct Iterator: AsyncIteratorProtocol {
-        let reader: StreamReader
         var lines: LineReader<Data>
         let decoder: any DataDecoder
+        /// One parser's memory for the whole stream.
+        let memory = JSONTapeMemory()
 
         public mutating func next() async throws(CurlewError) -> Value? {
             try await next(isolation: nil)
@@ -34,9 +36,10 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> Value? {
             guard let line = try await lines.next(isolation: actor) else { return nil }
             do {
-                return try decoder.decode(Value.self, from: line)
+                guard let fast = decoder as? FastJSONDecoder else { return try decoder.decode(Value.self, from: line) }
+                return try fast.decode(Value.self, from: line, reusing: memory)
             } catch {
-                reader.leave()
+                lines.leave()
                 throw CurlewError(
                     .decodingFailed,
                     phase: .decoding,
@@ -44,6 +47,19 @@ public struct StreamValues<Value: Decodable & Sendable>: AsyncSequence, Sendable
                     underlying: error
                 )
             }
+        }
+    }
+}
+
+extension Data {
+    /// The bytes without a copy, where they lie in these.
+    fileprivate func part(_ bytes: UnsafeRawBufferPointer) -> Data? {
+        withUnsafeBytes { all in
+            guard let start = all.baseAddress, let first = bytes.baseAddress, first >= start,
+                first + bytes.count <= start + all.count
+            else { return nil }
+            let offset = startIndex + (first - start)
+            return self[offset..<offset + bytes.count]
         }
     }
 }

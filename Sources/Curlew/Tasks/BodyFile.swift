@@ -47,6 +47,9 @@ final class BodyFile: UnsettledFile {
         }
     }
 
+    /// Returns when the file is there, or could not be opened.
+    func untilOpened() async { await lane.barrier() }
+
     func take(_ bytes: UnsafeRawBufferPointer, at offset: Int64) -> Disposition {
         switch state.withLock({ $0 }) {
         case .waiting: return .pause
@@ -61,7 +64,7 @@ final class BodyFile: UnsettledFile {
         }
     }
 
-    func finish(_ error: CurlewError?) async -> CollectedBody {
+    func closed(_ error: CurlewError?) async -> CollectedBody {
         // Behind the opening, where that is still to come.
         await lane.barrier()
         switch state.withLock({ $0 }) {

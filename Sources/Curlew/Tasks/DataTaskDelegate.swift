@@ -3,15 +3,20 @@ internal import CurlewLocks
 internal import Foundation
 
 /// Keeps a response's body in memory, up to a limit: with its request, for those who want to see what has come so far.
-final class DataTaskDelegate: TaskDelegate {
+final class DataTaskDelegate: TaskDelegate, KeepingSink {
     let exchange: ExchangeContext
 
     init(_ exchange: ExchangeContext) { self.exchange = exchange }
 
     func begin(_ head: ResponseHead) -> Disposition { .proceed }
 
-    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
-        switch exchange.request.keep(bytes) {
+    func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition { take(bytes, of: nil) }
+
+    func didReceive(data: Data) -> Disposition { data.withUnsafeBytes { take($0, of: data) } }
+
+    /// Takes bytes, with the data whose they are where that may be kept.
+    private func take(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Disposition {
+        switch exchange.request.keep(bytes, of: data) {
         case .kept:
             exchange.emit(bytes)
             return .proceed
@@ -48,11 +53,14 @@ final class DataTaskDelegate: TaskDelegate {
         return .pause
     }
 
-    func untilReady() async {}
+    func untilReady() async { await exchange.request.record.withLock { $0.transfer.file }?.untilOpened() }
 
-    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
-        guard let file = ended.file else { return CollectedBody(error: error) }
-        return await file.finish(error)
+    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? {
+        ended.file == nil ? CollectedBody(error: error) : nil
+    }
+
+    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+        await ended.file?.closed(error) ?? CollectedBody(error: error)
     }
 }
 
@@ -71,24 +79,21 @@ extension Request {
     }
 
     /// Takes the next bytes of the body. One step under the lock, because every body takes it.
-    func keep(_ bytes: UnsafeRawBufferPointer) -> Intake {
-        let (intake, count, reporter) = record.withLock { record -> (Intake, TransferCount, ProgressReporter?) in
-            let unchanged = record.transfer.download
-            if let file = record.transfer.file { return (.intoFile(file, at: unchanged.completed), unchanged, nil) }
+    func keep(_ bytes: UnsafeRawBufferPointer, of data: Data?) -> Intake {
+        let (intake, news) = record.withLock { record -> (Intake, (ProgressReporter, TransferCount)?) in
+            if let file = record.transfer.file { return (.intoFile(file, at: record.transfer.received), nil) }
             switch record.transfer.passage(of: bytes) {
-            case .wait: return (.wait, unchanged, nil)
-            case .keptBack: return (.keptBack, unchanged, nil)
-            case .tooMuchToKeepBack: return (.tooMuchToKeepBack, unchanged, nil)
-            case .intoFile: return (.wantsFile, unchanged, nil)
+            case .wait: return (.wait, nil)
+            case .keptBack: return (.keptBack, nil)
+            case .tooMuchToKeepBack: return (.tooMuchToKeepBack, nil)
+            case .intoFile: return (.wantsFile, nil)
             case .take:
                 let limit = record.extras?.options.maximumBodySize ?? context.configuration.maximumBodySize
-                guard record.transfer.keep(bytes, limit: limit) else {
-                    return (.tooLarge(limit: limit), unchanged, nil)
-                }
-                return (.kept, record.transfer.download, record.extras?.hooks.downloadProgress)
+                guard record.transfer.keep(bytes, of: data, limit: limit) else { return (.tooLarge(limit: limit), nil) }
+                return (.kept, record.extras?.hooks.downloadProgress.map { ($0, record.transfer.download) })
             }
         }
-        reporter?.report(count)
+        if let (reporter, count) = news { reporter.report(count) }
         return intake
     }
 }

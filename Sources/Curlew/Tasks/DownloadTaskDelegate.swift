@@ -2,6 +2,13 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
+/// What goes out in one exchange, over what, and within which time all that belongs to it must be done.
+struct OutgoingExchange {
+    let lowered: TransferRequest
+    let transport: any Transport
+    let budget: TimeoutBudget
+}
+
 /// Writes a response's body into a file beside its destination, and moves it there when it was accepted.
 ///
 /// The destination is user code, and opening a file blocks: between head and body the exchange is paused
@@ -165,7 +172,9 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     // MARK: The end
 
-    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? { nil }
+
+    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
         // Behind the opening, and the end of a part that is of no use, where those are still to come.
         await lane.barrier()
         let (file, position) = state.withLock { ($0.file, $0.position) }
@@ -208,7 +217,7 @@ final class DownloadTaskDelegate: TaskDelegate {
     private func shortage(_ opened: OpenedDownload) -> CurlewError? {
         let (position, expected) = state.withLock { ($0.position, $0.expected) }
         guard case .rest = opened.step, expected >= 0, position != expected else { return nil }
-        return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(expected) bytes have come")
+        return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(expected) bytes were received")
     }
 
     // MARK: Events

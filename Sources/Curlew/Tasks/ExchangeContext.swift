@@ -33,7 +33,7 @@ struct ExchangeContext: Sendable {
                 monitor.urlSession(session, dataTask: task, didReceive: response)
             }
         }
-        return request.headArrived(lazy, total: Self.expectedLength(of: head))
+        return request.headArrived(lazy)
     }
 
     /// The decoded length, where the head tells it, else -1.
@@ -68,15 +68,17 @@ struct ExchangeContext: Sendable {
             || request.context.defaultHeaders(for: url).headers.contains(name: "Range")
     }
 
-    /// Waits for the answer about the head. On the run.
-    func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) {
-        guard let answer = request.takeHeadAnswer() else { return }
+    /// Waits for the answer about the head, if a user was asked. On the run.
+    @discardableResult
+    func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) -> HeadAnswer? {
+        guard let answer = request.takeHeadAnswer() else { return nil }
         do {
             try await request.foreign(ownsTask: false, budget: budget, in: .receive) { await answer.wait() }
         } catch {
             throw (error as? CurlewError) ?? .explicitlyCancelled
         }
         if request.isCancelled { throw request.cancellation }
+        return answer
     }
 
     // MARK: The body

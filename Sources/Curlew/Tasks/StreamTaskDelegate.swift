@@ -111,7 +111,7 @@ final class StreamTaskDelegate: TaskDelegate {
 
     // MARK: The end
 
-    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? {
         CollectedBody(body: .streamed, error: error, verdict: verdict)
     }
 

@@ -30,12 +30,26 @@ extension TaskDelegate {
     /// The response is not followed: it is the answer after all. Waits for the answer about its head.
     func untilAnswered(within budget: TimeoutBudget) async throws(CurlewError) {
         guard let held = exchange.request.takeHeldBack() else {
-            return try await exchange.untilAnswered(within: budget)
+            try await exchange.untilAnswered(within: budget)
+            return
         }
         if case .abort(let error) = answer(held.head) { throw error }
         await untilReady()
-        try await exchange.untilAnswered(within: budget)
-        let disposition = held.body.withUnsafeBytes { bytes in bytes.isEmpty ? .proceed : didReceive(body: bytes) }
-        if case .abort(let error) = disposition { throw error }
+        let answer = try await exchange.untilAnswered(within: budget)
+        guard !held.body.isEmpty else { return }
+        exchange.request.answered(answer)
+        guard try !takes(held.body) else { return }
+        // It goes into a file, which is being opened.
+        await untilReady()
+        _ = try takes(held.body)
+    }
+
+    /// False where the body has to come again.
+    private func takes(_ body: Data) throws(CurlewError) -> Bool {
+        switch body.withUnsafeBytes({ didReceive(body: $0) }) {
+        case .proceed: true
+        case .pause: false
+        case .abort(let error): throw error
+        }
     }
 }

@@ -13,8 +13,10 @@ protocol TaskDelegate: TransferSink {
     func begin(_ head: ResponseHead) -> Disposition
     /// Returns when what `begin` paused for is there. On the run.
     func untilReady() async
-    /// The exchange is over, with or without an error. On the run.
-    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody
+    /// What the exchange has brought, with or without an error; nil where a file has to be closed first. On the run.
+    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody?
+    /// The same, once that is done. On the run.
+    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody
 }
 
 /// What a delegate has at the end of its exchange.
@@ -42,10 +44,9 @@ protocol UnsettledFile: Sendable {
     func settle(accepted: Bool) async throws(CurlewError) -> ReceivedBody
 }
 
-/// What goes out in one exchange, over what, and within which time all that belongs to it must be done.
-struct OutgoingExchange {
-    let lowered: TransferRequest
-    let transport: any Transport
-    let budget: TimeoutBudget
-    let rules: RunRules
+extension TaskDelegate {
+    /// Most have no file.
+    func closed(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+        collected(error, ended) ?? CollectedBody(error: error)
+    }
 }

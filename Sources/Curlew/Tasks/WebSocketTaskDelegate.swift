@@ -31,7 +31,7 @@ final class WebSocketTaskDelegate: TaskDelegate {
         return isEnough ? exchange.abort(refusal) : .proceed
     }
 
-    func finish(_ error: CurlewError?, _ ended: EndedExchange) async -> CollectedBody {
+    func collected(_ error: CurlewError?, _ ended: EndedExchange) -> CollectedBody? {
         let status = answer.withLock { $0.status }
         guard status != 0, status != 101 else { return CollectedBody(error: error) }
         return CollectedBody(error: error, verdict: .rejected(refusal, byTerminal: false))

@@ -9,7 +9,7 @@ internal import Musl
 #endif
 
 extension MultipartFormData {
-    /// A part from memory.
+    /// Appends a part whose bytes are in memory.
     public func append(_ data: Data, withName name: String, fileName: String? = nil, mimeType: String? = nil) {
         append(
             MultipartPart(
@@ -65,7 +65,7 @@ extension MultipartFormData {
         append(MultipartPart(headers: headers, content: .stream(SharedInputStream(stream)), length: length))
     }
 
-    /// Bytes under header fields of your own.
+    /// Appends a part with your own header fields.
     public func append(_ data: Data, headers: HTTPHeaders) {
         append(MultipartPart(headers: headers, content: .data(data), length: UInt64(data.count)))
     }

@@ -6,9 +6,11 @@ extension MultipartFormData {
     private static let bufferSize = 64 * 1024
 
     /// The whole body in memory. Files and streams are read here and now.
-    public func encode() throws -> Data {
+    public func encode() throws -> Data { try encoded() }
+
+    func encoded() throws(CurlewError) -> Data {
         var data = Data()
-        try forEachBuffer { data.append(contentsOf: $0) }
+        try forEachBuffer { buffer throws(CurlewError) in data.append(contentsOf: buffer) }
         return data
     }
 
@@ -26,7 +28,7 @@ extension MultipartFormData {
         else { throw CurlewError.multipartEncodingFailed(reason: .outputStreamCreationFailed(for: fileURL)) }
         defer { try? file.close() }
         do {
-            try forEachBuffer { buffer in
+            try forEachBuffer { buffer throws(CurlewError) in
                 do {
                     try file.write(contentsOf: Data(buffer))
                 } catch {
@@ -58,16 +60,20 @@ extension MultipartFormData {
         return (layout, parts)
     }
 
-    private func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws -> Void) throws {
+    /// Whether every part can be read again.
+    var isReplayable: Bool { parts.allSatisfy(\.isReplayable) }
+
+    /// Calls `body` with the form, a buffer at a time. Files and streams are read here and now.
+    func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws(CurlewError) -> Void) throws(CurlewError) {
         let (layout, parts) = try laidOut()
         var producer = MultipartProducer(layout: layout, parts: parts)
         defer { producer.stop() }
-        try withUnsafeTemporaryAllocation(byteCount: Self.bufferSize, alignment: 1) { buffer in
-            while true {
-                let count = try producer.produce(into: buffer)
-                if count == 0 { return }
-                try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-            }
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 1)
+        defer { buffer.deallocate() }
+        while true {
+            let count = try producer.produce(into: buffer)
+            if count == 0 { return }
+            try body(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
         }
     }
 }

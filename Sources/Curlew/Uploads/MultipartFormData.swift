@@ -15,7 +15,8 @@ public import Foundation
 /// A form with an `InputStream` can be sent once; every other one as often as redirects and retries need it.
 // SAFETY: what changes sits behind a lock; `fileManager` is only asked, which `FileManager` allows from any thread.
 open class MultipartFormData: @unchecked Sendable {
-    /// Alamofire's limit between memory and temporary files. Curlew streams every form, so nothing depends on it.
+    /// Alamofire's limit between memory and temporary files. Curlew streams every form; only in files that import
+    /// CurlewAlamofire a shorter one goes out from memory.
     public static let encodingMemoryThreshold: UInt64 = 10_000_000
 
     /// Packets of 16 KiB with pauses of 0.2 s suit a mobile connection.
@@ -23,7 +24,7 @@ open class MultipartFormData: @unchecked Sendable {
     /// The pause between packets that Alamofire suggests, in seconds.
     public static let suggestedThrottleDelay: TimeInterval = 0.2
 
-    /// What separates the parts.
+    /// The boundary between the parts.
     public let boundary: String
 
     private struct State {
@@ -40,6 +41,13 @@ open class MultipartFormData: @unchecked Sendable {
         self.fileManager = fileManager
         self.boundary = boundary ?? Self.randomBoundary()
         state = Lock(State())
+    }
+
+    /// A form that the closure fills.
+    package static func filled(by fill: (MultipartFormData) -> Void, _ fileManager: FileManager) -> MultipartFormData {
+        let form = MultipartFormData(fileManager: fileManager)
+        fill(form)
+        return form
     }
 
     var parts: [MultipartPart] { state.withLock { $0.parts } }
@@ -84,11 +92,12 @@ open class MultipartFormData: @unchecked Sendable {
         state.withLock { $0.appendError = $0.appendError ?? .multipartEncodingFailed(reason: reason) }
     }
 
+    /// As long as Alamofire's, so that forms are.
     private static func randomBoundary() -> String {
-        func digits() -> String {
-            let text = String(UInt32.random(in: .min ... .max), radix: 16)
-            return String(repeating: "0", count: 8 - text.count) + text
+        func digits(_ count: Int) -> String {
+            let text = String(UInt64.random(in: 0..<(1 << (4 * count))), radix: 16)
+            return String(repeating: "0", count: count - text.count) + text
         }
-        return "curlew.boundary." + digits() + digits()
+        return "curlew.boundary." + digits(8) + digits(11)
     }
 }

@@ -33,6 +33,6 @@ public struct RequestBody: Sendable {
     /// A form as it is when its first `URLRequest` has been made; retries send the same. It sets `Content-Type`.
     public static func multipart(_ form: MultipartFormData) -> RequestBody {
         let body = FormBody(form)
-        return RequestBody(contentType: form.contentType) { UploadRequest.Uploadable(try body.source()) }
+        return RequestBody(contentType: form.contentType) { try body.uploadable() }
     }
 }

@@ -19,7 +19,7 @@ package final class MessageDecompressor: WebSocketDecompressor, @unchecked Senda
         _ bytes: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int
     ) throws(WebSocketViolation) {
         guard let stream = stream ?? DeflateStream(decompressing: windowBits) else {
-            throw WebSocketViolation(.internalServerError, "zlib gives no decoder")
+            throw WebSocketViolation(.internalServerError, "zlib could not create a decoder")
         }
         self.stream = stream
         let result = stream.run(bytes) { piece in

@@ -79,7 +79,7 @@ struct UpgradeReader {
                 }
             }
             group.addTask {
-                guard (try? await Task.sleep(for: limit)) != nil else { return nil }
+                guard await Pause.wait(for: limit) else { return nil }
                 return .failure(
                     CurlewError(
                         isFirst ? .firstByteTimedOut : .idleTimedOut,

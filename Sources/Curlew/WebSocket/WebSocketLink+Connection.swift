@@ -3,47 +3,123 @@ internal import CurlewLocks
 
 // One task reads, one writes, one keeps the time. They end together.
 extension WebSocketLink {
-    private enum Part { case reader, writer, clock }
+    private enum Part {
+        case reader, clock, hook
+        case writer(failed: Bool)
+    }
 
-    private static let readSize = 64 * 1024
+    private static let readSize = 128 * 1024
+
+    /// What is done with a connection before others may use it.
+    typealias Hook = @Sendable (Opening) async throws -> Void
 
     /// Runs the open WebSocket over its connection, until it has ended. `first` are bytes that came with the handshake.
-    func run(over wire: any ByteConnection, _ opening: Opening, first: [UInt8]) async -> WebSocketEnding {
-        let agreed = opening.agreement.compression
+    func run(
+        over wire: any ByteConnection, _ head: ResponseHead, _ agreement: WebSocketHandshake.Agreement, first: [UInt8],
+        hook: Hook?
+    ) async -> WebSocketEnding {
+        let agreed = agreement.compression
         let receiver = WebSocketReceiver(
             sender: .server, limits: WebSocketLimits(message: options.maximumMessageSize),
             decompressor: agreed.map { MessageDecompressor($0, sender: .server) })
+        let outbox = WebSocketOutbox(limit: options.sendBuffer)
         outbox.open(
-            WebSocketSender(role: .client, compressor: agreed.map { MessageCompressor($0, role: .client) }))
-        let failure = state.withLock { state in
-            state.machine = WebSocketStateMachine(clocks: options.clocks, at: .now)
-            state.wire = wire
-            return state.failure
-        }
+            WebSocketSender(role: .client, compressor: agreed.map { MessageCompressor($0, role: .client) }), over: wire)
+        let opening = Opening(head: head, agreement: agreement, outbox: outbox)
+        let failure = begin(opening, over: wire)
         // Cancelled meanwhile.
         if let failure { stop(with: failure) }
-        self.opening.resolve(.success(opening))
+        if hook == nil { self.opening.resolve(.success(opening)) }
         await withTaskGroup(of: Part.self) { group in
-            group.addTask {
+            // A few bytes may decompress to a large message: that is not for the loop's thread, which others wait for.
+            group.addTask(executorPreference: agreed == nil ? wire.executor : nil) {
                 await self.read(from: wire, receiver, first)
                 return .reader
             }
-            group.addTask {
-                await self.write(to: wire)
-                return .writer
+            group.addTask(executorPreference: wire.executor) {
+                .writer(failed: await self.write(outbox, to: wire))
             }
             group.addTask {
-                await self.keepTime(of: wire)
+                await self.keepTime(of: wire, outbox)
                 return .clock
             }
-            // The reader's end is told to the writer, which sends the last frame; so the writer's is the end of all.
-            while let part = await group.next(), part != .writer {}
+            if let hook {
+                group.addTask {
+                    await self.prepare(opening, hook)
+                    return .hook
+                }
+            }
+            await Self.untilEnded(&group)
+            if case .violated? = state.withLock({ $0.machine?.ending }) { await linger(on: wire) }
             wire.close()
             group.cancelAll()
         }
         return state.withLock { state in
             state.wire = nil
             return state.machine?.ending ?? .cut
+        }
+    }
+
+    private func begin(_ opening: Opening, over wire: any ByteConnection) -> CurlewError? {
+        state.withLock { state in
+            state.machine = WebSocketStateMachine(clocks: options.clocks, at: .now)
+            state.reconnection?.connectionOpened(at: .now)
+            state.wire = wire
+            state.outbox = opening.outbox
+            state.lastOpening = opening
+            state.lastEnding = nil
+            (state.armed, state.alarm) = (nil, nil)
+            return state.failure
+        }
+    }
+
+    /// The reader's end is told to the writer, which sends the last frame: so the writer's is the end of all. Where it has failed
+    /// the reader's is, which may find out why.
+    private static func untilEnded(_ group: inout TaskGroup<Part>) async {
+        var (hasReaderEnded, hasWriterFailed) = (false, false)
+        while let part = await group.next() {
+            switch part {
+            case .clock, .hook: break
+            case .reader:
+                hasReaderEnded = true
+                if hasWriterFailed { return }
+            case .writer(let failed):
+                if !failed || hasReaderEnded { return }
+                hasWriterFailed = true
+            }
+        }
+    }
+
+    /// Closing a connection with unread bytes resets it, and takes the last frame from the peer. So this direction ends first, and
+    /// what still comes is thrown away, for as long as a closing may take.
+    private func linger(on wire: any ByteConnection) async {
+        await withTaskGroup { group in
+            group.addTask {
+                // TLS has no half-close here: then the peer's end is waited for without one.
+                try? await wire.finishSending()
+                while let bytes = try? await wire.receive(maximum: Self.readSize), !bytes.isEmpty {}
+            }
+            group.addTask { [limit = options.closeTimeout] in _ = await Pause.wait(for: limit) }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    // MARK: Hook
+
+    /// Others use the connection when the hook has done with it. One that throws while there is a connection ends everything.
+    private func prepare(_ opening: Opening, _ hook: Hook) async {
+        do {
+            try await hook(opening)
+            let (shot, isOpen) = state.withLock { ($0.opening, $0.machine?.isOpen == true) }
+            if isOpen { shot.resolve(.success(opening)) }
+        } catch {
+            guard state.withLock({ $0.machine?.isOpen == true }) else { return }
+            stop(
+                with: error as? CurlewError
+                    ?? CurlewError(
+                        .sendFailed, phase: .send, reason: "the closure for a new connection threw an error",
+                        underlying: error))
         }
     }
 
@@ -54,8 +130,17 @@ extension WebSocketLink {
         var bytes = first
         while true {
             var offset = 0
-            while take(&receiver, bytes, &offset) == .full { await untilRoom() }
-            if ending != nil { return }
+            taking: while true {
+                switch take(&receiver, bytes, &offset) {
+                case .all: break taking
+                case .full: if hasEnded { break taking } else { await untilRoom() }
+                case .broken(let violation):
+                    await untilAnswered()
+                    perform(state.withLock { $0.machine?.violated(violation) ?? .none })
+                    return
+                }
+            }
+            if hasEnded { return }
             do throws(CurlewError) {
                 guard let next = try await wire.receive(maximum: Self.readSize) else {
                     perform(state.withLock { $0.machine?.wireEnded(nil) ?? .none })
@@ -69,7 +154,10 @@ extension WebSocketLink {
         }
     }
 
-    private enum Taken { case all, full }
+    private enum Taken {
+        case all, full
+        case broken(WebSocketViolation)
+    }
 
     /// Takes what is behind `offset`, as long as there is room for messages.
     private func take(_ receiver: inout WebSocketReceiver, _ bytes: [UInt8], _ offset: inout Int) -> Taken {
@@ -82,7 +170,7 @@ extension WebSocketLink {
                     if !perform(action) { return .full }
                 }
             } catch {
-                perform(state.withLock { $0.machine?.violated(error) ?? .none })
+                return .broken(error)
             }
             return .all
         }
@@ -98,23 +186,45 @@ extension WebSocketLink {
         alarm?.resolve(())
     }
 
+    /// What came before the peer broke the protocol is answered as if each message had come alone: the close frame goes out
+    /// behind the answers of a user that is about them.
+    private func untilAnswered() async {
+        state.withLock { $0.machine?.readingPaused() }
+        await withTaskGroup { group in
+            group.addTask { _ = await Pause.wait(for: self.options.closeTimeout) }
+            group.addTask { await self.inbox.untilRead() }
+            await group.next()
+            group.cancelAll()
+        }
+    }
+
+    private var hasEnded: Bool { state.withLock { $0.machine?.ending != nil } }
+
     // MARK: Writer
 
-    private func write(to wire: any ByteConnection) async {
+    /// True where the connection took no more.
+    private func write(_ outbox: WebSocketOutbox, to wire: any ByteConnection) async -> Bool {
         while let bytes = await outbox.next() {
             do throws(CurlewError) {
                 try await wire.send(bytes)
             } catch {
-                // What the peer has sent before may say why: the reader finds the end by itself.
-                perform(state.withLock { $0.machine?.wireEnded(error) ?? .none })
-                return
+                renewOpening()
+                // Before its senders go on: they ask why.
+                let alarm = state.withLock { state in
+                    _ = state.machine?.writeFailed(error, at: .now)
+                    return state.earlierDeadline()
+                }
+                outbox.abort()
+                alarm?.resolve(())
+                return true
             }
         }
+        return false
     }
 
     // MARK: Clock
 
-    private func keepTime(of wire: any ByteConnection) async {
+    private func keepTime(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
         while !Task.isCancelled {
             let (deadline, alarm, hasEnded) = state.withLock { state in
                 let alarm = OneShot<Void>()
@@ -122,10 +232,10 @@ extension WebSocketLink {
                 state.armed = state.machine?.nextDeadline
                 return (state.armed, alarm, state.machine?.ending != nil)
             }
-            if hasEnded { return await limitFlush(of: wire) }
+            if hasEnded { return await limitFlush(of: wire, outbox) }
             if let deadline {
                 await withTaskGroup { group in
-                    group.addTask { try? await Task.sleep(until: deadline, clock: .continuous) }
+                    group.addTask { _ = await Pause.wait(until: deadline) }
                     group.addTask { await alarm.wait() }
                     await group.next()
                     group.cancelAll()
@@ -139,8 +249,8 @@ extension WebSocketLink {
     }
 
     /// A peer that takes no bytes does not get the last frame for ever.
-    private func limitFlush(of wire: any ByteConnection) async {
-        guard (try? await Task.sleep(for: options.closeTimeout)) != nil else { return }
+    private func limitFlush(of wire: any ByteConnection, _ outbox: WebSocketOutbox) async {
+        guard await Pause.wait(for: options.closeTimeout) else { return }
         outbox.abort()
         wire.close()
     }

@@ -13,11 +13,26 @@ final class WebSocketLink: Sendable {
     struct Opening: Sendable {
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
+        let outbox: WebSocketOutbox
     }
 
+    typealias OpeningResult = OneShot<Result<Opening, CurlewError>>
+
     struct State: Sendable {
+        /// That of the connection, also when it has ended; nil where there is none.
         var machine: WebSocketStateMachine?
         var wire: (any ByteConnection)?
+        var outbox: WebSocketOutbox?
+        /// Resolved when it is open, or when it is known that it will not be. Another one after a connection that may be
+        /// followed by another.
+        var opening = OpeningResult()
+        var lastOpening: Opening?
+        /// How the last connection ended, where another one was to follow.
+        var lastEnding: WebSocketEnding?
+        /// nil where one connection is all.
+        var reconnection: Reconnection?
+        /// The user has closed: no other connection follows.
+        var isClosing = false
         var pings: [WebSocketStateMachine.PingID: OneShot<PingResult>] = [:]
         /// The clock sleeps until then.
         var armed: WebSocketStateMachine.Instant?
@@ -29,9 +44,6 @@ final class WebSocketLink: Sendable {
 
     let options: WebSocketOptions
     let inbox: WebSocketInbox
-    let outbox: WebSocketOutbox
-    /// Resolved when it is open, or when it is known that it will not be.
-    let opening = OneShot<Result<Opening, CurlewError>>()
     /// Resolved when everything is over.
     let ended = OneShot<Void>()
     let state = Lock(State())
@@ -39,37 +51,48 @@ final class WebSocketLink: Sendable {
     init(options: WebSocketOptions) {
         self.options = options
         inbox = WebSocketInbox(limit: options.maximumMessageSize)
-        outbox = WebSocketOutbox(limit: options.sendBuffer)
     }
 
     // MARK: What users ask
 
-    /// Whether it is or was open.
-    var hasOpened: Bool { if case .success? = opening.value { true } else { false } }
+    /// What verbs wait for.
+    var opening: OpeningResult { state.withLock { $0.opening } }
 
-    var ending: WebSocketEnding? { state.withLock { $0.machine?.ending } }
+    /// Whether the attempt that runs, or ran last, has led to an open connection.
+    var hasConnection: Bool { state.withLock { $0.machine != nil } }
+
+    /// Whether the user has begun to close it.
+    var isClosing: Bool { state.withLock { $0.isClosing } }
+
+    /// nil while it has not ended, or another connection follows.
+    var ending: WebSocketEnding? {
+        state.withLock { $0.machine?.ending ?? ($0.failure == nil ? nil : $0.lastEnding) }
+    }
 
     /// Why a frame cannot be sent.
     var refusal: CurlewError {
-        let (failure, ending) = state.withLock { ($0.failure, $0.machine?.ending) }
+        let (failure, ending, isClosing) = state.withLock {
+            ($0.failure ?? $0.machine?.sendFailure, $0.machine?.ending ?? $0.lastEnding, $0.isClosing)
+        }
         if let failure { return failure }
-        var error = ending?.error ?? .webSocketClosed(ending?.closeCode ?? .normalClosure, reason: ending?.closeReason)
+        let code = ending?.closeCode ?? (isClosing ? .normalClosure : .abnormalClosure)
+        var error = ending?.error ?? .webSocketClosed(code, reason: ending?.closeReason)
         error.phase = .send
         return error
     }
 
     func ping() async throws(CurlewError) -> Duration {
-        let (ping, alarm) = state.withLock { state in
+        let (ping, outbox, alarm) = state.withLock { state in
             let ping = state.machine?.pingAsked(at: .now).map { asked in
                 let waiter = OneShot<PingResult>()
                 state.pings[asked.id] = waiter
                 return (asked.payload, waiter)
             }
-            return (ping, state.earlierDeadline())
+            return (ping, state.outbox, state.earlierDeadline())
         }
         alarm?.resolve(())
         guard let (payload, waiter) = ping else { throw refusal }
-        outbox.control(.ping, payload)
+        outbox?.control(.ping, payload)
         guard let result = await waiter.wait() else {
             throw CurlewError(.cancelled, phase: .receive, reason: "the task that waited for a pong was cancelled")
         }
@@ -79,7 +102,8 @@ final class WebSocketLink: Sendable {
     /// Begins the closing handshake. False where there is no connection to close.
     func beginClosing(_ code: WebSocketCloseCode, reason: String?) -> Bool {
         let (action, alarm) = state.withLock { state in
-            (state.machine?.closeAsked(code, reason: reason, at: .now), state.earlierDeadline())
+            state.isClosing = true
+            return (state.machine?.closeAsked(code, reason: reason, at: .now), state.earlierDeadline())
         }
         alarm?.resolve(())
         guard let action else { return false }
@@ -93,24 +117,27 @@ final class WebSocketLink: Sendable {
 
     /// Nothing is open and nothing will be.
     func over(_ error: CurlewError?) {
-        let pings = state.withLock { state in
+        let (pings, opening, outbox, isClosed) = state.withLock { state in
             if state.failure == nil, state.machine == nil { state.failure = error ?? .explicitlyCancelled }
-            return state.takePings()
+            // Closed by the user while there was no connection: to its reader that is an ordinary end.
+            let isClosed = state.isClosing && state.lastOpening != nil
+            return (state.takePings(), state.opening, state.outbox, isClosed)
         }
-        opening.resolve(.failure(error ?? .explicitlyCancelled))
-        inbox.finish(throwing: error)
-        outbox.abort()
+        opening.resolve(.failure(error ?? refusal))
+        inbox.finish(throwing: isClosed ? nil : error)
+        outbox?.abort()
         for ping in pings { ping.resolve(.failure(refusal)) }
         ended.resolve(())
     }
 
-    /// The connection goes at once, with `error`.
+    /// The connection goes at once, with `error`, and no other follows.
     func stop(with error: CurlewError) {
-        let action = state.withLock { state in
+        let (action, wire) = state.withLock { state in
             if state.failure == nil { state.failure = error }
-            return state.machine?.wireEnded(error)
+            return (state.machine?.wireEnded(error), state.wire)
         }
         if let action { perform(action) }
+        wire?.close()
     }
 
     // MARK: Actions
@@ -121,7 +148,7 @@ final class WebSocketLink: Sendable {
         switch action {
         case .none: break
         case .deliver(let message): return inbox.put(message)
-        case .send(let opcode, let payload): outbox.control(opcode, payload)
+        case .send(let opcode, let payload): state.withLock { $0.outbox }?.control(opcode, payload)
         case .complete(let trips):
             for trip in trips {
                 let waiter = state.withLock { $0.pings.removeValue(forKey: trip.ping) }
@@ -130,21 +157,32 @@ final class WebSocketLink: Sendable {
             // The next ping of the heartbeat may be due before what the clock sleeps for.
             state.withLock { $0.earlierDeadline() }?.resolve(())
         case .finish(let last):
-            outbox.finish(last: last)
+            // Before those that wait in the outbox look for the next connection.
+            renewOpening()?.finish(last: last)
             tellEnding()
         case .abort:
-            outbox.abort()
+            let outbox = renewOpening()
+            outbox?.abort()
             state.withLock { $0.wire }?.close()
             tellEnding()
         }
         return true
     }
 
-    private func tellEnding() {
-        let (ending, pings, alarm) = state.withLock { state in
-            (state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil))
+    /// From now on verbs wait for the next connection, where there may be one. Gives the outbox of the last one.
+    @discardableResult
+    func renewOpening() -> WebSocketOutbox? {
+        state.withLock { state in
+            if state.mayReconnect, state.opening.value != nil { state.opening = OpeningResult() }
+            return state.outbox
         }
-        inbox.finish(throwing: ending?.error)
+    }
+
+    private func tellEnding() {
+        let (ending, pings, alarm, isLast) = state.withLock { state in
+            (state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil), !state.mayReconnect)
+        }
+        if isLast { inbox.finish(throwing: ending?.error) } else { inbox.interrupt() }
         let error = refusal
         for ping in pings { ping.resolve(.failure(error)) }
         alarm?.resolve(())
@@ -152,6 +190,9 @@ final class WebSocketLink: Sendable {
 }
 
 extension WebSocketLink.State {
+    /// Whether another connection may follow this one.
+    var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
+
     mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
         defer { pings = [:] }
         return Array(pings.values)

@@ -23,7 +23,9 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(CurlewError) -> WebSocketMessage? {
-            try await reader.next(isolation: actor)
+            // Under load the next message mostly is there.
+            if let message = reader.nextNow() { return message }
+            return try await reader.next(isolation: actor)
         }
     }
 }
@@ -44,6 +46,8 @@ final class WebSocketReader: Sendable {
         inbox.leave()
         leave()
     }
+
+    func nextNow() -> WebSocketMessage? { inbox.nextNow() }
 
     func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
         start()

@@ -6,9 +6,9 @@ internal import CurlewCore
 public struct WebSocketOptions: Sendable, Hashable {
     /// Whether messages are compressed.
     public enum Compression: Sendable, Hashable {
-        /// Where the server agrees (permessage-deflate, RFC 7692).
+        /// Messages are compressed if the server agrees (permessage-deflate, RFC 7692).
         case negotiated
-        /// Never.
+        /// Messages are never compressed.
         case off
     }
 
@@ -27,7 +27,7 @@ public struct WebSocketOptions: Sendable, Hashable {
     /// Bytes that may wait to be sent; above this `send` waits. One message may be larger.
     public var sendBuffer = 1024 * 1024
 
-    /// The defaults with changes.
+    /// Creates options; each parameter has a default.
     public init(
         maximumMessageSize: Int = 16 * 1024 * 1024,
         compression: Compression = .negotiated,

@@ -1,7 +1,9 @@
 internal import CurlewCore
 internal import CurlewLocks
+internal import Foundation
 
-/// Frames on their way out, in the order in which they were made. One task writes them to the connection.
+/// Frames on their way out, in the order in which they were made. One task writes them to the connection; a frame that its peer waits
+/// for goes out on its sender's thread, where the connection can do that and nothing is before it.
 final class WebSocketOutbox: Sendable {
     fileprivate enum Stage {
         case open
@@ -18,10 +20,11 @@ final class WebSocketOutbox: Sendable {
         var pending: [UInt8] = []
         /// Bytes that the connection has not taken.
         var leaving = 0
-        // One call to the kernel for each frame: a key that could be guessed would protect no proxy (RFC 6455, 10.3).
-        var random = SystemRandomNumberGenerator()
+        var keys = MaskKeys()
         /// Waited for by the writer.
         var work: OneShot<Void>?
+        /// nil before the connection is there, and when nothing follows.
+        var wire: (any ByteConnection)?
         /// Waited for by those that send.
         var room: OneShot<Void>?
 
@@ -36,45 +39,89 @@ final class WebSocketOutbox: Sendable {
 
     init(limit: Int) { self.limit = max(1, limit) }
 
+    /// Bytes that are not out yet.
+    var bytesWaiting: Int { state.withLock { $0.size } }
+
+    /// Whether the writer has nothing to write.
+    var isWriterWaiting: Bool { state.withLock { $0.work != nil } }
+
     /// The connection is there.
-    func open(_ sender: WebSocketSender) { state.withLock { $0.sender = sender } }
+    func open(_ sender: WebSocketSender, over wire: any ByteConnection) {
+        state.withLock { ($0.sender, $0.wire) = (sender, wire) }
+    }
 
     // MARK: What goes out
+
+    /// Puts a message in where there is room. `atOnce`: its peer waits for it.
+    func sendNow(_ message: WebSocketMessage, atOnce: Bool) -> Bool { perform(put(message, atOnce: atOnce)) ?? false }
 
     /// Puts a message in when there is room. False where the connection is closing or closed. Cancelling the waiting
     /// task leaves the message out.
     func send(
-        _ opcode: WebSocketOpcode, _ payload: [UInt8], isolation: isolated (any Actor)? = #isolation
+        _ message: WebSocketMessage, isolation: isolated (any Actor)? = #isolation
     ) async throws(CurlewError) -> Bool {
         while true {
-            let (isTaken, work, room) = state.withLock { state -> (Bool?, OneShot<Void>?, OneShot<Void>?) in
-                guard state.stage == .open, !state.isClosing else { return (false, nil, nil) }
-                guard state.size == 0 || state.size < limit else {
-                    let room = state.room ?? OneShot<Void>()
-                    state.room = room
-                    return (nil, nil, room)
-                }
-                state.append(opcode, payload)
-                return (true, exchange(&state.work, with: nil), nil)
-            }
-            work?.resolve(())
-            if let isTaken { return isTaken }
-            guard await room?.wait() != nil else {
+            let step = put(message, atOnce: false)
+            if let isTaken = perform(step) { return isTaken }
+            guard case .wait(let room) = step, await room.wait() != nil else {
                 throw CurlewError(.cancelled, phase: .send, reason: "the sending task was cancelled")
             }
         }
     }
 
+    private func put(_ message: WebSocketMessage, atOnce: Bool) -> Step {
+        state.withLock { state in
+            guard state.stage == .open, !state.isClosing else { return .refused }
+            guard state.size == 0 || state.size < limit else { return .wait(state.nextRoom()) }
+            state.append(message)
+            return state.appended(atOnce: atOnce)
+        }
+    }
+
     /// Puts a control frame in, which waits for no room. Behind a close frame nothing follows.
     func control(_ opcode: WebSocketOpcode, _ payload: [UInt8]) {
-        let work = state.withLock { state -> OneShot<Void>? in
-            guard state.stage == .open, !state.isClosing else { return nil }
-            if opcode == .pong, state.size > Self.pongLimit + limit { return nil }
+        let step = state.withLock { state -> Step in
+            guard state.stage == .open, !state.isClosing else { return .refused }
+            if opcode == .pong, state.size > Self.pongLimit + limit { return .refused }
             if opcode == .close { state.isClosing = true }
-            state.append(opcode, payload)
-            return exchange(&state.work, with: nil)
+            payload.withUnsafeBytes { state.append(opcode, $0) }
+            return state.appended(atOnce: true)
         }
+        _ = perform(step)
+    }
+
+    /// What is to be done about a frame.
+    fileprivate enum Step {
+        case refused
+        case wait(OneShot<Void>)
+        /// It is in; the writer may have waited for it.
+        case queued(OneShot<Void>?)
+        case write(Direct)
+    }
+
+    /// Bytes that go out past the writer, which stays where it waits.
+    fileprivate struct Direct {
+        let bytes: [UInt8]
+        let wire: any ByteConnection
+        let work: OneShot<Void>
+    }
+
+    /// Whether the frame was taken, nil where it has to wait.
+    private func perform(_ step: Step) -> Bool? {
+        switch step {
+        case .refused: return false
+        case .wait: return nil
+        case .queued(let work): work?.resolve(())
+        case .write(let direct): write(direct)
+        }
+        return true
+    }
+
+    private func write(_ direct: Direct) {
+        let count = direct.bytes.withUnsafeBytes { direct.wire.sendNow($0) }
+        let (work, room) = state.withLock { $0.wrote(direct, count, below: limit) }
         work?.resolve(())
+        room?.resolve(())
     }
 
     /// The last frame, if there is one, goes in, and the writer is done when all is out.
@@ -87,13 +134,17 @@ final class WebSocketOutbox: Sendable {
     func abort() { end(as: .aborted) }
 
     private func end(as stage: Stage) {
-        let (work, room) = state.withLock { state -> (OneShot<Void>?, OneShot<Void>?) in
+        let (work, room, wire) = state.withLock { state -> (OneShot<Void>?, OneShot<Void>?, (any ByteConnection)?) in
             if state.stage != .aborted { state.stage = stage }
             if state.stage == .aborted { state.pending = [] }
-            return (exchange(&state.work, with: nil), exchange(&state.room, with: nil))
+            return (
+                exchange(&state.work, with: nil), exchange(&state.room, with: nil), exchange(&state.wire, with: nil)
+            )
         }
         work?.resolve(())
         room?.resolve(())
+        // Nothing may be released under a lock.
+        _ = wire
     }
 
     // MARK: The writer
@@ -121,8 +172,41 @@ final class WebSocketOutbox: Sendable {
 }
 
 extension WebSocketOutbox.State {
-    fileprivate mutating func append(_ opcode: WebSocketOpcode, _ payload: [UInt8]) {
-        let key = WebSocketMaskKey(bits: random.next())
-        payload.withUnsafeBytes { sender?.append(opcode, $0, key: key, to: &pending) }
+    fileprivate mutating func append(_ message: WebSocketMessage) {
+        switch message {
+        case .text(var text): text.withUTF8 { append(.text, UnsafeRawBufferPointer($0)) }
+        case .data(let data): data.withUnsafeBytes { append(.binary, $0) }
+        }
+    }
+
+    fileprivate mutating func append(_ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer) {
+        sender?.append(opcode, payload, key: keys.next(), to: &pending)
+    }
+
+    /// Who writes what was put in: the writer where it is about to, or where nothing waits for it; otherwise the caller.
+    fileprivate mutating func appended(atOnce: Bool) -> WebSocketOutbox.Step {
+        // A writer that waits has written everything before.
+        let work = exchange(&work, with: nil)
+        guard atOnce, let work, let wire else { return .queued(work) }
+        leaving = pending.count
+        return .write(WebSocketOutbox.Direct(bytes: exchange(&pending, with: []), wire: wire, work: work))
+    }
+
+    /// The connection has taken `count` bytes. Gives whom there is something for: the writer, and those that wait for room.
+    fileprivate mutating func wrote(
+        _ direct: WebSocketOutbox.Direct, _ count: Int, below limit: Int
+    ) -> (work: OneShot<Void>?, room: OneShot<Void>?) {
+        leaving = 0
+        if stage != .aborted, count < direct.bytes.count { pending.insert(contentsOf: direct.bytes[count...], at: 0) }
+        let room = pending.count < limit ? exchange(&room, with: nil) : nil
+        guard pending.isEmpty, stage == .open else { return (direct.work, room) }
+        work = direct.work
+        return (nil, room)
+    }
+
+    fileprivate mutating func nextRoom() -> OneShot<Void> {
+        let next = room ?? OneShot<Void>()
+        room = next
+        return next
     }
 }

@@ -16,21 +16,31 @@ extension WebSocketRequest {
 
     /// The head of the server's answer, when the WebSocket is open.
     @discardableResult
-    public func opened() async throws(CurlewError) -> ResponseHead { try await opening().head }
+    public func opened() async throws(CurlewError) -> ResponseHead {
+        // That of before the start: where this begins the connection it is about that one, however soon it is lost.
+        let opening = link.opening
+        WebSocketRun.start(self)
+        if let prepared { return prepared.head }
+        return try await link.opening(of: opening).head
+    }
 
     // MARK: Sending
 
     /// Sends text. Returns when there is room for more, and waits for the WebSocket to be open.
-    public func send(_ text: String) async throws(CurlewError) { try await send(.text, Array(text.utf8)) }
+    public func send(_ text: String) async throws(CurlewError) { try await send(.text(text)) }
 
     /// Sends bytes. Returns when there is room for more, and waits for the WebSocket to be open.
-    public func send(_ data: Data) async throws(CurlewError) { try await send(.binary, Array(data)) }
+    public func send(_ data: Data) async throws(CurlewError) { try await send(.data(data)) }
 
     /// Sends a message.
     public func send(_ message: WebSocketMessage) async throws(CurlewError) {
-        switch message {
-        case .text(let text): try await send(text)
-        case .data(let data): try await send(data)
+        // Mostly it is open and has room.
+        if sendNow(message) { return }
+        while true {
+            let opening = try await opening()
+            if try await opening.outbox.send(message) { return }
+            // Another connection may follow, unless this is what prepares the one that has ended.
+            guard PreparedConnection.current?.link !== link, link.follows(opening) else { throw link.refusal }
         }
     }
 
@@ -40,12 +50,12 @@ extension WebSocketRequest {
     ) async throws(CurlewError) {
         let data: Data
         do {
-            data = try encoder.encode(value)
+            data = try encoder.fastEncode(value)
         } catch {
             throw CurlewError(
                 .parameterEncodingFailed, phase: .send, reason: "the value could not be encoded", underlying: error)
         }
-        try await send(.text, Array(data))
+        try await send(.text(String(decoding: data, as: UTF8.self)))
     }
 
     /// Sends a ping and returns how long its pong took.
@@ -80,25 +90,28 @@ extension WebSocketRequest {
     /// The reason in the server's close frame.
     public var closeReason: String? { link.ending?.closeReason }
 
-    /// The subprotocol that the server selected.
-    public var selectedProtocol: String? {
-        guard case .success(let opening)? = link.opening.value else { return nil }
-        return opening.agreement.selectedProtocol
-    }
+    /// The subprotocol that the server selected, on the last connection.
+    public var selectedProtocol: String? { link.state.withLock { $0.lastOpening }?.agreement.selectedProtocol }
 
     // MARK: Steps
 
+    /// The connection that sends and pings use.
     private func opening() async throws(CurlewError) -> WebSocketLink.Opening {
         WebSocketRun.start(self)
-        guard let result = await link.opening.wait() else {
-            throw CurlewError(.cancelled, phase: .lifecycle, reason: "the waiting task was cancelled")
-        }
-        return try result.get()
+        if let prepared { return prepared }
+        return try await link.usableOpening()
     }
 
-    private func send(_ opcode: WebSocketOpcode, _ payload: [UInt8]) async throws(CurlewError) {
-        _ = try await opening()
-        guard try await link.outbox.send(opcode, payload) else { throw link.refusal }
+    /// The connection whose hook calls this.
+    private var prepared: WebSocketLink.Opening? {
+        guard let prepared = PreparedConnection.current, prepared.link === link else { return nil }
+        return prepared.opening
+    }
+
+    /// Whether nothing had to be waited for.
+    private func sendNow(_ message: WebSocketMessage) -> Bool {
+        guard PreparedConnection.current == nil, case .success(let opening)? = link.opening.value else { return false }
+        return opening.outbox.sendNow(message, atOnce: link.inbox.takeTurn())
     }
 
     /// The reader has left.

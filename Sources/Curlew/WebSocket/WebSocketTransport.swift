@@ -13,6 +13,8 @@ struct WebSocketTransport: Transport {
     let maximumHeaderSize: Int
     /// Called with the head of a 101, before the WebSocket is open.
     let willOpen: @Sendable (ResponseHead, URL) -> Void
+    /// What is done with the connection before others may use it.
+    let hook: WebSocketLink.Hook?
 
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         guard let connector = base as? any ConnectTransport else {
@@ -28,8 +30,7 @@ struct WebSocketTransport: Transport {
         case .opened(let opened):
             willOpen(opened.head, request.url)
             let ending = await withTaskCancellationHandler {
-                await link.run(
-                    over: opened.wire, .init(head: opened.head, agreement: opened.agreement), first: opened.rest)
+                await link.run(over: opened.wire, opened.head, opened.agreement, first: opened.rest, hook: hook)
             } onCancel: {
                 link.stop(with: .explicitlyCancelled)
             }

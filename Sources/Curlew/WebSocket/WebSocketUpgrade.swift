@@ -35,7 +35,7 @@ struct WebSocketUpgrade: Sendable {
             group.addTask { await control.stopped.wait().map { .failure($0) } }
             if let total = timeouts.total {
                 group.addTask {
-                    guard (try? await Task.sleep(for: total)) != nil else { return nil }
+                    guard await Pause.wait(for: total) else { return nil }
                     return .failure(.totalTimeout(phase: .waiting))
                 }
             }
@@ -66,7 +66,7 @@ struct WebSocketUpgrade: Sendable {
                 throw error
             }
         } catch {
-            var error = error
+            var error = error.ofHTTP2Alone ?? error
             metrics.ended = Date()
             if error.metrics == nil { error.metrics = metrics }
             return .failure(error)
@@ -76,11 +76,12 @@ struct WebSocketUpgrade: Sendable {
     private func exchange(
         over wire: any ByteConnection, _ metrics: inout TransferMetrics
     ) async throws(CurlewError) -> Outcome {
-        var random = SystemRandomNumberGenerator()
+        var random = SystemRandom()
         let handshake = WebSocketHandshake(
             key: WebSocketKey(using: &random), protocols: protocols, compression: compresses == .off ? nil : .init())
         guard handshake.areProtocolsValid else {
-            throw CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is no token, or stands twice")
+            throw CurlewError(
+                .invalidHeader, phase: .creation, reason: "a subprotocol is not a valid token, or is listed twice")
         }
         var headers = request.effectiveHeaders
         if let authorization = try authorization(headers) { headers.update(authorization) }
@@ -148,5 +149,16 @@ struct WebSocketUpgrade: Sendable {
                 }
             }
         }
+    }
+}
+
+extension CurlewError {
+    /// The same for a server that refuses the TLS of HTTP/1.1 (RFC 7301, 3.2): by its words, since the alert has no code of its own.
+    fileprivate var ofHTTP2Alone: CurlewError? {
+        guard code == .tlsFailed, reason.lowercased().contains("application protocol") else { return nil }
+        var error = CurlewError.unsupported(
+            feature: "a WebSocket over HTTP/2", needs: "a server that opens them over HTTP/1.1")
+        error.underlying = self
+        return error
     }
 }

@@ -40,7 +40,7 @@ struct EagerSetupTests {
         let request = session.request("https://example.org/b", method: .put)
         request.cURLDescription(on: .global()) { lines.note($0) }
         try await isTrue { !lines.all.isEmpty }
-        #expect(lines.all.first?.contains("-X 'PUT'") == true)
+        #expect(lines.all.first?.contains("-X PUT ") == true)
         #expect(request.isInitialized)
     }
 

@@ -90,7 +90,12 @@ struct ProgressTests {
         let told = await values.reduce(into: []) { $0.append($1.completedUnitCount) }
         #expect(told.count <= 2 && told.last == 8 << 20)
 
-        let all = session.download(service.url)
+        // In pieces: a reader that is kept waiting may take a fast body at once.
+        let paced = try FileService {
+            $0.length = 8 << 20
+            $0.sendRate = 16 << 20
+        }
+        let all = session.download(paced.url)
         let every = all.downloadProgress(every: .zero, bufferingPolicy: .unbounded)
         try FileManager.default.removeItem(at: await all.file())
         #expect(await every.reduce(into: 0) { count, _ in count += 1 } > 2)

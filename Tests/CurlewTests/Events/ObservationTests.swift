@@ -55,6 +55,69 @@ struct ObservationTests {
         #expect(lines.all.isEmpty)
     }
 
+    @Test func whatIsRetriedMattersLess() async throws {
+        let (lines, counted) = (Recorded<Line>(), Recorded<Int>())
+        let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let transport = MockTransport { _ in
+            counted.note(1)
+            return counted.all.count < 3 ? .status(503, headers: ["Retry-After": "0"]) : .text("at last")
+        }
+        let session = Session(
+            transport: transport, interceptor: RetryPolicy(exponentialBackoffScale: 0), eventMonitors: [monitor])
+        #expect(try await session.request("https://example.org/").string() == "at last")
+        await session.drain()
+        await monitor.queue.settled()
+        let ends = lines.all.filter { $0.message.hasPrefix("exchange ") && $0.message != "exchange started" }
+        #expect(ends.map(\.level) == [.debug, .debug, .info])
+        #expect(ends.map(\.fields["status"]) == ["503", "503", "200"])
+        #expect(ends.map(\.fields["attempt"]) == ["1", "2", "3"])
+        #expect(ends.allSatisfy { $0.fields["milliseconds"] != nil && $0.fields["method"] == "GET" })
+        #expect(lines.all.filter { $0.message == "request retries" }.map(\.fields["attempt"]) == ["2", "3"])
+        #expect(!lines.all.contains { $0.level >= .warning })
+    }
+
+    @Test(arguments: [(404, LogEventMonitor.Level.info), (503, .warning)])
+    func serverErrorsAreWarnings(status: Int, level: LogEventMonitor.Level) async throws {
+        let lines = Recorded<Line>()
+        let monitor = LogEventMonitor(minimumLevel: .info) { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let session = Session(transport: MockTransport { _ in .status(status) }, eventMonitors: [monitor])
+        _ = await session.request("https://example.org/").response()
+        await #expect(throws: CurlewError.self) { try await session.request("https://example.org/").data() }
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(lines.all.map(\.level) == [level, .warning])
+        #expect(lines.all.map(\.fields["status"]) == ["\(status)", "\(status)"])
+        #expect(lines.all.map(\.fields["code"]) == [nil, "unacceptableStatus"])
+    }
+
+    @Test func hopsBeforeTheLastMatterLess() async throws {
+        let lines = Recorded<Line>()
+        let monitor = LogEventMonitor { lines.note(Line(level: $0, message: $1, fields: $2)) }
+        let transport = MockTransport {
+            $0.path == "/old" ? .status(302, headers: ["Location": "/new"]) : .text("moved")
+        }
+        let session = Session(transport: transport, eventMonitors: [monitor])
+        _ = try await session.request("https://example.org/old").data()
+        await session.drain()
+        await monitor.queue.settled()
+        #expect(lines.all.filter { $0.level >= .info }.count == 1)
+    }
+
+    @Test func whatIsGivenUpLeavesNothing() async throws {
+        let started = Recorded<String>()
+        let monitor = LogEventMonitor { _, message, _ in if message == "exchange started" { started.note(message) } }
+        let session = Session(
+            transport: MockTransport { _ in .text("x") },
+            startRequestsImmediately: false,
+            requestSetup: .eager,
+            eventMonitors: [monitor])
+        // Each has an exchange from the beginning on, which is never started.
+        for _ in 0..<10 { _ = session.request("https://example.org/") }
+        while started.all.count < 10 { await Task.yield() }
+        #expect(monitor.requestsInProgress == 0)
+        withExtendedLifetime(session) {}
+    }
+
     @Test func notificationsTellWhatRequestsDo() async throws {
         let seen = Recorded<(Notification.Name, ObjectIdentifier?)>()
         let names = [

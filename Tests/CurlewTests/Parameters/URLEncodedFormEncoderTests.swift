@@ -108,6 +108,8 @@ struct URLEncodedFormEncoderTests {
                 == "five%5Ba%5D=a&five%5Bb%5D=b&four%5B%5D=1&four%5B%5D=2&four%5B%5D=3&one=one&three=1&two=2"
         )
         #expect(try text(SubByHand()) == "five%5Ba%5D=a&five%5Bb%5D=b&four%5Bfive%5D=2&four%5Bfour%5D=one")
+        #expect(try text(SubInOnePlace()) == "four%5Bfive%5D=2&four%5Bfour%5D=one")
+        #expect(try text(ParentAfterElements()) == "list%5B%5D%5Ba%5D=2&list%5B%5D=1")
     }
 
     @Test func keepsWhatASuperclassPutIntoTheSameContainers() throws {
@@ -273,6 +275,33 @@ private final class SubByHand: Super {
         try inner.encode(one, forKey: .four)
         try inner.encode(two, forKey: .five)
         try ["a": "a", "b": "b"].encode(to: container.superEncoder(forKey: .five))
+    }
+}
+
+/// Opens the containers of one key as objects and as a list.
+private final class SubInOnePlace: Super {
+    enum Keys: String, CodingKey { case four, five }
+
+    override func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        try container.encode([1, 2, 3], forKey: .four)
+        var object = container.superEncoder(forKey: .four).container(keyedBy: Keys.self)
+        try object.encode(two, forKey: .five)
+        var list = container.nestedUnkeyedContainer(forKey: .four)
+        var parent = list.superEncoder().container(keyedBy: Keys.self)
+        try parent.encode(one, forKey: .four)
+    }
+}
+
+private struct ParentAfterElements: Encodable {
+    enum Keys: String, CodingKey { case list, a }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: Keys.self)
+        var list = container.nestedUnkeyedContainer(forKey: .list)
+        try list.encode(1)
+        var parent = list.superEncoder().container(keyedBy: Keys.self)
+        try parent.encode(2, forKey: .a)
     }
 }
 

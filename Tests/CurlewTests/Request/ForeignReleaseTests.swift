@@ -62,12 +62,13 @@ struct ForeignReleaseTests {
         #expect(request.isInitialized)
     }
 
+    private struct Again: RequestRetrier {
+        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult { .retry }
+    }
+
     @Test func anErrorMayAskTheRequestThatIsTriedAgain() async throws {
         struct Failure: Error {
             let asker: Asker
-        }
-        struct Again: RequestRetrier {
-            func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult { .retry }
         }
         let answers = Answers<RequestState>()
         let made = Answers<DataRequest>()
@@ -112,6 +113,36 @@ struct ForeignReleaseTests {
         request.resume()
         #expect(try await body == Data())
         transport.ask = {}
+    }
+
+    /// Another exchange follows a redirect and a failure; one that is sent again with credentials gets a new control.
+    @Test func theControlOfAFormerExchangeMayAskTheRequest() async throws {
+        let answers = Answers<RequestState>()
+        let made = Answers<DataRequest>()
+        let transport = ForgettingTransport { answers.add(made.all.first?.state ?? .initialized) }
+        let request = Session(transport: transport).request("https://example.org/redirected").retry(using: Again())
+        made.add(request)
+        #expect(try await request.data() == Data())
+        #expect(request.tasks.count == 3)
+        #expect(answers.all.count == 6)
+    }
+
+    @Test func aValueThatIsMadeAgainMayAskItsTerminal() async throws {
+        let answers = Answers<Bool>()
+        let terminal = Lock<SerializedValue<Asker>?>(nil)
+        let value = SerializedValue<Asker> { _ in
+            Asker {
+                guard let value = terminal.withLock({ $0 }) else { return }
+                value.fail(with: .explicitlyCancelled)
+                answers.add(true)
+            }
+        }
+        terminal.withLock { $0 = value }
+        #expect(await value.make(of: RunResult(error: .explicitlyCancelled)) == nil)
+        #expect(await value.make(of: RunResult(error: .explicitlyCancelled)) == nil)
+        // The second goes when the first one's end replaces it.
+        #expect(answers.all == [true, true])
+        _ = terminal.withLock { exchange(&$0, with: nil) }
     }
 
     @Test func aChangeOfDefaultsMayAskTheClient() {
@@ -212,6 +243,38 @@ struct ForeignReleaseTests {
         private let values = Lock<[Value]>([])
         var all: [Value] { values.withLock { $0 } }
         func add(_ value: Value) { values.withLock { $0.append(value) } }
+    }
+
+    /// Keeps no control: the request has the last reference to each.
+    private final class ForgettingTransport: Transport {
+        private let ask: @Sendable () -> Void
+        private let count = Lock(0)
+
+        init(_ ask: @escaping @Sendable () -> Void) { self.ask = ask }
+
+        func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+            // As where an exchange begins anew on another connection.
+            sink.willStart(AskingControl(asker: Asker(ask)))
+            sink.willStart(AskingControl(asker: Asker(ask)))
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            if number == 2 { throw CurlewError(.receiveFailed, phase: .receive) }
+            let isRedirect = request.url.path == "/redirected" && number == 1
+            let head = ResponseHead(status: isRedirect ? 302 : 200, headers: isRedirect ? ["Location": "/"] : [:])
+            _ = sink.didReceive(head: head)
+            return TransferOutcome(head: head, metrics: TransferMetrics(queued: Date(), ended: Date()))
+        }
+    }
+
+    private final class AskingControl: TransferControl {
+        private let asker: Asker
+        init(asker: Asker) { self.asker = asker }
+        func resumeReceiving() {}
+        func suspend() {}
+        func resume() {}
+        func cancel(with error: CurlewError) {}
     }
 
     /// Answers at once, and lets its controls ask.

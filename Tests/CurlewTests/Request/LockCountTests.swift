@@ -7,8 +7,10 @@ import Testing
 @testable import Curlew
 
 /// What a request that asks for nothing pays for being usable from every thread.
+///
+/// Alone, because a monitor of the whole process adds to it, and other tests have one.
 @Suite("The locks of a plain request", .timeLimit(.minutes(1)))
-struct LockCountTests {
+struct RequestLockCountProcessWideTests {
     @Test func aPlainRequestTakesItsOwnLockSevenTimes() async throws {
         let request = Session(transport: InstantTransport()).request("https://example.org/small")
         _ = try await request.data()

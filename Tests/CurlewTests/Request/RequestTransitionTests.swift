@@ -74,7 +74,7 @@ struct RequestTransitionTests {
     @Test func aRunningRequestIsToldToStop() {
         var record = record()
         _ = record.awaited()
-        #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 7), .running)))
+        #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 7), .running)) != nil)
         guard case .stop(let parts) = record.cancel(with: .explicitlyCancelled) else {
             Issue.record("the run ends by itself")
             return
@@ -124,7 +124,7 @@ struct RequestTransitionTests {
     @Test func theExchangeIsToldWhatItDoesNotKnow() {
         var record = record()
         _ = record.awaited()
-        #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 1), .running)))
+        #expect(record.run.begins(ActiveExchange(TaskIdentifier(rawValue: 1), .running)) != nil)
         #expect(record.nextTold() == nil)
         record.run.active?.exchange?.control = NoControl()
         #expect(record.nextTold() == nil)

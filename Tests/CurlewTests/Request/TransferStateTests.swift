@@ -12,7 +12,7 @@ struct TransferStateTests {
     }
 
     private func keep(_ state: inout TransferState, _ count: Int, limit: Int) -> Bool {
-        Data(count: count).withUnsafeBytes { state.keep($0, limit: limit) }
+        Data(count: count).withUnsafeBytes { state.keep($0, of: nil, limit: limit) }
     }
 
     @Test func bytesOfTheAnswerAreTaken() {
@@ -64,7 +64,7 @@ struct TransferStateTests {
         // An authentication round, in the same exchange.
         #expect(state.sent(TransferCount(completed: 3, total: 10)) == nil)
         #expect(state.sent(TransferCount(completed: 8, total: 10))?.news == 3)
-        state.exchangeBegins()
+        _ = state.exchangeBegins()
         let again = state.sent(TransferCount(completed: 2, total: 10))
         #expect(again?.news == 2)
         #expect(again?.shown == TransferCount(completed: 8, total: 10))
@@ -76,7 +76,7 @@ struct TransferStateTests {
         state.headAnswer = HeadAnswer()
         state.wasAborted = true
         state.response = LazyResponse(url: URL(filePath: "/"), head: ResponseHead(status: 200))
-        state.exchangeBegins()
+        _ = state.exchangeBegins()
         #expect(state.heldBack == nil)
         #expect(state.headAnswer == nil)
         #expect(state.response == nil)

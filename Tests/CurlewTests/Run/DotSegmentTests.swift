@@ -47,4 +47,33 @@ struct DotSegmentTests {
         #expect(paths() == ["/b"])
         #expect(request.lastRequest?.url?.path == "/b")
     }
+
+    @Test func stayWhereTheyAreToBeSent() async throws {
+        let server = try TestServer()
+        defer { server.stop() }
+        server.script("/a/../b", TestServer.Response(status: 302, headers: ["Location": "/c/../d/./e"]))
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.keepsDotSegments = true
+                $0.proxy = .none
+            })
+        let seen = Gate()
+        let adapter = Adapter { request, _, completion in
+            if request.url?.absoluteString.hasSuffix("/a/../b") == true { seen.open() }
+            completion(.success(request))
+        }
+        let first = "http://127.0.0.1:\(server.port)/a/../b"
+        let request = session.request(first, interceptor: Interceptor(adapters: [adapter]))
+        _ = await request.response()
+        // The location of a redirect is a reference, which is resolved.
+        #expect(server.requests.map(\.target) == ["/a/../b", "/d/e"])
+        #expect(seen.isOpen)
+        // Without an adapter, with a body, and as a stream.
+        _ = await session.request(first).response()
+        _ = await session.upload(Data("x".utf8), to: first, method: .put).response()
+        for try await _ in session.streamRequest(first).acceptingAnyStatus().chunks {}
+        #expect(server.requests.dropFirst(2).filter { $0.target == "/a/../b" }.count == 3)
+        #expect(request.cURLDescription().contains("--path-as-is"))
+        await session.invalidate()
+    }
 }

@@ -27,7 +27,7 @@ struct RetryBoundTests {
         let transport = MockTransport { _ in .status(503) }
         let session = Session(transport: transport)
         let request = session.request(Self.url).retry(using: Retrier { _, _, _ in .retry }).validate()
-        var run = Run(request, in: session, rules: RunRules(checksStatus: true, ownsTask: false))
+        let run = Run(request: request, session: session, rules: RunRules(checksStatus: true, ownsTask: false))
         run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
         // What a terminal does before it runs the request.
         _ = request.record.withLock { $0.awaited() }

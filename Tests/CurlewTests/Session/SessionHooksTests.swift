@@ -119,6 +119,34 @@ struct SessionHooksTests {
         try FileManager.default.removeItem(at: file)
     }
 
+    @Test("a redirect that is not followed can be turned into a file, too")
+    func heldBackBodyBecomesDownload() async throws {
+        let scratch = try ScratchDirectory()
+        let asked = Recorded<Int>()
+        let transport = MockTransport { _ in
+            var page = MockResponse.text("moved", status: 302)
+            page.headers.append(name: "Location", value: "https://e.com/there")
+            return page
+        }
+        let session = session(transport) { hooks in
+            hooks.responseDisposition = { _, response in
+                asked.note(response.statusCode)
+                return .becomeDownload
+            }
+            hooks.downloadDestination = { _, _, _ in (scratch.file("page"), []) }
+        }
+        func ask() -> DataRequest {
+            session.request("https://e.com/").redirect(using: .doNotFollow).acceptingAnyStatus()
+        }
+        #expect(try await ask().file() == scratch.file("page"))
+        #expect(try Data(contentsOf: scratch.file("page")) == Data("moved".utf8))
+        #expect(asked.all == [302])
+        // One that cannot be opened fails the request.
+        let error = await #expect(throws: CurlewError.self) { _ = try await ask().file() }
+        #expect(error?.code == .destinationExists)
+        #expect(scratch.names == ["page"])
+    }
+
     @Test("a refused or broken body leaves no file")
     func becomesDownloadAndFails() async throws {
         let scratch = try ScratchDirectory()

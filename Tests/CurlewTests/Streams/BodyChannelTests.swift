@@ -38,10 +38,11 @@ struct BodyChannelTests {
         #expect(send("one", into: channel))
         #expect(send("two", into: channel))
         channel.finish()
-        #expect(try await channel.next() == Data("one".utf8))
-        #expect(try await channel.next() == Data("two".utf8))
-        #expect(try await channel.next() == nil)
-        #expect(try await channel.next() == nil)
+        var reader = StreamReader(channel) {}
+        #expect(try await reader.next() == Data("one".utf8))
+        #expect(try await reader.next() == Data("two".utf8))
+        #expect(try await reader.next() == nil)
+        #expect(try await reader.next() == nil)
     }
 
     /// A control whose turns the test ends.
@@ -65,17 +66,52 @@ struct BodyChannelTests {
         let channel = BodyChannel()
         let control = TurningControl()
         channel.producerStarts(control)
-        async let first = channel.next()
+        async let all = channel.take()
         while !channel.hasWaiter { await Task.yield() }
         for text in ["one", "two", "three"] { #expect(send(text, into: channel)) }
         #expect(channel.hasWaiter)
         #expect(control.endTurn() == 1)
-        #expect(try await first == Data("one".utf8))
-        #expect(try await channel.next() == Data("two".utf8))
-        #expect(try await channel.next() == Data("three".utf8))
+        #expect(try await all == [Data("one".utf8), Data("twothree".utf8)])
         #expect(control.endTurn() == 0)
         channel.finish()
-        #expect(try await channel.next() == nil)
+        #expect(try await channel.take() == nil)
+    }
+
+    @Test("a turn's bytes are put into pieces of 64 KiB, and the last keeps no room that it does not fill")
+    func pieces() async throws {
+        let channel = BodyChannel(mark: 1 << 20)
+        let control = TurningControl()
+        channel.producerStarts(control)
+        let text = String(repeating: "x", count: 16 * 1024)
+        for _ in 0..<9 { #expect(send(text, into: channel)) }
+        #expect(control.endTurn() == 1)
+        let pieces = try await channel.take() ?? []
+        #expect(pieces.map(\.count) == [65_536, 65_536, 16_384])
+        #expect(pieces.allSatisfy { $0.allSatisfy { $0 == UInt8(ascii: "x") } })
+    }
+
+    @Test("what one turn brings counts before its end")
+    func turnReachesMark() async throws {
+        let channel = BodyChannel(mark: 200_000)
+        let control = TurningControl()
+        channel.producerStarts(control)
+        let text = String(repeating: "x", count: 16 * 1024)
+        var taken = 0
+        while taken < 1000, send(text, into: channel) { taken += 1 }
+        #expect(taken == 16)
+        #expect(control.endTurn() == 1)
+        #expect(try await channel.take()?.map(\.count) == [Int](repeating: 65_536, count: 4))
+        #expect(send(text, into: channel))
+    }
+
+    @Test("what was taken outside of a turn is handed over by the end")
+    func withoutTurn() async throws {
+        let channel = BodyChannel()
+        channel.producerStarts(TurningControl())
+        #expect(send("held back", into: channel))
+        channel.finish()
+        #expect(try await channel.take() == [Data("held back".utf8)])
+        #expect(try await channel.take() == nil)
     }
 
     @Test("a waiting reader gets bytes from another thread")
@@ -88,8 +124,9 @@ struct BodyChannelTests {
             channel.finish()
         }
         producer.start()
+        var reader = StreamReader(channel) {}
         var index = 0
-        while let chunk = try await channel.next() {
+        while let chunk = try await reader.next() {
             #expect(chunk == Data(String(index).utf8))
             index += 1
         }
@@ -98,7 +135,7 @@ struct BodyChannelTests {
 
     @Test("what a pause held back comes after the resumption, and memory stays at the mark")
     func backPressure() async throws {
-        let channel = BodyChannel(watermarks: BodyChannelWatermarks(high: 4096, low: 1024))
+        let channel = BodyChannel(mark: 4096)
         let (wakes, waker) = AsyncStream.makeStream(of: Void.self)
         let control = CountingControl { waker.yield() }
         channel.producerStarts(control)
@@ -119,8 +156,9 @@ struct BodyChannelTests {
             channel.finish()
             return pauses
         }
+        var reader = StreamReader(channel) {}
         var count = 0
-        while let chunk = try await channel.next() {
+        while let chunk = try await reader.next() {
             #expect(chunk == Data(String(format: "%0512d", count).utf8))
             count += 1
         }
@@ -134,10 +172,15 @@ struct BodyChannelTests {
         let channel = BodyChannel()
         #expect(send("one", into: channel))
         channel.finish(throwing: CurlewError(.truncated, phase: .receive))
-        #expect(try await channel.next() == Data("one".utf8))
-        let failure = await #expect(throws: CurlewError.self) { _ = try await channel.next() }
-        #expect(failure?.code == .truncated)
-        #expect(try await channel.next() == nil)
+        var reader = StreamReader(channel) {}
+        #expect(try await reader.next() == Data("one".utf8))
+        do throws(CurlewError) {
+            _ = try await reader.next()
+            Issue.record("the error is lost")
+        } catch {
+            #expect(error.code == .truncated)
+        }
+        #expect(try await reader.next() == nil)
     }
 
     @Test("cancelling a waiting reader ends its wait and the transfer", arguments: 0..<20)
@@ -145,8 +188,9 @@ struct BodyChannelTests {
         let abandoned = Lock(0)
         let channel = BodyChannel { abandoned.withLock { $0 += 1 } }
         let reader = Task { () -> CurlewError.Code? in
+            var reader = StreamReader(channel) {}
             do throws(CurlewError) {
-                while try await channel.next() != nil {}
+                while try await reader.next() != nil {}
                 return nil
             } catch {
                 return error.code
@@ -166,8 +210,9 @@ struct BodyChannelTests {
         #expect(send("one", into: channel))
         let reader = Task { () -> CurlewError.Code? in
             withUnsafeCurrentTask { $0?.cancel() }
+            var reader = StreamReader(channel) {}
             do throws(CurlewError) {
-                _ = try await channel.next()
+                _ = try await reader.next()
                 return nil
             } catch {
                 return error.code

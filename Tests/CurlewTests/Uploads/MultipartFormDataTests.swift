@@ -16,7 +16,7 @@ struct MultipartFormDataTests {
 
     @Test func makesBoundaries() {
         let form = MultipartFormData()
-        #expect(form.boundary.wholeMatch(of: /curlew\.boundary\.[0-9a-f]{16}/) != nil)
+        #expect(form.boundary.wholeMatch(of: /curlew\.boundary\.[0-9a-f]{19}/) != nil)
         #expect(form.boundary != MultipartFormData().boundary)
         #expect(Self.form().contentType == "multipart/form-data; boundary=B")
     }

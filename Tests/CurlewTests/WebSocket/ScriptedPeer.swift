@@ -43,9 +43,10 @@ final class ScriptedPeer {
 
     /// Opens the WebSocket, `changes` being made to the answer's fields.
     func accept(
-        protocols: [String] = [], compresses: Bool = false, extra: [UInt8] = [], _ changes: [String: String] = [:]
+        protocols: [String] = [], compresses: Bool = false, extra: [UInt8] = [], isRead: Bool = false,
+        _ changes: [String: String] = [:]
     ) async {
-        guard await readRequest() else { return }
+        if !isRead { guard await readRequest() else { return } }
         let acceptance = WebSocketAcceptance(
             method: "GET", version: .http1_1, headers: request.headers, protocols: protocols, compresses: compresses)
         guard case .accept(var headers, let agreement) = acceptance else {

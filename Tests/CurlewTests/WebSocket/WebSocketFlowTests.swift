@@ -72,6 +72,59 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
+    // MARK: Violations
+
+    @Test("what came before a violation is answered, and the close frame follows the answer")
+    func answersBeforeViolation() async throws {
+        let (socket, transport) = Self.socket { peer in
+            await peer.accept()
+            // One piece: a message, another one, and a frame with a reserved bit.
+            await peer.raw([0x81, 1, 0x61, 0x81, 1, 0x62, 0xB1, 1, 0x63])
+            #expect(await peer.next() == .message(.text("a")))
+            #expect(await peer.next() == .message(.text("b")))
+            guard case .close(.protocolError, _)? = await peer.next() else {
+                Issue.record("no close frame")
+                return
+            }
+        }
+        let error = await #expect(throws: CurlewError.self) {
+            for try await message in socket.messages { try await socket.send(message) }
+        }
+        #expect(error?.code == .protocolViolation)
+        await transport.scriptsEnded()
+    }
+
+    @Test("a violation behind a message that is never read waits for so long and no longer")
+    func violationBehindUnread() async throws {
+        let (socket, transport) = Self.socket({ $0.closeTimeout = .milliseconds(30) }) { peer in
+            await peer.accept()
+            await peer.raw([0x81, 1, 0x61, 0xB1, 1, 0x63])
+            guard case .close(.protocolError, _)? = await peer.next() else {
+                Issue.record("no close frame")
+                return
+            }
+        }
+        try await socket.opened()
+        await transport.scriptsEnded()
+        var messages = socket.messages.makeAsyncIterator()
+        #expect(try await messages.next() == .text("a"))
+        let error = await #expect(throws: CurlewError.self) { try await messages.next() }
+        #expect(error?.code == .protocolViolation)
+    }
+
+    @Test("closing does not wait for an answer to what came before a violation")
+    func closesBeforeViolation() async throws {
+        let (socket, transport) = Self.socket({ $0.closeTimeout = .seconds(60) }) { peer in
+            await peer.accept()
+            await peer.raw([0x81, 1, 0x61, 0xB1, 1, 0x63])
+            #expect(await peer.next() == .close(.normalClosure, reason: ""))
+            peer.wire.close()
+        }
+        try await socket.opened()
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
     // MARK: Back-pressure
 
     @Test("a reader that takes nothing stops the peer, and gets everything later")

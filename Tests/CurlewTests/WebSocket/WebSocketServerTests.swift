@@ -1,9 +1,10 @@
 internal import CurlewCore
-internal import CurlewTesting
+internal import CurlewLocks
 internal import Foundation
 internal import Testing
 
 @testable import Curlew
+@testable import CurlewTesting
 
 @Suite("WebSocket over a server", .timeLimit(.minutes(4)))
 struct WebSocketServerTests {
@@ -129,5 +130,76 @@ struct WebSocketServerTests {
         }
         await session.invalidate()
         #expect(await session.activeRequests.isEmpty)
+    }
+
+    // MARK: Back-pressure over sockets
+
+    /// Messages that are sent until the sender stands still, and whether more than the bound ever waited in this process.
+    private static func untilStill(_ sent: Watched<Int>) async throws -> Int {
+        var before = -1
+        while before != sent.value {
+            before = sent.value
+            try await Task.sleep(for: .milliseconds(200))
+        }
+        return before
+    }
+
+    private static let piece = 65_536
+    private static let bound = 200_000
+
+    private static func sender(_ socket: WebSocketRequest, _ count: Int, _ sent: Watched<Int>) -> Task<Void, any Error>
+    {
+        Task {
+            for index in 0..<count {
+                try await socket.send(Data(repeating: UInt8(index & 0xFF), count: piece))
+                sent.change { $0 += 1 }
+                // One message above the bound, and its head.
+                let waiting = socket.link.state.withLock { $0.outbox }?.bytesWaiting ?? 0
+                #expect(waiting <= bound + piece + 14)
+            }
+        }
+    }
+
+    @Test("a server that reads nothing makes the sender wait, and gets everything later")
+    func slowServer() async throws {
+        let gate = Gate()
+        let count = 1000
+        let (socket, server) = try Self.socket(
+            Script([.wait(gate), .receive(count), .close(.normalClosure)])
+        ) { ($0.sendBuffer, $0.compression) = (Self.bound, .off) }
+        try await socket.opened()
+        let sent = Watched(0)
+        let sender = Self.sender(socket, count, sent)
+        #expect(try await Self.untilStill(sent) < count)
+        gate.open()
+        try await sender.value
+        for try await _ in socket.messages {}
+        #expect(socket.closeCode == .normalClosure)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "a reader that takes nothing stops the server, whose stop makes the sender wait; everything comes later, in order"
+    )
+    func slowReader() async throws {
+        let count = 1000
+        let taken = Watched(0)
+        let (socket, server) = try Self.socket(
+            Script.echo.changed { $0.onMessage = { _ in taken.change { $0 += 1 } } }
+        ) { ($0.maximumMessageSize, $0.sendBuffer, $0.compression) = (Self.bound, Self.bound, .off) }
+        try await socket.opened()
+        let sent = Watched(0)
+        let sender = Self.sender(socket, count, sent)
+        #expect(try await Self.untilStill(sent) < count)
+        #expect(taken.value < count)
+        var received = 0
+        for try await message in socket.messages {
+            #expect(message == .data(Data(repeating: UInt8(received & 0xFF), count: Self.piece)))
+            received += 1
+            if received == count { break }
+        }
+        try await sender.value
+        #expect(taken.value == count)
+        withExtendedLifetime(server) {}
     }
 }

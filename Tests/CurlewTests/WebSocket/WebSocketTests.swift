@@ -1,9 +1,9 @@
 internal import CurlewCore
-internal import CurlewTesting
 internal import Foundation
 internal import Testing
 
 @testable import Curlew
+@testable import CurlewTesting
 
 @Suite("WebSocket", .timeLimit(.minutes(4)))
 struct WebSocketTests {

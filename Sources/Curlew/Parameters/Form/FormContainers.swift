@@ -60,6 +60,7 @@ struct FormUnkeyedContainer: UnkeyedEncodingContainer {
     init(encoding: FormEncoding) { self.encoding = encoding }
 
     private mutating func element() -> FormEncoding {
+        encoding.node.becomeArray()
         let index = FormIndex(count)
         return encoding.nested(encoding.node.element(), index)
     }
@@ -79,5 +80,6 @@ struct FormUnkeyedContainer: UnkeyedEncodingContainer {
 
     mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { element().unkeyedContainer() }
 
-    mutating func superEncoder() -> any Encoder { element() }
+    /// The parent stands in the array's place, as it does in a keyed container, unless there are elements already.
+    mutating func superEncoder() -> any Encoder { count == 0 ? encoding : element() }
 }

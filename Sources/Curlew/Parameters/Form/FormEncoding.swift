@@ -10,10 +10,8 @@ struct FormEncoding: Encoder {
         return KeyedEncodingContainer(FormKeyedContainer<Key>(encoding: self))
     }
 
-    func unkeyedContainer() -> any UnkeyedEncodingContainer {
-        node.becomeArray()
-        return FormUnkeyedContainer(encoding: self)
-    }
+    /// The node becomes an array with the first element: until then a value that is there stays.
+    func unkeyedContainer() -> any UnkeyedEncodingContainer { FormUnkeyedContainer(encoding: self) }
 
     func singleValueContainer() -> any SingleValueEncodingContainer { FormSingleValueContainer(encoding: self) }
 

@@ -29,7 +29,7 @@ extension URLEncodedFormEncoder {
 
         private let encoding: @Sendable (_ subkey: String) -> String
 
-        /// `encoding` gives what follows the parent's key.
+        /// Creates an encoding from a closure that turns a nested key into what follows the parent's key.
         public init(encoding: @escaping @Sendable (_ subkey: String) -> String) { self.encoding = encoding }
 
         func encodeKeyPath(_ keyPath: String) -> String { encoding(keyPath) }

@@ -72,7 +72,7 @@ extension URLEncodedFormEncoder {
 
         private let encoding: @Sendable () -> String?
 
-        /// nil from `encoding` leaves the key out.
+        /// Creates an encoding from a closure. If it returns nil, the key is left out.
         public init(encoding: @escaping @Sendable () -> String?) { self.encoding = encoding }
 
         func encodeNil() -> String? { encoding() }

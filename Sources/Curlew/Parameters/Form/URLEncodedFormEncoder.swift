@@ -8,7 +8,7 @@ public import Foundation
 /// The root must be keyed: a struct, a class or a dictionary. Elements of an array keep their order, also
 /// where pairs are alphabetized.
 public final class URLEncodedFormEncoder: Sendable {
-    /// What this encoder itself complains about.
+    /// The errors of this encoder.
     public enum Error: Swift.Error, Equatable {
         /// The root is an array or a single value, shown here.
         case invalidRootObject(String)
@@ -26,9 +26,9 @@ public final class URLEncodedFormEncoder: Sendable {
     public let dateEncoding: DateEncoding
     /// How the names of members become keys.
     public let keyEncoding: KeyEncoding
-    /// How keys of nested members are put together.
+    /// How the keys of nested members are joined.
     public let keyPathEncoding: KeyPathEncoding
-    /// What becomes of nil.
+    /// How nil is written.
     public let nilEncoding: NilEncoding
     /// How a space is written.
     public let spaceEncoding: SpaceEncoding
@@ -41,7 +41,7 @@ public final class URLEncodedFormEncoder: Sendable {
 
     private let allowed: Lock<Allowed>
 
-    /// Makes an encoder; the defaults are Alamofire's.
+    /// Creates an encoder; the defaults are Alamofire's.
     public init(
         alphabetizeKeyValuePairs: Bool = true,
         arrayEncoding: ArrayEncoding = .brackets,
@@ -66,7 +66,7 @@ public final class URLEncodedFormEncoder: Sendable {
         allowed = Lock(Allowed(allowedCharacters, spaceEncoding))
     }
 
-    /// The value as text.
+    /// Encodes a value as a string.
     public func encode(_ value: any Encodable) throws -> String {
         let root = FormNode()
         try root.encode(value, options: FormValueOptions(self), codingPath: [])
@@ -74,7 +74,7 @@ public final class URLEncodedFormEncoder: Sendable {
         return FormWriter(self, escaping: allowed.withLock { $0.escaping }).text(of: members)
     }
 
-    /// The value as UTF-8.
+    /// Encodes a value as UTF-8 data.
     public func encode(_ value: any Encodable) throws -> Data {
         let text: String = try encode(value)
         return Data(text.utf8)

@@ -1,0 +1,33 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+extension Run {
+    /// Waits, and makes the request ready for another connection. What has failed before does not count any more.
+    func reconnect(after pause: Duration, _ result: RunResult) async -> ResultVerdict {
+        do {
+            // The total clock is that of an attempt to connect, not of the pauses between connections.
+            try await request.foreign(ownsTask: rules.ownsTask, budget: .unlimited, in: .retry) {
+                try await Task.sleep(for: pause)
+            }
+        } catch {
+            return .end(result.failing(with: request.cancellation, resumeData: nil))
+        }
+        guard request.prepareForRetry() else {
+            return .end(result.failing(with: request.cancellation, resumeData: nil))
+        }
+        request.record.withLock { $0.history.forgetMiddle() }
+        retries = RetryHistory(count: retries.count + 1)
+        if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }
+        request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
+        return .again
+    }
+}
+
+extension RequestHistory {
+    /// Of a request that may connect for ever the first and the last attempts are kept.
+    fileprivate mutating func forgetMiddle() {
+        requestsTold = max(0, requestsTold - requests.keepEnds())
+        tasks.keepEnds()
+        metrics.keepEnds()
+    }
+}

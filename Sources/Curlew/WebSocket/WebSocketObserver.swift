@@ -1,0 +1,75 @@
+package import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+package import FoundationNetworking
+
+/// What handlers of a WebSocket are told, in this order.
+package enum WebSocketOccurrence: Sendable {
+    case connected(protocol: String?)
+    case received(WebSocketMessage)
+    /// Close frames went both ways, or this side's was not answered.
+    case disconnected(WebSocketCloseCode, reason: String?)
+    case completed(WebSocketCompletion)
+}
+
+/// How a WebSocket ended, for its handlers.
+package struct WebSocketCompletion: Sendable {
+    package let request: URLRequest?
+    package let response: HTTPURLResponse?
+    package let metrics: TransferMetrics?
+    /// nil where a close frame has ended it, whatever its code.
+    package let error: CurlewError?
+}
+
+/// A handler of events, its types erased.
+struct WebSocketObserver: Sendable {
+    /// What is to be called on the handler's queue, nil where this is nothing to it.
+    let prepare: @Sendable (WebSocketOccurrence) -> (@Sendable () -> Void)?
+    let delivery: Delivery
+    /// Where it puts events until they are read; nil for one that has done with an event when it returns.
+    var backlog: StreamBacklog?
+}
+
+/// Hands messages to handlers, each on its own queue. The next one is read when all have taken this one: a slow handler stops the
+/// server.
+struct WebSocketPump: Sendable {
+    let link: WebSocketLink
+    /// Those that there are by now.
+    let observers: @Sendable () -> [WebSocketObserver]
+
+    func run() async {
+        guard case .success(let opening)? = await link.opening.wait() else { return }
+        await tell(.connected(protocol: opening.agreement.selectedProtocol), size: 0)
+        while let message = try? await link.inbox.next() {
+            let size =
+                switch message {
+                case .text(let text): text.utf8.count
+                case .data(let data): data.count
+                }
+            await tell(.received(message), size: size)
+        }
+        await link.ended.wait()
+        switch link.ending {
+        case .closed(let code, let reason, _)?:
+            await tell(.disconnected(code, reason: reason.isEmpty ? nil : reason), size: 0)
+        case .unanswered?: await tell(.disconnected(.abnormalClosure, reason: nil), size: 0)
+        case .cut?, .broken?, .violated?, .silent?, nil: break
+        }
+    }
+
+    private func tell(_ occurrence: WebSocketOccurrence, size: Int) async {
+        let works = observers().compactMap { observer in observer.prepare(occurrence).map { (observer, $0) } }
+        guard !works.isEmpty else { return }
+        await withCheckedContinuation { continuation in
+            let countdown = StreamPump.Countdown(works.count) { continuation.resume() }
+            for (observer, work) in works {
+                observer.backlog?.add(size)
+                observer.delivery {
+                    work()
+                    guard let backlog = observer.backlog else { return countdown.step() }
+                    backlog.whenThereIsRoom { countdown.step() }
+                }
+            }
+        }
+    }
+}

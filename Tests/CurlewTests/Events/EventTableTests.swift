@@ -1,0 +1,185 @@
+import Curlew
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+/// The table of events in the guide, which scripts/event-table makes of `EventMonitor`, stands in the order in which events come.
+@Suite("The table of events", .timeLimit(.minutes(4)))
+struct EventTableTests {
+    /// The names in the table's first column, in their order, and those that may come at any time.
+    private static func rows() throws -> (ordered: [String], free: Set<String>) {
+        let page = URL(filePath: #filePath).deletingLastPathComponent()
+            .appending(path: "../../../Sources/Curlew/Curlew.docc/Observing.md").standardized
+        let text = try String(contentsOf: page, encoding: .utf8)
+        let lines = text.split(separator: "\n").drop { !$0.hasPrefix("<!-- events") }
+        let ordered = lines.prefix { $0 != "### At any time" }
+        return (names(in: ordered), Set(names(in: lines.dropFirst(ordered.count))))
+    }
+
+    private static func names(in lines: some Sequence<Substring>) -> [String] {
+        lines.compactMap { $0.firstMatch(of: /^\| `([^`]+)`/).map { String($0.output.1) } }
+    }
+
+    /// Attempts and hops begin again at these.
+    private static let beginnings: Set = [
+        "requestIsRetrying(_:)", "urlSession(_:task:willPerformHTTPRedirection:newRequest:)",
+    ]
+
+    private func expectInOrder(_ events: [String]) throws {
+        let (rows, free) = try Self.rows()
+        var last = 0
+        for event in events where !free.contains(event) {
+            // Two events have one name, and those that come with every piece of a body come again.
+            guard let row = rows.indices.first(where: { $0 >= last && rows[$0] == event }) else {
+                Issue.record("\(event) stands before \(rows[last]) in the table, or not at all: \(events)")
+                return
+            }
+            last = Self.beginnings.contains(event) ? 0 : row
+        }
+    }
+
+    private func events(
+        on server: TestServer, _ run: @Sendable (Session) async throws -> Void
+    ) async throws -> [String] {
+        let monitor = NamingMonitor()
+        let session = Session(
+            interceptor: .retryPolicy(exponentialBackoffScale: 0.001), eventMonitors: [monitor])
+        try await run(session)
+        await session.drain()
+        monitor.queue.sync {}
+        return monitor.names.withLock { $0 }
+    }
+
+    @Test func dataRequestsKeepToIt() async throws {
+        let server = try TestServer()
+        server.script("/flaky", .status(503), .text("[1]"))
+        let names = try await events(on: server) { session in
+            let adapter = Adapter { request, _, completion in completion(.success(request)) }
+            _ = try await session.request(server.url("/flaky"), interceptor: adapter).validate().decode([Int].self)
+        }
+        #expect(names.filter { $0 == "requestIsRetrying(_:)" }.count == 1)
+        #expect(names.contains("request(_:didAdaptInitialRequest:to:)"))
+        try expectInOrder(names)
+    }
+
+    @Test func redirectsKeepToIt() async throws {
+        let server = try TestServer()
+        let names = try await events(on: server) { session in
+            _ = try await session.request(server.url("/redirect/2")).data()
+        }
+        #expect(names.filter { $0.contains("willPerformHTTPRedirection") }.count == 2)
+        try expectInOrder(names)
+    }
+
+    @Test func uploadsKeepToIt() async throws {
+        let server = try TestServer()
+        let names = try await events(on: server) { session in
+            _ = try await session.upload(Data("hello".utf8), to: server.url("/post")).data()
+        }
+        #expect(names.contains { $0.contains("didCreateUploadable") })
+        #expect(names.contains { $0.contains("didSendBodyData") })
+        try expectInOrder(names)
+    }
+
+    @Test func downloadsKeepToIt() async throws {
+        let server = try TestServer()
+        let directory = try ScratchDirectory()
+        let file = directory.file("file")
+        let names = try await events(on: server) { session in
+            _ = try await session.download(server.url("/bytes/1000"), to: { _, _ in (file, []) }).validate().file()
+        }
+        #expect(names.contains { $0.contains("didCreateDestinationURL") })
+        try expectInOrder(names)
+    }
+
+    @Test func streamsKeepToIt() async throws {
+        let server = try TestServer()
+        let names = try await events(on: server) { session in
+            let done = Gate()
+            session.streamRequest(server.url("/bytes/10")).validate().responseStreamString(on: .global()) { event in
+                if case .complete = event.event { done.open() }
+            }
+            try await done.wait()
+        }
+        #expect(names.contains("request(_:didParseStream:)"))
+        try expectInOrder(names)
+    }
+}
+
+/// Notes the name of each method that is called.
+private final class NamingMonitor: EventMonitor {
+    let queue = DispatchQueue(label: "monitor")
+    let names = Lock<[String]>([])
+
+    private func note(_ name: String = #function) { names.withLock { $0.append(name) } }
+
+    func urlSession(
+        _ session: SessionReference, task: TaskIdentifier, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) { note() }
+    func urlSession(_ session: SessionReference, taskNeedsNewBodyStream task: TaskIdentifier) { note() }
+    func urlSession(
+        _ session: SessionReference, task: TaskIdentifier, willPerformHTTPRedirection response: HTTPURLResponse,
+        newRequest request: URLRequest
+    ) { note() }
+    func urlSession(_ session: SessionReference, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
+        note()
+    }
+    func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?) {
+        note()
+    }
+    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse) {
+        note()
+    }
+    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) { note() }
+    func urlSession(
+        _ session: SessionReference, downloadTask: TaskIdentifier, didWriteData bytesWritten: Int64,
+        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    ) { note() }
+    func urlSession(_ session: SessionReference, downloadTask: TaskIdentifier, didFinishDownloadingTo location: URL) {
+        note()
+    }
+    func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) { note() }
+    func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest) {
+        note()
+    }
+    func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { note() }
+    func request(_ request: Request, didCreateTask task: TaskIdentifier) { note() }
+    func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) { note() }
+    func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError) { note() }
+    func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) { note() }
+    func requestIsRetrying(_ request: Request) { note() }
+    func requestDidFinish(_ request: Request) { note() }
+    func requestDidResume(_ request: Request) { note() }
+    func request(_ request: Request, didResumeTask task: TaskIdentifier) { note() }
+    func request(
+        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        withResult result: Request.ValidationResult
+    ) { note() }
+    func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>) {
+        note()
+    }
+    func request(
+        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        withResult result: Request.ValidationResult
+    ) { note() }
+    func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>) {
+        note()
+    }
+    func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) { note() }
+    func request(
+        _ request: DownloadRequest, didFinishDownloadingUsing task: TaskIdentifier,
+        with result: Result<URL, CurlewError>
+    ) { note() }
+    func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { note() }
+    func request(
+        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
+        fileURL: URL?,
+        withResult result: Request.ValidationResult
+    ) { note() }
+    func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>
+    ) { note() }
+}

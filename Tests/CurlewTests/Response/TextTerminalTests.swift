@@ -1,0 +1,41 @@
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// Which encoding `string()` reads a body in.
+@Suite(.timeLimit(.minutes(4)))
+struct TextTerminalTests {
+    private static let cases: [(type: String?, bytes: [UInt8], text: String)] = [
+        (nil, Array("Zürich 日本".utf8), "Zürich 日本"),
+        ("text/plain", Array("Zürich".utf8), "Zürich"),
+        ("text/plain", [0xEF, 0xBB, 0xBF, 0x61], "a"),
+        ("text/plain", [0x5A, 0xFC], "Zü"),
+        ("text/plain; charset=no-such", Array("Zürich".utf8), "Zürich"),
+        ("text/plain; charset=iso-8859-1", Array("Zü".utf8), "ZÃ¼"),
+        ("text/plain; charset=koi8-r", [0xC4], "д"),
+    ]
+
+    @Test(arguments: cases.indices)
+    func encodings(index: Int) async throws {
+        let (type, bytes, text) = Self.cases[index]
+        let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
+        let session = Session(
+            transport: MockTransport { _ in MockResponse(status: 200, headers: headers, body: [.bytes(Data(bytes))]) })
+        #expect(try await session.request("https://example.org/").string() == text)
+        let file = try await session.download("https://example.org/").string()
+        #expect(file == text)
+    }
+
+    @Test func aNamedEncodingComesFirst() async throws {
+        let session = Session(transport: MockTransport { _ in .text("Zü") })
+        #expect(try await session.request("https://example.org/").string(encoding: .isoLatin1) == "ZÃ¼")
+    }
+
+    @Test func theSerializerKeepsAlamofiresDefault() throws {
+        let serializer = StringResponseSerializer()
+        let text = try serializer.serialize(request: nil, response: nil, data: Data("Zü".utf8), error: nil)
+        #expect(text == "ZÃ¼")
+    }
+}

@@ -1,0 +1,80 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+@Suite("How soon cancelled WebSockets end", .timeLimit(.minutes(4)))
+struct WebSocketCancelTimingTests {
+    typealias Script = TestServer.WebSocketScript
+
+    private static func failure(_ socket: WebSocketRequest) async -> CurlewError? {
+        do throws(CurlewError) { for try await _ in socket.messages {} } catch { return error }
+        return nil
+    }
+
+    enum Phase: CaseIterable { case connect, tls, handshake, open, closing, lingering }
+
+    @Test("cancelling ends every phase at once, and leaves nothing", arguments: Phase.allCases)
+    func cancels(phase: Phase) async throws {
+        let session = Session()
+        let deadEnd = try DeadEnd(phase == .connect ? .saturated : .silent)
+        let server = try TestServer()
+        server.webSocket("/open", .echo)
+        server.webSocket("/closing", Script([.silence]))
+        server.webSocket("/lingering", Script([.raw(Data([0xF1, 0])), .silence]))
+        let url =
+            switch phase {
+            case .connect, .handshake: "ws://127.0.0.1:\(deadEnd.port)/"
+            case .tls: "wss://127.0.0.1:\(deadEnd.port)/"
+            case .open: server.url("/open").absoluteString
+            case .closing: server.url("/closing").absoluteString
+            case .lingering: server.url("/lingering").absoluteString
+            }
+        let socket = session.webSocket(url) { $0.closeTimeout = .seconds(60) }
+        let waiting: Task<Void, any Error>
+        switch phase {
+        case .connect, .tls, .handshake:
+            let started = Watched(false)
+            let monitor = ClosureStart { started.change { $0 = true } }
+            socket.eventMonitor(monitor)
+            waiting = Task { try await socket.opened() }
+            try await eventually { started.value }
+        case .open:
+            try await socket.opened()
+            waiting = Task { for try await _ in socket.messages {} }
+        case .closing:
+            try await socket.opened()
+            waiting = Task { try await socket.close() }
+            try await eventually { socket.link.isClosing }
+        case .lingering:
+            #expect(await Self.failure(socket)?.code == .protocolViolation)
+            waiting = Task { _ = await socket.outcome(checksStatus: false) }
+        }
+        let began = ContinuousClock.now
+        socket.cancel()
+        let result = await waiting.result
+        await socket.link.ended.wait()
+        let took = ContinuousClock.now - began
+        #expect(took < Duration.milliseconds(50).asTestBound)
+        switch phase {
+        case .connect, .tls, .handshake, .open:
+            #expect(throws: CurlewError.self) { try result.get() }
+        case .closing, .lingering: break
+        }
+        try await eventually { socket.isCancelled }
+        await session.invalidate()
+        #expect(await session.activeRequests.isEmpty)
+    }
+}
+
+/// Tells when an exchange has begun.
+private final class ClosureStart: EventMonitor {
+    let queue = DispatchQueue(label: "start")
+    let onStart: @Sendable () -> Void
+
+    init(_ onStart: @escaping @Sendable () -> Void) { self.onStart = onStart }
+
+    func request(_ request: Request, didResumeTask task: TaskIdentifier) { onStart() }
+}

@@ -1,0 +1,223 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import CurlewTesting
+internal import Foundation
+internal import Testing
+
+@testable import Curlew
+
+/// What a server or a network may do to an open WebSocket. Every end is an error of a kind, in bounded time, with bounded memory,
+/// and without a connection that is left.
+@Suite("WebSocket faults", .timeLimit(.minutes(4)))
+struct WebSocketFaultTests {
+    typealias Script = TestServer.WebSocketScript
+
+    private static func socket(
+        _ steps: [Script.Step], _ configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) throws -> (WebSocketRequest, TestServer) {
+        let server = try TestServer()
+        server.webSocket("/socket", Script(steps))
+        return (Session().webSocket(server.url("/socket"), configure: configure), server)
+    }
+
+    private static func read(_ socket: WebSocketRequest) async -> ([WebSocketMessage], CurlewError?) {
+        var seen: [WebSocketMessage] = []
+        do throws(CurlewError) {
+            for try await message in socket.messages { seen.append(message) }
+            return (seen, nil)
+        } catch {
+            return (seen, error)
+        }
+    }
+
+    // MARK: The server goes
+
+    @Test("a server that vanishes without a word is noticed by the heartbeat, also by a task that only sends")
+    func vanishes() async throws {
+        let (socket, server) = try Self.socket([.receive(1), .silence]) {
+            $0.pingInterval = .milliseconds(20)
+            $0.pongTimeout = .milliseconds(200)
+            $0.sendBuffer = 10_000
+            $0.compression = .off
+        }
+        // Until nothing more fits into the connection, and then until it is known that nothing ever will.
+        let error = await #expect(throws: CurlewError.self) {
+            while true { try await socket.send(Data(repeating: 1, count: 100_000)) }
+        }
+        #expect(error?.code == .idleTimedOut)
+        #expect(await Self.read(socket).1?.code == .idleTimedOut)
+        // The server cannot see the end: it reads nothing.
+        try await eventually { socket.isFinished }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("a server that only ends its own direction ends the WebSocket", arguments: [false, true])
+    func halfCloses(isInMessage: Bool) async throws {
+        let begun: [Script.Step] = isInMessage ? [.raw(Data([0x81, 10, 0x61]))] : []
+        let (socket, server) = try Self.socket([.send(.text("last"))] + begun + [.halfClose])
+        let (seen, error) = await Self.read(socket)
+        #expect(seen == [.text("last")])
+        #expect(error?.code == .webSocketClosed)
+        #expect(error?.closeCode == .abnormalClosure)
+        // The other direction ends, too: the server waits for that.
+        try await eventually { server.openConnectionCount == 0 }
+    }
+
+    @Test(
+        "a connection that breaks within a message, a fragment or a head gives what came before, and the error",
+        arguments: [[0x81, 10, 0x61], [0x01, 1, 0x61], [0x82], [0x82, 0x7F, 0], [0x88, 2, 0x03]] as [[UInt8]],
+        [Script.Step.reset, .cut])
+    func breaksInside(begun: [UInt8], end: Script.Step) async throws {
+        let (socket, server) = try Self.socket([.send(.text("whole")), .raw(Data(begun)), end])
+        let (seen, error) = await Self.read(socket)
+        // A reset may throw away what was under way.
+        #expect(seen == [.text("whole")] || seen.isEmpty)
+        if case .reset = end {
+            #expect(error?.code == .receiveFailed)
+        } else {
+            #expect(error?.code == .webSocketClosed && error?.closeCode == .abnormalClosure)
+        }
+        #expect(socket.closeCode == .abnormalClosure)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("a reset while a large message goes out ends the sender")
+    func resetWhileSending() async throws {
+        let (socket, server) = try Self.socket([.pause(.milliseconds(20)), .reset]) {
+            $0.sendBuffer = 10_000
+            $0.compression = .off
+        }
+        let error = await #expect(throws: CurlewError.self) {
+            while true { try await socket.send(Data(repeating: 1, count: 1_000_000)) }
+        }
+        #expect([.sendFailed, .receiveFailed].contains(error?.code))
+        let ping = await #expect(throws: CurlewError.self) { try await socket.ping() }
+        #expect(ping != nil)
+        try await socket.close()
+        withExtendedLifetime(server) {}
+    }
+
+    // MARK: The server misbehaves
+
+    @Test(
+        "lengths that no message has are refused by their head",
+        arguments: [
+            // 2^63, and the largest number there is.
+            ([0x82, 0x7F, 0x80, 0, 0, 0, 0, 0, 0, 0], .protocolViolation),
+            ([0x82, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], .protocolViolation),
+            // 2^63 - 1, and one byte above the limit.
+            ([0x82, 0x7F, 0x7F, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF], .limitExceeded),
+            ([0x82, 0x7F, 0, 0, 0, 0, 1, 0, 0, 1], .limitExceeded),
+            // A short number in a long form.
+            ([0x82, 0x7F, 0, 0, 0, 0, 0, 0, 0, 1], .protocolViolation), ([0x82, 0x7E, 0, 1], .protocolViolation),
+            // A control frame of 126 bytes.
+            ([0x89, 0x7E, 0, 126], .protocolViolation),
+        ] as [([UInt8], CurlewError.Code)])
+    func lengths(head: [UInt8], code: CurlewError.Code) async throws {
+        let (socket, server) = try Self.socket([.raw(Data(head))])
+        let (seen, error) = await Self.read(socket)
+        #expect(seen.isEmpty)
+        #expect(error?.code == code)
+        try await eventually { server.openConnectionCount == 0 }
+    }
+
+    @Test("a flood of pings is answered beside the messages, as far as the server takes answers")
+    func floodOfPings() async throws {
+        let count = 50_000
+        // Each with a payload of its own length.
+        let flood = Data((0..<count).flatMap { [0x89, UInt8($0 % 100)] + [UInt8](repeating: 7, count: $0 % 100) })
+        let (socket, server) = try Self.socket([.raw(flood), .send(.text("after")), .echo])
+        var messages = socket.messages.makeAsyncIterator()
+        #expect(try await messages.next() == .text("after"))
+        try await socket.send("still here")
+        #expect(try await messages.next() == .text("still here"))
+        try await socket.close()
+        #expect(socket.closeCode == .normalClosure)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "a server that floods pings and takes no answer costs no more memory than the bound, and no more time than closing may"
+    )
+    func floodOfPingsUnread() async throws {
+        let one = [0x89, 125] + [UInt8](repeating: 7, count: 125)
+        let flood = Data(repeatElement(one, count: 40_000).joined())
+        let (socket, server) = try Self.socket([.raw(flood), .silence]) { $0.closeTimeout = .milliseconds(100) }
+        try await socket.opened()
+        // Everything is read: the client does not stop because its answers wait.
+        try await eventually { server.bytesSent > Int64(flood.count) }
+        let outbox = try #require(socket.link.state.withLock { $0.outbox })
+        #expect(outbox.bytesWaiting <= 3 * 1024 * 1024)
+        let began = ContinuousClock.now
+        try await socket.close()
+        #expect(ContinuousClock.now - began < Duration.seconds(2).asTestBound)
+        #expect(socket.closeCode == .abnormalClosure)
+        try await eventually { socket.isFinished }
+        withExtendedLifetime(server) {}
+    }
+
+    @Test("empty messages and empty fragments without end stop at the bound")
+    func floodOfNothing() async throws {
+        let messages = Data(repeatElement([0x81, 0x00], count: 100_000).joined())
+        let (socket, server) = try Self.socket([.raw(messages), .close(.normalClosure)]) {
+            $0.maximumMessageSize = 10_000
+        }
+        var count = 0
+        for try await message in socket.messages where message == .text("") { count += 1 }
+        #expect(count == 100_000)
+        let fragments =
+            Data([0x01, 0x00]) + Data(repeatElement([0x00, 0x00], count: 100_000).joined()) + [0x80, 0x01, 0x61]
+        let (second, other) = try Self.socket([.raw(fragments), .close(.normalClosure)])
+        let (seen, error) = await Self.read(second)
+        #expect(seen == [.text("a")] && error == nil)
+        withExtendedLifetime((server, other)) {}
+    }
+
+    // MARK: Closing
+
+    @Test(
+        "closing is over in time, whatever the server does instead of answering",
+        arguments: [
+            [.silence], [.raw(Data([0x81, 100, 0x61])), .silence],
+            [.pause(.milliseconds(10)), .cut], [.pause(.milliseconds(10)), .reset], [.halfClose],
+        ] as [[Script.Step]])
+    func closesInTime(steps: [Script.Step]) async throws {
+        let (socket, server) = try Self.socket(steps) { $0.closeTimeout = .milliseconds(100) }
+        try await socket.opened()
+        let began = ContinuousClock.now
+        try await socket.close(code: .goingAway, reason: "enough")
+        #expect(ContinuousClock.now - began < Duration.seconds(2).asTestBound)
+        #expect(socket.closeCode == .abnormalClosure)
+        try await eventually { server.openConnectionCount == 0 }
+    }
+
+    @Test("closing is over in time while messages wait that the server does not take")
+    func closesBehindMessages() async throws {
+        let (socket, server) = try Self.socket([.silence]) {
+            $0.closeTimeout = .milliseconds(100)
+            $0.compression = .off
+        }
+        try await socket.opened()
+        try await socket.send(Data(repeating: 1, count: 20_000_000))
+        let began = ContinuousClock.now
+        try await socket.close()
+        #expect(ContinuousClock.now - began < Duration.seconds(2).asTestBound)
+        #expect(socket.closeCode == .abnormalClosure)
+        try await eventually { socket.isFinished }
+        withExtendedLifetime(server) {}
+    }
+
+    // MARK: Opening
+
+    @Test("a task that is cancelled while the server has not answered leaves no connection", arguments: [0, 1, 2])
+    func cancelledWhileOpening(kind: Int) async throws {
+        let server = try TestServer()
+        let socket = Session().webSocket(server.url("/hang"))
+        let waiting = Task { try await socket.opened() }
+        if kind > 0 { _ = try await server.waitForRequests(count: 1) }
+        if kind == 2 { socket.cancel() } else { try await socket.close() }
+        let error = await #expect(throws: CurlewError.self) { try await waiting.value }
+        #expect(error?.code == .cancelled)
+        try await eventually { server.openConnectionCount == 0 && socket.isCancelled }
+    }
+}

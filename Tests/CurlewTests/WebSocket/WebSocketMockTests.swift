@@ -1,0 +1,114 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+@Suite("WebSockets of MockTransport", .timeLimit(.minutes(4)))
+struct WebSocketMockTests {
+    typealias Script = TestServer.WebSocketScript
+
+    private static func socket(
+        _ script: Script, _ configure: (inout WebSocketOptions) -> Void = { _ in }
+    ) -> (WebSocketRequest, MockTransport) {
+        let transport = MockTransport()
+        transport.webSocket("/socket", script)
+        return (Session(transport: transport).webSocket("wss://example.org/socket", configure: configure), transport)
+    }
+
+    private static func failure(_ socket: WebSocketRequest) async -> CurlewError? {
+        do throws(CurlewError) { for try await _ in socket.messages {} } catch { return error }
+        return nil
+    }
+
+    @Test("messages go both ways, compressed or not", arguments: [false, true])
+    func echo(compresses: Bool) async throws {
+        let texts = Watched<[WebSocketMessage]>([])
+        let (socket, transport) = Self.socket(
+            Script.echo.changed {
+                $0.compresses = compresses
+                $0.onMessage = { message in texts.change { $0.append(message) } }
+            })
+        let long = WebSocketMessage.text(String(repeating: "äb", count: 200_000))
+        let messages: [WebSocketMessage] = [.text("one"), .data(Data([1])), long]
+        async let sending: Void = { for message in messages { try await socket.send(message) } }()
+        var seen: [WebSocketMessage] = []
+        for try await message in socket.messages {
+            seen.append(message)
+            if seen.count == 3 { break }
+        }
+        try await sending
+        #expect(seen == messages && texts.value == messages)
+        try await eventually { transport.runningCount == 0 }
+    }
+
+    @Test(
+        "its faults are those of a server",
+        arguments: [
+            ([.raw(Data([0x81, 0x81, 1, 2, 3, 4, 5]))], .protocolViolation),
+            ([.cut], .webSocketClosed), ([.raw(Data([0x82, 10, 1, 2])), .cut], .webSocketClosed),
+            ([.reset], .receiveFailed), ([.silence], .idleTimedOut), ([.close(.internalServerError)], .webSocketClosed),
+        ] as [([Script.Step], CurlewError.Code)])
+    func faults(steps: [Script.Step], code: CurlewError.Code) async throws {
+        let (socket, transport) = Self.socket(Script(steps)) {
+            $0.pingInterval = .milliseconds(10)
+            $0.pongTimeout = .milliseconds(100)
+            $0.closeTimeout = .milliseconds(100)
+        }
+        #expect(await Self.failure(socket)?.code == code)
+        try await eventually { transport.runningCount == 0 }
+    }
+
+    @Test("a test decides when something comes")
+    func gates() async throws {
+        let gate = Gate()
+        let (socket, _) = Self.socket(Script([.wait(gate), .send(.text("now")), .close(.normalClosure)]))
+        try await socket.opened()
+        try await gate.waitForArrivals(count: 1)
+        gate.open()
+        var seen: [WebSocketMessage] = []
+        for try await message in socket.messages { seen.append(message) }
+        #expect(seen == [.text("now")])
+    }
+
+    @Test("openings that fit no path are answered as other requests are")
+    func answers() async throws {
+        let transport = MockTransport { request in
+            switch request.path {
+            case "/moved": .redirect(to: "/socket", status: 307)
+            case "/failing": .failing(CurlewError(.connectFailed, phase: .connect))
+            default: .text("no", status: 403)
+            }
+        }
+        transport.webSocket("/socket", .echo)
+        let session = Session(transport: transport)
+        let moved = session.webSocket("ws://example.org/moved")
+        try await moved.ping()
+        try await moved.close()
+        #expect(transport.requests.map(\.path) == ["/moved", "/socket"])
+        #expect(transport.requests.last?.headers["Sec-WebSocket-Version"] == "13")
+        let refused = await #expect(throws: CurlewError.self) {
+            try await session.webSocket("ws://example.org/x").opened()
+        }
+        #expect(refused?.code == .webSocketRefused && refused?.responseCode == 403)
+        #expect(refused?.responseBody == Data("no".utf8))
+        let failing = await #expect(throws: CurlewError.self) {
+            try await session.webSocket("ws://example.org/failing").opened()
+        }
+        #expect(failing?.code == .connectFailed)
+    }
+
+    @Test("cancelling and invalidating leave nothing behind", arguments: [false, true])
+    func ends(invalidates: Bool) async throws {
+        let transport = MockTransport()
+        transport.webSocket("/socket", Script([.wait(Gate())]))
+        let session = Session(transport: transport)
+        let socket = session.webSocket("ws://example.org/socket")
+        try await socket.opened()
+        #expect(transport.runningCount == 1)
+        if invalidates { await session.invalidate() } else { socket.cancel() }
+        #expect(await Self.failure(socket)?.code == (invalidates ? .sessionClosed : .cancelled))
+        try await eventually { transport.runningCount == 0 }
+    }
+}

@@ -1,0 +1,159 @@
+internal import CurlewCore
+internal import Foundation
+internal import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+/// What goes past the writer, and what does not. Frames of a server are not masked, so bytes can be compared.
+@Suite("WebSocket outbox")
+struct WebSocketOutboxTests {
+    /// Takes so many bytes at a time at once.
+    private final class Wire: ByteConnection {
+        let takesNow: Int
+        let sentNow = Watched<[UInt8]>([])
+        /// Called while bytes are taken.
+        let meanwhile: @Sendable () -> Void
+
+        init(takesNow: Int, meanwhile: @escaping @Sendable () -> Void = {}) {
+            (self.takesNow, self.meanwhile) = (takesNow, meanwhile)
+        }
+
+        var metrics: TransferMetrics { TransferMetrics(queued: Date(), ended: Date()) }
+        func receive(maximum: Int) async throws(CurlewError) -> [UInt8]? { nil }
+        func send(_ bytes: [UInt8]) async throws(CurlewError) {}
+        func finishSending() async throws(CurlewError) {}
+        func close() {}
+
+        func sendNow(_ bytes: UnsafeRawBufferPointer) -> Int {
+            meanwhile()
+            let count = min(takesNow, bytes.count)
+            let taken = Array(bytes[..<count])
+            sentNow.change { $0 += taken }
+            return count
+        }
+    }
+
+    private static func outbox(_ wire: Wire, limit: Int = 1000) -> WebSocketOutbox {
+        let outbox = WebSocketOutbox(limit: limit)
+        outbox.open(WebSocketSender(role: .server), over: wire)
+        return outbox
+    }
+
+    /// A writer, and what it has written.
+    private static func writer(_ outbox: WebSocketOutbox, _ written: Watched<[UInt8]>) -> Task<Void, Never> {
+        Task {
+            while let bytes = await outbox.next() { written.change { $0 += bytes } }
+        }
+    }
+
+    private static func frame(_ text: String) -> [UInt8] { [0x81, UInt8(text.utf8.count)] + Array(text.utf8) }
+
+    @Test(
+        "an answer goes out on its sender's thread when the writer waits, the rest of it by the writer",
+        arguments: [0, 1, 5, 100])
+    func answer(takesNow: Int) async throws {
+        let wire = Wire(takesNow: takesNow)
+        let outbox = Self.outbox(wire)
+        let written = Watched<[UInt8]>([])
+        let writer = Self.writer(outbox, written)
+        try await eventually { outbox.isWriterWaiting }
+        #expect(outbox.sendNow(.text("hello"), atOnce: true))
+        outbox.finish(last: nil)
+        await writer.value
+        let expected = Self.frame("hello")
+        #expect(wire.sentNow.value == Array(expected.prefix(takesNow)))
+        #expect(written.value == Array(expected.dropFirst(takesNow)))
+        #expect(outbox.bytesWaiting == 0)
+    }
+
+    @Test("what comes while an answer goes out follows it", arguments: [0, 3, 100])
+    func order(takesNow: Int) async throws {
+        let later = Watched<WebSocketOutbox?>(nil)
+        let wire = Wire(takesNow: takesNow) { _ = later.value?.sendNow(.text("second"), atOnce: true) }
+        let outbox = Self.outbox(wire)
+        later.change { $0 = outbox }
+        let written = Watched<[UInt8]>([])
+        let writer = Self.writer(outbox, written)
+        try await eventually { outbox.isWriterWaiting }
+        #expect(outbox.sendNow(.text("first"), atOnce: true))
+        later.change { $0 = nil }
+        outbox.finish(last: nil)
+        await writer.value
+        #expect(wire.sentNow.value + written.value == Self.frame("first") + Self.frame("second"))
+    }
+
+    @Test(
+        "before there is a writer, and where the peer does not wait, nothing goes past the writer",
+        arguments: [true, false])
+    func byTheWriter(isAnswer: Bool) async throws {
+        let wire = Wire(takesNow: 100)
+        let outbox = Self.outbox(wire)
+        let written = Watched<[UInt8]>([])
+        if isAnswer { #expect(outbox.sendNow(.text("early"), atOnce: true)) }
+        let writer = Self.writer(outbox, written)
+        try await eventually { outbox.isWriterWaiting }
+        if !isAnswer { #expect(outbox.sendNow(.text("early"), atOnce: false)) }
+        outbox.finish(last: nil)
+        await writer.value
+        #expect(wire.sentNow.value.isEmpty && written.value == Self.frame("early"))
+    }
+
+    @Test("an end while an answer goes out ends the writer", arguments: [true, false])
+    func end(aborts: Bool) async throws {
+        let later = Watched<WebSocketOutbox?>(nil)
+        let wire = Wire(takesNow: 2) {
+            if aborts { later.value?.abort() } else { later.value?.finish(last: nil) }
+        }
+        let outbox = Self.outbox(wire)
+        later.change { $0 = outbox }
+        let written = Watched<[UInt8]>([])
+        let writer = Self.writer(outbox, written)
+        try await eventually { outbox.isWriterWaiting }
+        #expect(outbox.sendNow(.text("answer"), atOnce: true))
+        later.change { $0 = nil }
+        await writer.value
+        #expect(written.value == (aborts ? [] : Array(Self.frame("answer").dropFirst(2))))
+        #expect(!outbox.sendNow(.text("late"), atOnce: true))
+    }
+
+    @Test("a sender that waits for room gets it when an answer is out")
+    func room() async throws {
+        let gate = Gate()
+        let wire = Wire(takesNow: 1000)
+        let outbox = Self.outbox(wire, limit: 4)
+        #expect(outbox.sendNow(.text("fills it"), atOnce: false))
+        #expect(!outbox.sendNow(.text("no room"), atOnce: true))
+        let sender = Task {
+            gate.open()
+            return try await outbox.send(.text("waits"))
+        }
+        try await gate.wait()
+        let written = Watched<[UInt8]>([])
+        let writer = Self.writer(outbox, written)
+        #expect(try await sender.value)
+        outbox.finish(last: nil)
+        await writer.value
+        #expect(written.value == Self.frame("fills it") + Self.frame("waits"))
+    }
+
+    @Test("keys come from the kernel in one piece, and differ")
+    func keys() {
+        var keys = MaskKeys()
+        #expect(Set((0..<500).map { _ in keys.next() }).count > 490)
+    }
+
+    @Test("one answer for each message goes out at once, when no other message waits")
+    func turns() async throws {
+        let inbox = WebSocketInbox(limit: 1000)
+        #expect(!inbox.takeTurn())
+        _ = inbox.put(.text("a"))
+        _ = inbox.put(.text("b"))
+        #expect(try await inbox.next() == .text("a"))
+        #expect(!inbox.takeTurn())
+        #expect(inbox.nextNow() == .text("b"))
+        #expect(inbox.nextNow() == nil)
+        #expect(inbox.takeTurn())
+        #expect(!inbox.takeTurn())
+    }
+}
