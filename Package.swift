@@ -16,8 +16,9 @@ let package = Package(
         .library(name: "CurlewDiskCache", targets: ["CurlewDiskCache"]),
         .library(name: "CurlewRedis", targets: ["CurlewRedis"]),
         .library(name: "CurlewAlamofire", targets: ["CurlewAlamofire"]),
+        .library(name: "CurlewImage", targets: ["CurlewImage"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
-        // For the packages that live beside this one (Image/).
+        // For the package of the benchmarks.
         .library(name: "CurlewLocks", targets: ["CurlewLocks"]),
         .executable(name: "curlew", targets: ["CurlewTool"]),
     ],
@@ -53,6 +54,11 @@ let package = Package(
             name: "CHiredis",
             providers: [.apt(["libhiredis-dev"]), .brew(["hiredis"]), .yum(["hiredis-devel"])]
         ),
+        // The same; its module needs no headers.
+        .systemLibrary(
+            name: "CGdkPixbuf",
+            providers: [.apt(["libgdk-pixbuf-2.0-dev"]), .brew(["gdk-pixbuf"]), .yum(["gdk-pixbuf2-devel"])]
+        ),
         // The kernel's routing messages, for reachability.
         .systemLibrary(name: "CNetlink"),
 
@@ -84,6 +90,10 @@ let package = Package(
             name: "CurlewDiskCache", dependencies: ["CurlewCore", "CurlewLocks", "CSQLite"], swiftSettings: strict),
         // Apart from Curlew, because it needs hiredis.
         .target(name: "CurlewRedis", dependencies: ["CurlewCore", "CurlewLocks", "CHiredis"], swiftSettings: strict),
+        // Apart from Curlew, because it needs gdk-pixbuf.
+        .target(
+            name: "CurlewImage", dependencies: ["Curlew", "CurlewDiskCache", "CurlewLocks", "CGdkPixbuf"],
+            swiftSettings: strict),
         // Apart from Curlew, because a program's own names come before those that only some programs bring with them.
         .target(
             name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"], swiftSettings: strict),
@@ -92,7 +102,8 @@ let package = Package(
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
             swiftSettings: strict
         ),
-        .executableTarget(name: "CurlewTool", dependencies: ["Curlew"], swiftSettings: strict),
+        .executableTarget(
+            name: "CurlewTool", dependencies: ["Curlew", "CurlewDiskCache"], swiftSettings: strict),
         .executableTarget(name: "CurlewDemo", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: strict),
 
         // The client that scripts/autobahn tests.
@@ -117,7 +128,11 @@ let package = Package(
         ),
 
         .testTarget(name: "CurlewLocksTests", dependencies: ["CurlewLocks"], swiftSettings: strict),
-        .testTarget(name: "CurlewCoreTests", dependencies: ["CurlewCore"], swiftSettings: strict),
+        .testTarget(
+            name: "CurlewCoreTests",
+            dependencies: ["CurlewCore", "CurlewTesting"],
+            swiftSettings: strict
+        ),
         .testTarget(
             name: "CurlewTransportTests",
             dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],
@@ -126,13 +141,14 @@ let package = Package(
         .testTarget(
             name: "CurlewTests",
             dependencies: [
-                "Curlew", "CurlewAlamofire", "CurlewCore", "CurlewFailures", "CurlewLocks", "CurlewTesting",
+                "Curlew", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewFailures", "CurlewLocks",
+                "CurlewRedis", "CurlewTesting",
             ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CurlewTestingTests",
-            dependencies: ["CurlewTesting", "CurlewCore", "CurlewLocks"],
+            dependencies: ["CurlewTesting", "Curlew", "CurlewCore", "CurlewLocks"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -150,17 +166,26 @@ let package = Package(
         .testTarget(name: "CurlewXMLTests", dependencies: ["CurlewXML", "Curlew"], swiftSettings: strict),
         .testTarget(
             name: "CurlewDiskCacheTests",
-            dependencies: ["StoreProbe", "StoreSupport", "CurlewDiskCache", "CurlewCore", "CurlewLocks", "CSQLite"],
+            dependencies: [
+                "StoreProbe", "StoreSupport", "CurlewDiskCache", "Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting",
+                "CSQLite",
+            ],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CurlewRedisTests",
-            dependencies: ["StoreSupport", "CurlewRedis", "CurlewCore", "CurlewLocks"],
+            dependencies: ["StoreSupport", "CurlewRedis", "Curlew", "CurlewCore", "CurlewLocks", "CurlewTesting"],
+            swiftSettings: strict
+        ),
+        .testTarget(
+            name: "CurlewImageTests",
+            dependencies: ["CurlewImage", "CurlewAlamofire", "CurlewDiskCache", "CurlewTesting"],
+            resources: [.copy("Fixtures")],
             swiftSettings: strict
         ),
         .testTarget(
             name: "CurlewToolTests",
-            dependencies: ["CurlewTool", "CurlewCore", "CurlewTesting"],
+            dependencies: ["CurlewTool", "CurlewCore", "CurlewDiskCache", "CurlewTesting"],
             swiftSettings: strict
         ),
         .testTarget(
@@ -172,7 +197,7 @@ let package = Package(
         // What libFuzzer runs (scripts/fuzz), replayed with fixed inputs.
         .testTarget(
             name: "FuzzTests",
-            dependencies: ["Curlew", "CurlewCore", "CurlewTransport", "CurlewTool", "CurlewTesting"],
+            dependencies: ["Curlew", "CurlewCore", "CurlewRedis", "CurlewTransport", "CurlewTool", "CurlewTesting"],
             exclude: ["Corpus"],
             swiftSettings: strict
         ),

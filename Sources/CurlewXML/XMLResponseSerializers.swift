@@ -14,7 +14,7 @@ public struct XMLSource: Sendable, Equatable {
     /// The body.
     public let data: Data
 
-    /// Makes a source of a body.
+    /// Creates a source of a body.
     public init(data: Data) { self.data = data }
 
     /// A parser at the beginning of the text: give it a delegate and call `parse()`.
@@ -27,7 +27,7 @@ public struct XMLSource: Sendable, Equatable {
 
 /// Gives what an `XMLParser` needs. The body is not parsed yet.
 public struct XMLParserResponseSerializer: ResponseSerializer {
-    /// Makes a serializer.
+    /// Creates a serializer.
     public init() {}
 
     public func serialize(

@@ -4,19 +4,21 @@ internal import Dispatch
 public import Foundation
 internal import FoundationNetworking
 
-/// Loads pictures into a downloader's cache before they are wanted.
+/// Loads images into a downloader's cache before they are wanted.
 ///
 ///     let prefetcher = ImagePrefetcher()
 ///     prefetcher.start(rowsAhead.map(\.avatarURL))
 ///     prefetcher.stop([rowThatWillNotCome.avatarURL])
 ///
-/// Who wants one of them meanwhile joins its transfer. What is prefetched takes its turn among the downloader's other
-/// transfers; give it a downloader of its own that shares the cache where it must not.
+/// A request for one of these images joins its transfer. Prefetching waits its turn among the downloader's other transfers.
+/// To keep them apart, use a second downloader with the same cache.
 public final class ImagePrefetcher: Sendable {
+    /// Loads and keeps the images.
     public let downloader: ImageDownloader
     private let filter: (any ImageFilter)?
     private let receipts = Lock<[URL: ImageDownloadReceipt]>([:])
 
+    /// Creates a prefetcher; every image goes through the filter.
     public init(downloader: ImageDownloader = .default, filter: (any ImageFilter)? = nil) {
         self.downloader = downloader
         self.filter = filter
@@ -24,10 +26,10 @@ public final class ImagePrefetcher: Sendable {
 
     deinit { stop() }
 
-    /// How many pictures are on their way.
+    /// How many images are being loaded.
     public var activeCount: Int { receipts.withLock { $0.count } }
 
-    /// Begins to load what is not cached and not on its way already. What fails is forgotten.
+    /// Loads the images that are neither cached nor being loaded. Failures are ignored.
     public func start(_ urls: [URL]) {
         for url in urls {
             receipts.withLock { receipts in
@@ -40,7 +42,7 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    /// Gives up these pictures, unless they have come; nil is all. Who else wants one gets it.
+    /// Stops prefetching these images; nil stops all. Other requests for them are not affected.
     public func stop(_ urls: [URL]? = nil) {
         let stopped = receipts.withLock { receipts in
             let all = urls ?? Array(receipts.keys)
@@ -49,7 +51,7 @@ public final class ImagePrefetcher: Sendable {
         for receipt in stopped { downloader.cancel(receipt) }
     }
 
-    /// Loads pictures and returns when all have come or failed: how many could not be loaded.
+    /// Loads images and returns when all have come or failed: how many could not be loaded.
     @discardableResult
     public func prefetch(_ urls: [URL]) async -> Int {
         await withTaskGroup(of: Bool.self) { group in

@@ -1,6 +1,8 @@
 /// A change of pixels that depends on nothing else. `identifier` names it in cache keys.
 public protocol ImageFilter: Sendable {
+    /// Names the filter and its values in cache keys.
     var identifier: String { get }
+    /// Returns the changed image.
     func filter(_ image: Image) -> Image
 }
 
@@ -9,15 +11,17 @@ public struct CompositeFilter: ImageFilter {
     /// The filters, in the order in which they are applied.
     public let filters: [any ImageFilter]
 
-    /// Makes one filter of several.
+    /// Creates one filter of several.
     public init(_ filters: any ImageFilter...) { self.filters = filters }
 
+    /// Names the filter and its values in cache keys.
     public var identifier: String { filters.map(\.identifier).joined(separator: "+") }
 
+    /// Returns the changed image.
     public func filter(_ image: Image) -> Image { filters.reduce(image) { $1.filter($0) } }
 }
 
-/// How a picture is brought to a size of another shape.
+/// How an image is brought to a size of another shape.
 public enum ScaleMode: String, Sendable, Hashable {
     /// Exactly that size, distorted where the shapes differ.
     case stretch
@@ -31,17 +35,19 @@ public enum ScaleMode: String, Sendable, Hashable {
 public struct ScaledToSizeFilter: ImageFilter {
     /// The size of the result.
     public let size: ImageSize
-    /// How the picture is fitted into it.
+    /// How the image is fitted into it.
     public let mode: ScaleMode
 
-    /// Makes a filter.
+    /// Creates a filter.
     public init(size: ImageSize, mode: ScaleMode = .stretch) {
         self.size = ImageSize(width: max(1, size.width), height: max(1, size.height))
         self.mode = mode
     }
 
+    /// Names the filter and its values in cache keys.
     public var identifier: String { "scale-\(mode.rawValue)-\(size.width)x\(size.height)" }
 
+    /// Returns the changed image.
     public func filter(_ image: Image) -> Image {
         let (own, wanted) = (image.size, size)
         let ratios = (Double(wanted.width) / Double(own.width), Double(wanted.height) / Double(own.height))
@@ -66,12 +72,13 @@ public struct CroppedFilter: ImageFilter {
 
     private let area: Area
 
-    /// The middle of the picture, at most as large as it is.
+    /// The middle of the image, at most as large as it is.
     public init(centre size: ImageSize) { area = .centre(size) }
 
     /// Cuts a rectangle out.
     public init(x: Int, y: Int, size: ImageSize) { area = .rectangle(x: x, y: y, size) }
 
+    /// Names the filter and its values in cache keys.
     public var identifier: String {
         switch area {
         case .centre(let size): "crop-centre-\(size.width)x\(size.height)"
@@ -79,6 +86,7 @@ public struct CroppedFilter: ImageFilter {
         }
     }
 
+    /// Returns the changed image.
     public func filter(_ image: Image) -> Image {
         let (x, y, wanted): (Int, Int, ImageSize)
         switch area {
@@ -108,11 +116,13 @@ public struct RoundedCornersFilter: ImageFilter {
     /// The corners' radius in pixels.
     public let radius: Double
 
-    /// Makes a filter; a negative radius is 0.
+    /// Creates a filter; a negative radius is 0.
     public init(radius: Double) { self.radius = max(0, radius) }
 
+    /// Names the filter and its values in cache keys.
     public var identifier: String { "round-\(radius)" }
 
+    /// Returns the changed image.
     public func filter(_ image: Image) -> Image {
         let (width, height) = (image.size.width, image.size.height)
         let radius = min(radius, Double(min(width, height)) / 2)
@@ -140,13 +150,15 @@ public struct RoundedCornersFilter: ImageFilter {
     }
 }
 
-/// The largest circle in the middle of the picture.
+/// The largest circle in the middle of the image.
 public struct CircleFilter: ImageFilter {
-    /// Makes a filter.
+    /// Creates a filter.
     public init() {}
 
+    /// Names the filter and its values in cache keys.
     public var identifier: String { "circle" }
 
+    /// Returns the changed image.
     public func filter(_ image: Image) -> Image {
         let side = min(image.size.width, image.size.height)
         let square = CroppedFilter(centre: ImageSize(width: side, height: side)).filter(image)

@@ -6,7 +6,7 @@ public enum DownloadPrioritization: Sendable, Hashable {
     case lifo
 }
 
-/// Which loads run and who gets their pictures, decided without a network.
+/// Which loads run and who gets their images, decided without a network.
 ///
 /// A load is known by a key. Receivers that ask for a key that is waiting or running join it; a load ends early when
 /// its last receiver leaves.

@@ -4,7 +4,7 @@ public enum ImageFormat: String, Sendable, Hashable, CaseIterable {
     case png
     /// JPEG.
     case jpeg
-    /// GIF; of an animation the first picture.
+    /// GIF; of an animation the first image.
     case gif
     /// WebP, where the system has a loader for it.
     case webp

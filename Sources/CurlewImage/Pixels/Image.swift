@@ -1,4 +1,4 @@
-/// A decoded picture: rows of RGBA pixels, eight bits a channel, colours not multiplied by alpha.
+/// A decoded image: rows of RGBA pixels, eight bits a channel, colours not multiplied by alpha.
 ///
 /// A value whose copies share their pixels.
 public struct Image: Sendable, Equatable {
@@ -28,7 +28,7 @@ public struct Image: Sendable, Equatable {
     /// What it occupies in memory.
     public var byteCount: Int { pixels.count }
 
-    /// The pixel in column `x` of row `y`, or nil outside the picture.
+    /// The pixel in column `x` of row `y`, or nil outside the image.
     public subscript(x: Int, y: Int) -> Pixel? {
         guard (0..<size.width).contains(x), (0..<size.height).contains(y) else { return nil }
         let at = (y * size.width + x) * 4
@@ -51,7 +51,7 @@ public struct Pixel: Sendable, Hashable {
     /// How opaque it is, 0 to 255.
     public var alpha: UInt8
 
-    /// Makes a pixel.
+    /// Creates a pixel.
     public init(red: UInt8, green: UInt8, blue: UInt8, alpha: UInt8 = 255) {
         self.red = red
         self.green = green
@@ -70,7 +70,7 @@ public struct ImageSize: Sendable, Hashable, CustomStringConvertible {
     /// Pixels from top to bottom.
     public var height: Int
 
-    /// Makes a size.
+    /// Creates a size.
     public init(width: Int, height: Int) {
         self.width = width
         self.height = height

@@ -4,15 +4,15 @@ internal import Foundation
 /// Owns one GdkPixbufLoader. The loader is told its format, so that content sniffing of the library
 /// cannot pick a reader that Curlew does not want.
 final class PixbufLoader {
-    private let loader: UnsafeMutablePointer<GdkPixbufLoader>
+    private let loader: OpaquePointer
     private let format: ImageFormat
     private let gate: SizeGate
     private var isClosed = false
 
     init(format: ImageFormat, limits: ImageDecoder.Limits) throws(ImageError) {
-        var error: UnsafeMutablePointer<GError>?
-        guard let loader = gdk_pixbuf_loader_new_with_type(format.rawValue, &error) else {
-            g_clear_error(&error)
+        var error: UnsafeMutablePointer<curlew_gerror>?
+        guard let loader = curlew_pixbuf_loader_new(format.rawValue, &error) else {
+            curlew_gerror_clear(&error)
             throw .unsupported(format)
         }
         self.loader = loader
@@ -22,50 +22,50 @@ final class PixbufLoader {
     }
 
     deinit {
-        if !isClosed { gdk_pixbuf_loader_close(loader, nil) }
-        g_object_unref(loader)
+        if !isClosed { curlew_pixbuf_loader_close(loader, nil) }
+        curlew_gobject_release(UnsafeMutableRawPointer(loader))
     }
 
     func write(_ data: Data) throws(ImageError) {
-        var error: UnsafeMutablePointer<GError>?
+        var error: UnsafeMutablePointer<curlew_gerror>?
         let written = data.withUnsafeBytes { bytes in
-            gdk_pixbuf_loader_write(loader, bytes.bindMemory(to: UInt8.self).baseAddress, gsize(bytes.count), &error)
+            curlew_pixbuf_loader_write(loader, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &error)
         }
         try check(written, &error)
     }
 
     func finish() throws(ImageError) -> Image {
-        var error: UnsafeMutablePointer<GError>?
-        let closed = gdk_pixbuf_loader_close(loader, &error)
+        var error: UnsafeMutablePointer<curlew_gerror>?
+        let closed = curlew_pixbuf_loader_close(loader, &error)
         isClosed = true
         try check(closed, &error)
-        guard let pixbuf = gdk_pixbuf_loader_get_pixbuf(loader) else {
+        guard let pixbuf = curlew_pixbuf_loader_get_pixbuf(loader) else {
             throw .corrupt(format, reason: "it ends before its first picture")
         }
         // Photographs carry their orientation beside the pixels: give what a person would see.
-        guard let upright = gdk_pixbuf_apply_embedded_orientation(pixbuf) else {
+        guard let upright = curlew_pixbuf_upright(pixbuf) else {
             throw .corrupt(format, reason: "its orientation cannot be applied")
         }
-        defer { g_object_unref(UnsafeMutableRawPointer(upright)) }
+        defer { curlew_gobject_release(UnsafeMutableRawPointer(upright)) }
         return try image(of: upright)
     }
 
-    private func check(_ succeeded: gboolean, _ error: inout UnsafeMutablePointer<GError>?) throws(ImageError) {
+    private func check(_ succeeded: Int32, _ error: inout UnsafeMutablePointer<curlew_gerror>?) throws(ImageError) {
         let reason = error.map { String(cString: $0.pointee.message) } ?? "unreadable"
-        g_clear_error(&error)
+        curlew_gerror_clear(&error)
         if let size = gate.refused { throw .tooLarge(size) }
         guard succeeded != 0 else { throw .corrupt(format, reason: reason) }
     }
 
     private func image(of pixbuf: OpaquePointer) throws(ImageError) -> Image {
         let size = ImageSize(
-            width: Int(gdk_pixbuf_get_width(pixbuf)),
-            height: Int(gdk_pixbuf_get_height(pixbuf))
+            width: Int(curlew_pixbuf_width(pixbuf)),
+            height: Int(curlew_pixbuf_height(pixbuf))
         )
-        let channels = Int(gdk_pixbuf_get_n_channels(pixbuf))
-        let stride = Int(gdk_pixbuf_get_rowstride(pixbuf))
-        guard gdk_pixbuf_get_bits_per_sample(pixbuf) == 8, channels == 3 || channels == 4,
-            let source = gdk_pixbuf_read_pixels(pixbuf)
+        let channels = Int(curlew_pixbuf_channels(pixbuf))
+        let stride = Int(curlew_pixbuf_stride(pixbuf))
+        guard curlew_pixbuf_bits(pixbuf) == 8, channels == 3 || channels == 4,
+            let source = curlew_pixbuf_pixels(pixbuf)
         else { throw .corrupt(format, reason: "its pixels are of an unknown kind") }
         return Image(width: size.width, height: size.height) { target in
             for y in 0..<size.height {
@@ -84,29 +84,28 @@ final class PixbufLoader {
     }
 }
 
-/// Learns a picture's size before its pixels are allocated, and makes an absurd one harmless.
+/// Learns an image's size before its pixels are allocated, and makes an absurd one harmless.
 private final class SizeGate {
     private let limits: ImageDecoder.Limits
     private(set) var refused: ImageSize?
 
     init(limits: ImageDecoder.Limits) { self.limits = limits }
 
-    func watch(_ loader: UnsafeMutablePointer<GdkPixbufLoader>) {
-        typealias Handler = @convention(c) (UnsafeMutablePointer<GdkPixbufLoader>?, gint, gint, gpointer?) -> Void
-        let handler: Handler = { loader, width, height, context in
+    func watch(_ loader: OpaquePointer) {
+        let handler: curlew_size_prepared = { loader, width, height, context in
             guard let loader, let context else { return }
             // SAFETY: the gate is a stored property of the PixbufLoader that owns `loader`, so it outlives the signal.
             let gate = Unmanaged<SizeGate>.fromOpaque(context).takeUnretainedValue()
             gate.decide(loader, ImageSize(width: Int(width), height: Int(height)))
         }
-        // SAFETY: g_signal_connect takes every callback under one C type and calls it with the signal's own.
-        let callback = unsafeBitCast(handler, to: GCallback.self)
+        // SAFETY: g_signal_connect_data takes every callback under one C type and calls it with the signal's own.
+        let callback = unsafeBitCast(handler, to: curlew_gcallback.self)
         // SAFETY: see above: the pointer is valid as long as the loader emits signals.
         let context = Unmanaged.passUnretained(self).toOpaque()
-        g_signal_connect_data(loader, "size-prepared", callback, context, nil, GConnectFlags(rawValue: 0))
+        _ = curlew_signal_connect(UnsafeMutableRawPointer(loader), "size-prepared", callback, context, nil, 0)
     }
 
-    private func decide(_ loader: UnsafeMutablePointer<GdkPixbufLoader>, _ size: ImageSize) {
+    private func decide(_ loader: OpaquePointer, _ size: ImageSize) {
         let fits =
             size.width > 0 && size.height > 0
             && size.width <= limits.maximumDimension && size.height <= limits.maximumDimension
@@ -114,6 +113,6 @@ private final class SizeGate {
         guard !fits else { return }
         refused = size
         // A size of 0 tells the library not to load the pixels at all (gdk_pixbuf_loader_set_size).
-        gdk_pixbuf_loader_set_size(loader, 0, 0)
+        curlew_pixbuf_loader_set_size(loader, 0, 0)
     }
 }

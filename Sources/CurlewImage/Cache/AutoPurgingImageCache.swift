@@ -1,13 +1,13 @@
 internal import CurlewLocks
 
-/// Pictures in memory, the least recently used ones purged when they cost too much together.
+/// Images in memory, the least recently used ones purged when they cost too much together.
 ///
 /// The limit holds at every moment: an addition that would exceed it first purges until all
-/// of it, the new picture included, is within `preferredMemoryUsageAfterPurge`. A picture above the limit is not kept. All of it is purged
+/// of it, the new image included, is within `preferredMemoryUsageAfterPurge`. An image above the limit is not kept. All of it is purged
 /// when the system runs short of memory (Linux's pressure stall information). A lock, not an actor: a hit
 /// costs less than a hop.
 public final class AutoPurgingImageCache: ImageRequestCache {
-    /// Above so many bytes pictures are dropped.
+    /// The number of bytes above which images are dropped.
     public let memoryCapacity: Int
     /// Then they are dropped until no more than so many bytes are left.
     public let preferredMemoryUsageAfterPurge: Int
@@ -36,11 +36,12 @@ public final class AutoPurgingImageCache: ImageRequestCache {
 
     deinit { pressure?.stop() }
 
-    /// Bytes of all pictures that are kept.
+    /// The bytes of all cached images.
     public var memoryUsage: Int { images.withLock { $0.totalCost } }
-    /// How many pictures there are.
+    /// How many images there are.
     public var count: Int { images.withLock { $0.count } }
 
+    /// Stores an image, and replaces the one that had its name.
     public func add(_ image: Image, withIdentifier identifier: String) {
         let cost = image.byteCount
         images.withLock { images in
@@ -54,16 +55,18 @@ public final class AutoPurgingImageCache: ImageRequestCache {
         }
     }
 
+    /// Returns an image and counts as a use of it.
     public func image(withIdentifier identifier: String) -> Image? {
         images.withLock { $0.value(for: identifier) }
     }
 
+    /// Removes an image; says whether there was one.
     @discardableResult
     public func removeImage(withIdentifier identifier: String) -> Bool {
         images.withLock { $0.remove(identifier) != nil }
     }
 
-    /// Removes a picture with all its filtered versions.
+    /// Removes an image with all its filtered versions.
     @discardableResult
     public func removeImages(withIdentifierPrefix prefix: String) -> Bool {
         images.withLock { images in
@@ -73,6 +76,7 @@ public final class AutoPurgingImageCache: ImageRequestCache {
         }
     }
 
+    /// Removes everything; says whether there was anything.
     @discardableResult
     public func removeAllImages() -> Bool {
         images.withLock { images in

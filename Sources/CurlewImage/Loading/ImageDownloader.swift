@@ -4,26 +4,30 @@ public import Dispatch
 internal import Foundation
 public import FoundationNetworking
 
-/// Loads pictures: what is asked for twice is loaded once, and what was loaded is kept.
+/// Loads images, each once however many callers ask for it, and caches them.
 ///
 ///     let downloader = ImageDownloader()
 ///     let avatar = try await downloader.image(for: url, filter: CircleFilter())
 ///     let receipt = downloader.download(url) { response in view.show(response.value) }
 ///
 /// Requests with the same URL and header fields that wait or run at the same time are one transfer; each receiver gets
-/// the picture with its own filter, and can leave by its receipt. The transfer ends when the last has left. Pictures are
+/// the image with its own filter, and can cancel by its receipt. The transfer ends when the last one has cancelled. Images are
 /// decoded and filtered on a queue of the downloader's, not on Swift's few threads.
+///
+/// Images are kept twice: decoded in `imageCache`, for this process, and as they came in `responseCache`, on disk, for later
+/// ones. There they are fresh for as long as their servers say, and are validated afterwards. `responseCache: nil` keeps
+/// nothing on disk.
 public final class ImageDownloader: Sendable {
     /// The downloader that is used where none is given.
     public static let `default` = ImageDownloader()
 
-    /// What pictures are loaded with.
+    /// The session that loads the images.
     public let session: Session
-    /// Where pictures are kept; nil keeps none.
+    /// The cache of decoded images; nil keeps none.
     public let imageCache: (any ImageRequestCache)?
     /// Most transfers at a time.
     public let maximumActiveDownloads: Int
-    /// Turns bytes into pictures.
+    /// Turns bytes into images.
     public let decoder: ImageDecoder
     /// Content types that are no error.
     public let acceptableContentTypes: Set<String>
@@ -39,16 +43,18 @@ public final class ImageDownloader: Sendable {
         var running: [LoadKey: DataRequest] = [:]
     }
 
-    /// Without a session of your own the downloader makes one with `ImageDownloader.defaultConfiguration`.
+    /// Without a session of your own the downloader makes one with `ImageDownloader.defaultConfiguration` and
+    /// `responseCache`; a session of your own has the cache of its configuration.
     public init(
         session: Session? = nil,
         downloadPrioritization: DownloadPrioritization = .fifo,
         maximumActiveDownloads: Int = 4,
         imageCache: (any ImageRequestCache)? = AutoPurgingImageCache(),
+        responseCache: ResponseCache? = ImageDownloader.defaultResponseCache,
         decoder: ImageDecoder = ImageDecoder(),
         acceptableContentTypes: Set<String> = ImageResponseSerializer.contentTypes
     ) {
-        self.session = session ?? Session(configuration: Self.defaultConfiguration)
+        self.session = session ?? Self.session(keepingResponsesIn: responseCache)
         self.imageCache = imageCache
         self.decoder = decoder
         self.acceptableContentTypes = acceptableContentTypes
@@ -57,9 +63,17 @@ public final class ImageDownloader: Sendable {
         decoding = DispatchQueue(label: "org.curlew.image.decoding", attributes: .concurrent)
     }
 
+    static let maximumPictureSize = 32 * 1024 * 1024
+
     /// Sixty seconds for the first byte and between bytes, and no body above 32 MiB.
     public static var defaultConfiguration: SessionConfiguration {
-        SessionConfiguration { $0.maximumBodySize = 32 * 1024 * 1024 }
+        SessionConfiguration { $0.maximumBodySize = maximumPictureSize }
+    }
+
+    private static func session(keepingResponsesIn cache: ResponseCache?) -> Session {
+        var configuration = defaultConfiguration
+        configuration.cache = cache
+        return Session(configuration: configuration)
     }
 
     /// How many transfers run.
@@ -69,7 +83,7 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Closures
 
-    /// Calls `completion` with the picture. If it is in the cache there is no receipt.
+    /// Calls `completion` with the image. If it is in the cache there is no receipt.
     ///
     /// `completion` is called once, on `queue` or the session's completion queue, and never before this has returned.
     @discardableResult
@@ -90,7 +104,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// Calls `completion` with the picture: as above, for a request with fields of its own.
+    /// Calls `completion` with the image: as above, for a request with fields of its own.
     @discardableResult
     public func download(
         _ request: URLRequest,
@@ -109,7 +123,7 @@ public final class ImageDownloader: Sendable {
     }
 
     /// The receiver of this receipt gets `.cancelled`, unless it has been served. Others of the same transfer get the
-    /// picture; without others the transfer ends.
+    /// image; without others the transfer ends.
     public func cancel(_ receipt: ImageDownloadReceipt) {
         guard let (receiver, actions) = leave(receipt.ticket) else { return }
         start(actions)
@@ -136,7 +150,7 @@ public final class ImageDownloader: Sendable {
 
     // MARK: Structured
 
-    /// The picture. Cancelling the task leaves the transfer to its other receivers.
+    /// The image. Cancelling the task leaves the transfer to its other receivers.
     public func image(
         for convertible: any URLConvertible,
         cacheKey: String? = nil,
@@ -149,7 +163,7 @@ public final class ImageDownloader: Sendable {
         }
     }
 
-    /// The picture, for a request with fields of its own.
+    /// The image, for a request with fields of its own.
     public func image(
         for request: URLRequest,
         cacheKey: String? = nil,
@@ -182,15 +196,19 @@ public final class ImageDownloader: Sendable {
     }
 }
 
-/// A picture, or why there is none.
+/// An image, or why there is none.
 public struct ImageResponse: Sendable {
+    /// The request that was sent or would have been sent.
     public let request: URLRequest?
     /// Whether nothing was transferred.
     public let isFromCache: Bool
+    /// The image, or the error.
     public let result: Result<Image, CurlewError>
 
+    /// The image; nil after an error.
     public var value: Image? { try? result.get() }
 
+    /// The error; nil after success.
     public var error: CurlewError? {
         switch result {
         case .success: nil

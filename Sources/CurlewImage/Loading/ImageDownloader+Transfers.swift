@@ -102,7 +102,7 @@ extension ImageDownloader {
         }
     }
 
-    /// A picture in the versions that its receivers want: each filter runs once.
+    /// An image in the versions that its receivers want: each filter runs once.
     private struct Versions {
         private let result: Result<Image, CurlewError>
         private var filtered: [String: Image] = [:]
@@ -164,7 +164,7 @@ struct LoadKey: Hashable, Sendable {
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
 }
 
-/// One load that waits for a picture.
+/// One load that waits for an image.
 struct Receiver: Sendable {
     let request: URLRequest
     let cacheKey: String?

@@ -5,14 +5,14 @@ public import Foundation
 ///
 /// Decoding is synchronous and takes milliseconds for a photograph: call it where that does not hurt.
 public struct ImageDecoder: Sendable {
-    /// What a picture may be at most. A file of a few hundred bytes can claim gigabytes of pixels.
+    /// The largest image that is decoded. A file of a few hundred bytes can claim gigabytes of pixels.
     public struct Limits: Sendable, Hashable {
         /// Longest side.
         public var maximumDimension: Int
         /// Most pixels altogether.
         public var maximumPixels: Int
 
-        /// Makes limits.
+        /// Creates limits.
         public init(maximumDimension: Int = 16_384, maximumPixels: Int = 64 * 1024 * 1024) {
             self.maximumDimension = maximumDimension
             self.maximumPixels = maximumPixels
@@ -22,10 +22,10 @@ public struct ImageDecoder: Sendable {
     /// What is refused before a pixel of it is decoded.
     public var limits: Limits
 
-    /// Makes a decoder.
+    /// Creates a decoder.
     public init(limits: Limits = Limits()) { self.limits = limits }
 
-    /// Decodes a picture of any format that is installed.
+    /// Decodes an image of any format that is installed.
     public func decode(_ data: Data) throws(ImageError) -> Image {
         guard !data.isEmpty else { throw .empty }
         guard let format = ImageFormat(recognising: data) else { throw .unknownFormat }
@@ -35,7 +35,7 @@ public struct ImageDecoder: Sendable {
     }
 }
 
-/// Why bytes did not become a picture.
+/// Why bytes did not become an image.
 public enum ImageError: Error, Sendable, Hashable, CustomStringConvertible {
     /// There are no bytes.
     case empty
@@ -43,7 +43,7 @@ public enum ImageError: Error, Sendable, Hashable, CustomStringConvertible {
     case unknownFormat
     /// This system's image library lacks the format (WebP: install webp-pixbuf-loader).
     case unsupported(ImageFormat)
-    /// The picture is above the limits.
+    /// The image is above the limits.
     case tooLarge(ImageSize)
     /// The bytes are damaged or end too early.
     case corrupt(ImageFormat, reason: String)

@@ -1,0 +1,89 @@
+import Curlew
+import CurlewDiskCache
+import CurlewTesting
+import Foundation
+import FoundationNetworking
+import Testing
+
+@testable import CurlewImage
+
+@Suite("Pictures that are kept on disk", .timeLimit(.minutes(4)))
+struct ResponseCacheTests {
+    private let server: TestServer
+    private let folder: ScratchDirectory
+
+    init() throws {
+        let picture = try DecoderTests.fixture("six.png")
+        folder = try ScratchDirectory()
+        server = try TestServer()
+        server.route("/fresh") { _ in .data(picture, type: "image/png").header("Cache-Control", "max-age=60") }
+        server.route("/validated") { request in
+            let isKnown = request.headers["If-None-Match"] == "\"a\""
+            return (isKnown ? TestServer.Response.status(304) : .data(picture, type: "image/png"))
+                .header("Cache-Control", "no-cache").header("ETag", "\"a\"")
+        }
+    }
+
+    /// As a later process would: with nothing in memory, and its own opening of the directory.
+    private func downloader(_ cache: ResponseCache?) -> ImageDownloader {
+        ImageDownloader(imageCache: nil, responseCache: cache)
+    }
+
+    @Test("a later process has what an earlier one has loaded") func later() async throws {
+        for _ in 0..<2 {
+            let downloader = downloader(ImageDownloader.responseCache(in: folder.file("images")))
+            #expect(try await downloader.image(for: server.url("/fresh")).size.width == 3)
+            await downloader.session.invalidate()
+        }
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("what has to be validated is, and its bytes do not come again") func validated() async throws {
+        let downloader = downloader(ImageDownloader.responseCache(in: folder.file("images")))
+        for _ in 0..<2 { #expect(try await downloader.image(for: server.url("/validated")).size.width == 3) }
+        #expect(server.requests.map { $0.headers["If-None-Match"] } == [nil, "\"a\""])
+        var reloading = URLRequest(url: server.url("/fresh"))
+        _ = try await downloader.image(for: reloading)
+        reloading.cachePolicy = .reloadIgnoringLocalCacheData
+        _ = try await downloader.image(for: reloading)
+        #expect(server.requests.count == 4)
+        await downloader.session.invalidate()
+    }
+
+    @Test("it can be turned off, and need not be there") func off() async throws {
+        try folder.write("file", "")
+        let unusable = ImageDownloader.responseCache(in: folder.file("file"))
+        #expect(unusable == nil && ImageDownloader.responseCache(in: nil) == nil)
+        let downloader = downloader(nil)
+        #expect(downloader.session.configuration.cache == nil)
+        for _ in 0..<2 { _ = try await downloader.image(for: server.url("/fresh")) }
+        #expect(server.requests.count == 2)
+        await downloader.session.invalidate()
+    }
+
+    @Test("it is bounded") func bounds() throws {
+        let cache = try #require(ImageDownloader.responseCache(in: folder.file("images")))
+        #expect(cache.store is DiskCacheStore && cache.mode == .private)
+        #expect(ImageDownloader.defaultConfiguration.maximumBodySize == ImageDownloader.maximumPictureSize)
+    }
+
+    @Test("a session of the program's own keeps its own cache") func ownSession() async throws {
+        let session = Session(transport: MockTransport { _ in .status(404) })
+        let downloader = ImageDownloader(
+            session: session, responseCache: ImageDownloader.responseCache(in: folder.file("images")))
+        #expect(downloader.session === session && downloader.session.configuration.cache == nil)
+    }
+
+    @Test(
+        "the directory follows the environment",
+        arguments: [
+            (["XDG_CACHE_HOME": "/c", "HOME": "/h"], "shop", "/c/shop/curlew-images/"),
+            (["XDG_CACHE_HOME": "relative", "HOME": "/h"], "shop", "/h/.cache/shop/curlew-images/"),
+            (["XDG_CACHE_HOME": "", "HOME": "/h"], "../etc", "/h/.cache/curlew/curlew-images/"),
+            (["HOME": "/h"], "..", "/h/.cache/curlew/curlew-images/"), (["HOME": ""], "shop", nil), ([:], "shop", nil),
+        ] as [([String: String], String, String?)])
+    func directory(environment: [String: String], program: String, path: String?) {
+        let directory = ImageDownloader.cacheDirectory(environment: environment, program: program)
+        #expect(directory?.path(percentEncoded: false) == path)
+    }
+}
