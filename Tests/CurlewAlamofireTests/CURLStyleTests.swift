@@ -48,4 +48,84 @@ struct CURLStyleTests {
         try await eventually { queue.sync { !seen.withLock { $0 }.isEmpty } }
         #expect(seen.withLock { $0 }.map { $0.hasPrefix("$ curl -v \\\n\t-X GET") } == [true])
     }
+
+    @Test func plainDescriptionsQuoteLikeAlamofireAndShowNoSecrets() async throws {
+        let jar = CookieJar()
+        jar.set(Cookie(name: "foo", value: "bar", domain: "example.org", path: "/", isHostOnly: true, created: Date()))
+        let request = session { $0.cookies = jar }
+            .request(
+                "https://example.org/path?token=abc", method: .post,
+                parameters: ["say": "\"hi\"", "password": "hunter2"],
+                encoder: .json(encoder: sorted),
+                headers: [HTTPHeader(name: "X-Mark", value: "a\"b"), .authorization(bearerToken: "secret")]
+            )
+            .authenticate(username: "ada", password: "pass")
+        _ = await request.response()
+        let text = request.cURLDescription()
+        #expect(
+            text.split(separator: " \\\n\t").filter { !$0.hasPrefix("-d") && !$0.hasPrefix("\"http") }
+                == [
+                    "$ curl -v", "-X POST", "-u \"<redacted>\"", "-b \"foo=<redacted>\"", "-H \"Accept: */*\"",
+                    "-H \"Authorization: <redacted>\"", "-H \"Content-Type: application/json\"",
+                    "-H \"X-Mark: a\\\"b\"",
+                ])
+        #expect(text.contains(#"\"say\":\"\\\"hi\\\"\""#) && text.contains("\"https://example.org/path?"))
+        for secret in ["ada", "pass\"", "bar", "secret", "hunter2", "abc"] { #expect(!text.contains(secret)) }
+        // Asked for, they are there, in Curlew's quoting.
+        #expect(request.cURLDescription(includingCredentials: true).contains("-u 'ada:pass'"))
+    }
+
+    private var sorted: JSONEncoder {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = .sortedKeys
+        return encoder
+    }
+
+    /// A shell takes every argument as it was, whatever is in it.
+    @Test func aShellFindsNothingToLookInto() async throws {
+        let mark = #"$HOME `id` $(id) \ \n ! !! "quoted" 'single' #x *"#
+        let request = session().request(
+            "https://example.org/a$b", method: HTTPMethod(rawValue: "A`ID`"),
+            headers: [HTTPHeader(name: "X-Mark", value: mark)])
+        _ = await request.response()
+        let command = request.cURLDescription().dropFirst(2)
+        let output = try shell("curl() { printf '%s\\n' \"$@\"; }\n\(command)\n")
+        #expect(
+            output.split(separator: "\n").map(String.init)
+                == ["-v", "-X", "A`ID`", "-H", "Accept: */*", "-H", "X-Mark: \(mark)", "https://example.org/a$b"])
+    }
+
+    /// There is no comment before the end: the address would be a command of its own.
+    @Test func bytesThatAreNoTextDoNotHideTheAddress() async throws {
+        let request = session().upload(Data([0, 255]), to: "https://example.org/")
+        _ = await request.serializingData().response
+        for text in [request.cURLDescription(), request.cURLDescription(includingCredentials: true)] {
+            let output = try shell("curl() { printf '%s\\n' \"$@\"; }\n\(text.dropFirst(2))\n")
+            #expect(output.hasSuffix("--data-binary\n@-\nhttps://example.org/\n"))
+        }
+    }
+
+    private func shell(_ script: String) throws -> String {
+        let process = Process()
+        let pipe = Pipe()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", script]
+        process.standardOutput = pipe
+        try process.run()
+        let output = pipe.fileHandleForReading.readDataToEndOfFile()
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+        return String(decoding: output, as: UTF8.self)
+    }
+
+    @Test(arguments: [false, true]) func theHandlerOfThePlainFormIsCalledOnce(late: Bool) async throws {
+        let seen = Lock<[String]>([])
+        let queue = DispatchQueue(label: "curl")
+        let request = session().request("https://example.org/")
+        if late { _ = await request.response() }
+        request.cURLDescription(on: queue) { text in seen.withLock { $0.append(text) } }
+        if !late { _ = await request.response() }
+        try await eventually { queue.sync { !seen.withLock { $0 }.isEmpty } }
+        #expect(seen.withLock { $0 } == [request.cURLDescription()])
+    }
 }

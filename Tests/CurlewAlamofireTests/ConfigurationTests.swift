@@ -114,6 +114,15 @@ struct ConfigurationTests {
         #expect(SessionConfiguration(foundation).proxyRouting == nil)
     }
 
+    @Test(arguments: [-1, 65_536, Int.max])
+    func aProxyWithoutARightPortIsNotLeftOut(port: Int) throws {
+        let foundation = URLSessionConfiguration.default
+        foundation.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "plain.example", "HTTPPort": port]
+        let routing = try #require(SessionConfiguration(foundation).proxyRouting)
+        let unreachable = try #require(URL(string: "http://plain.example:0"))
+        #expect(routing(try #require(URL(string: "http://a.org"))) == .url(unreachable, exclusions: []))
+    }
+
     @Test func whatHasNoMeaningIsNamed() {
         let foundation = URLSessionConfiguration.default
         #expect(FoundationNotice.properties(setIn: foundation) == [])

@@ -1,4 +1,5 @@
 import CurlewAlamofire
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import FoundationNetworking
@@ -52,5 +53,18 @@ struct RequestTaskTests {
     @Test func aCompositeMonitorTellsItsParts() {
         let parts = [ClosureEventMonitor(), ClosureEventMonitor()]
         #expect(CompositeEventMonitor(monitors: parts).monitors.count == 2)
+    }
+
+    /// Its exchange was being made, or had been; either way it is over.
+    @Test func aSessionThatGoesLeavesItsTasksCompleted() async throws {
+        var session: Session? = Session(startRequestsImmediately: false, requestSetup: .eager)
+        let ended = Lock(0)
+        let requests = (0..<100).compactMap { _ in
+            session?.request("https://example.org/").response(queue: .global()) { _ in ended.withLock { $0 += 1 } }
+        }
+        session = nil
+        try await eventually { ended.withLock { $0 } == 100 }
+        #expect(requests.count == 100)
+        #expect(requests.allSatisfy { $0.task?.state == .completed && $0.error?.isSessionDeinitializedError == true })
     }
 }

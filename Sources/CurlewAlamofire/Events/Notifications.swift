@@ -2,91 +2,135 @@ public import Curlew
 public import Dispatch
 public import Foundation
 
+// A program that names one of these has the notifications about requests of every session, as in Alamofire; one that names
+// none pays nothing for them.
+
 extension Request {
     /// A request was resumed.
-    public static let didResumeNotification = name("didResume")
+    public static let didResumeNotification = RequestNotifications.wanted(.didResume)
     /// A request was suspended.
-    public static let didSuspendNotification = name("didSuspend")
+    public static let didSuspendNotification = RequestNotifications.wanted(.didSuspend)
     /// A request was cancelled.
-    public static let didCancelNotification = name("didCancel")
+    public static let didCancelNotification = RequestNotifications.wanted(.didCancel)
     /// A request has finished.
-    public static let didFinishNotification = name("didFinish")
+    public static let didFinishNotification = RequestNotifications.wanted(.didFinish)
     /// An exchange goes on.
-    public static let didResumeTaskNotification = name("didResumeTask")
+    public static let didResumeTaskNotification = RequestNotifications.wanted(.didResumeTask)
     /// An exchange is held.
-    public static let didSuspendTaskNotification = name("didSuspendTask")
+    public static let didSuspendTaskNotification = RequestNotifications.wanted(.didSuspendTask)
     /// An exchange is being cancelled.
-    public static let didCancelTaskNotification = name("didCancelTask")
+    public static let didCancelTaskNotification = RequestNotifications.wanted(.didCancelTask)
     /// An exchange has ended.
-    public static let didCompleteTaskNotification = name("didCompleteTask")
+    public static let didCompleteTaskNotification = RequestNotifications.wanted(.didCompleteTask)
 
     /// A request's result is there: once for every response handler, with what its serializer made of it; once for a
     /// request without handlers.
-    public static let didCompleteNotification = name("didComplete")
-
-    private static func name(_ event: String) -> Notification.Name {
-        Notification.Name("org.curlew.notification.name.request.\(event)")
-    }
+    public static let didCompleteNotification = RequestNotifications.wanted(.didComplete)
 }
 
 extension DownloadRequest {
     /// A download's file is at its destination.
-    public static let didMoveFileNotification = Notification.Name("org.curlew.notification.name.download.didMoveFile")
+    public static let didMoveFileNotification = RequestNotifications.wanted(.didMoveFile)
     /// A download's file could not be put at its destination.
-    public static let didFailToMoveFileNotification =
-        Notification.Name("org.curlew.notification.name.download.didFailToMoveFile")
+    public static let didFailToMoveFileNotification = RequestNotifications.wanted(.didFailToMoveFile)
 }
 
 extension Session {
-    /// A session was invalidated, or has gone.
+    /// A session was invalidated, or has gone. Only of sessions with `RequestNotifications` among their monitors.
     public static let didInvalidateNotification = Notification.Name(
         "org.curlew.notification.name.session.didInvalidate")
 }
 
+/// The names, for those who post: naming them asks for nothing.
+extension Notification.Name {
+    fileprivate static let didResume = ofRequest("didResume")
+    fileprivate static let didSuspend = ofRequest("didSuspend")
+    fileprivate static let didCancel = ofRequest("didCancel")
+    fileprivate static let didFinish = ofRequest("didFinish")
+    fileprivate static let didResumeTask = ofRequest("didResumeTask")
+    fileprivate static let didSuspendTask = ofRequest("didSuspendTask")
+    fileprivate static let didCancelTask = ofRequest("didCancelTask")
+    fileprivate static let didCompleteTask = ofRequest("didCompleteTask")
+    fileprivate static let didComplete = ofRequest("didComplete")
+    fileprivate static let didMoveFile = Notification.Name("org.curlew.notification.name.download.didMoveFile")
+    fileprivate static let didFailToMoveFile = Notification.Name(
+        "org.curlew.notification.name.download.didFailToMoveFile")
+
+    private static func ofRequest(_ event: String) -> Notification.Name {
+        Notification.Name("org.curlew.notification.name.request.\(event)")
+    }
+}
+
 /// Posts a notification for what requests and sessions do, with what is known at that time in its `userInfo`: see
-/// `RequestNotifications.Key`. Give it to a session to have them; they cost something.
+/// `RequestNotifications.Key`.
+///
+/// Naming one of the notifications is enough to have them of every request, on the main queue. Give a monitor to a session to
+/// have them on a queue of your own, and to hear of the session itself.
 public final class RequestNotifications: EventMonitor {
     /// Where notifications are posted.
     public let queue: DispatchQueue
 
+    /// Whether it posts for those requests that no other posts for.
+    private let isForTheOthers: Bool
+
     /// Posts on `queue`.
-    public init(queue: DispatchQueue = .main) { self.queue = queue }
+    public init(queue: DispatchQueue = .main) {
+        self.queue = queue
+        isForTheOthers = false
+    }
+
+    private init(isForTheOthers: Bool) {
+        queue = .main
+        self.isForTheOthers = isForTheOthers
+    }
+
+    private static let ofTheProcess = RequestNotifications(isForTheOthers: true)
+
+    /// A program that asks for a notification's name wants to have it.
+    fileprivate static func wanted(_ name: Notification.Name) -> Notification.Name {
+        ProcessMonitor.set(ofTheProcess)
+        return name
+    }
+
+    private static func posts(_ monitor: any EventMonitor) -> Bool {
+        monitor is RequestNotifications || (monitor as? CompositeEventMonitor)?.monitors.contains(where: posts) == true
+    }
 
     // MARK: Requests
 
-    public func requestDidResume(_ request: Request) { post(Request.didResumeNotification, request) }
+    public func requestDidResume(_ request: Request) { post(.didResume, request) }
 
-    public func requestDidSuspend(_ request: Request) { post(Request.didSuspendNotification, request) }
+    public func requestDidSuspend(_ request: Request) { post(.didSuspend, request) }
 
-    public func requestDidCancel(_ request: Request) { post(Request.didCancelNotification, request) }
+    public func requestDidCancel(_ request: Request) { post(.didCancel, request) }
 
     public func requestDidFinish(_ request: Request) {
-        post(Request.didFinishNotification, request)
-        if !request.hasResponseHandlers { post(Request.didCompleteNotification, request) }
+        post(.didFinish, request)
+        if !request.hasResponseHandlers { post(.didComplete, request) }
     }
 
     public func request(_ request: Request, didResumeTask task: TaskIdentifier) {
-        post(Request.didResumeTaskNotification, request, [Key.task: task])
+        post(.didResumeTask, request, [Key.task: task])
     }
 
     public func request(_ request: Request, didSuspendTask task: TaskIdentifier) {
-        post(Request.didSuspendTaskNotification, request, [Key.task: task])
+        post(.didSuspendTask, request, [Key.task: task])
     }
 
     public func request(_ request: Request, didCancelTask task: TaskIdentifier) {
-        post(Request.didCancelTaskNotification, request, [Key.task: task])
+        post(.didCancelTask, request, [Key.task: task])
     }
 
     public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
         var info: [String: Any] = [Key.task: task]
         if let error { info[Key.error] = error }
-        post(Request.didCompleteTaskNotification, request, info)
+        post(.didCompleteTask, request, info)
     }
 
     // MARK: Responses
 
     public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, CurlewError>) {
-        post(Request.didCompleteNotification, request, Self.info(response.data, nil, response.error, response.metrics))
+        post(.didComplete, request, Self.info(response.data, nil, response.error, response.metrics))
     }
 
     public func request<Value: Sendable>(
@@ -97,12 +141,12 @@ public final class RequestNotifications: EventMonitor {
         var info = Self.info(response.data, nil, response.error, response.metrics)
         info[Key.responseSerializer] = serializer
         if let value = response.value { info[Key.serializedResponse] = value }
-        post(Request.didCompleteNotification, request, info)
+        post(.didComplete, request, info)
     }
 
     public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, CurlewError>) {
         let info = Self.info(nil, response.fileURL, response.error, response.metrics)
-        post(Request.didCompleteNotification, request, info)
+        post(.didComplete, request, info)
     }
 
     public func request<Value: Sendable>(
@@ -113,7 +157,7 @@ public final class RequestNotifications: EventMonitor {
         var info = Self.info(nil, response.fileURL, response.error, response.metrics)
         info[Key.responseSerializer] = serializer
         if let value = response.value { info[Key.serializedResponse] = value }
-        post(Request.didCompleteNotification, request, info)
+        post(.didComplete, request, info)
     }
 
     private static func info(
@@ -137,10 +181,10 @@ public final class RequestNotifications: EventMonitor {
     ) {
         switch result {
         case .success(let url):
-            post(DownloadRequest.didMoveFileNotification, request, [Key.task: task, Key.fileURL: url])
+            post(.didMoveFile, request, [Key.task: task, Key.fileURL: url])
         case .failure(let error) where error.phase == .validation: break
         case .failure(let error):
-            post(DownloadRequest.didFailToMoveFileNotification, request, [Key.task: task, Key.error: error])
+            post(.didFailToMoveFile, request, [Key.task: task, Key.error: error])
         }
     }
 
@@ -154,6 +198,7 @@ public final class RequestNotifications: EventMonitor {
 
     /// What is in the `userInfo` beside `more`: what the request knows by now.
     private func post(_ name: Notification.Name, _ request: Request, _ more: [String: Any] = [:]) {
+        if isForTheOthers, request.hasMonitor(where: Self.posts) { return }
         var info = Self.info((request as? DataRequest)?.data, request.bodyFileURL, request.error, request.metrics)
         info[Key.request] = request
         info.merge(more) { $1 }

@@ -12,6 +12,20 @@ public enum CURLStyle: Sendable {
 }
 
 extension Request {
+    /// The request as a command line, quoted as in Alamofire, with what a shell would look into escaped, and with the cookies
+    /// that the jar has for it. Secrets are left out: `cURLDescription(includingCredentials: true)` and the style
+    /// `.alamofire` show them.
+    public func cURLDescription() -> String { cURLDescription(as: .quotedAsInAlamofire) }
+
+    /// Calls a closure once with `cURLDescription()`, as soon as the `URLRequest` exists or has failed to be created.
+    @discardableResult
+    public func cURLDescription(
+        on queue: DispatchQueue = .main,
+        calling handler: @escaping @Sendable (String) -> Void
+    ) -> Self {
+        cURLDescription(as: .quotedAsInAlamofire, on: queue, calling: handler)
+    }
+
     /// The request as a command line in Alamofire's spelling, with its credentials.
     public func cURLDescription(style: CURLStyle) -> String {
         switch style {
@@ -32,6 +46,11 @@ extension Request {
         if describedRequest != nil { Handoff()(to: queue) { watcher.tell(self) } }
         return self
     }
+}
+
+extension CURLForm {
+    /// Without secrets; in double quotes, and with the cookies that the jar has for it.
+    fileprivate static let quotedAsInAlamofire = CURLForm(quoting: .double, listsCookies: true)
 }
 
 /// Calls once, when a request's `URLRequest` has been made or could not be.
@@ -58,7 +77,7 @@ private final class CURLWatcher: EventMonitor {
     func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) { tell(request) }
 }
 
-/// The command line as Alamofire writes it.
+/// The command line letter for letter as Alamofire writes it, where `CURLForm` makes one that a shell takes as it is meant.
 private enum AlamofireCURL {
     static func text(of request: Request) -> String {
         guard let sent = request.lastRequest, let url = sent.url, url.host() != nil, let method = sent.httpMethod else {

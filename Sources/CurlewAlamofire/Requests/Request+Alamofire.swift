@@ -6,7 +6,7 @@ extension Request {
     /// `task`, the identifier of the exchange in flight; in a file that imports `Curlew` too, only where more than the
     /// identifier is asked for.
     @_disfavoredOverload
-    public var task: RequestTask? { lastTask.map { RequestTask(identifier: $0, request: self) } }
+    public var task: RequestTask? { latestTask.map { RequestTask(identifier: $0, request: self) } }
 
     /// What the request was told about its start; nil leaves it to the session.
     public var shouldAutomaticallyResume: Bool? { automaticallyResumes }

@@ -8,7 +8,7 @@ public struct CompoundResponseSerializer<Value: Sendable>: ResponseSerializer {
     /// Those that are tried, in this order.
     public let serializers: [any ResponseSerializer<Value>]
 
-    /// Makes a serializer that answers the first success of several.
+    /// Creates a serializer that answers the first success of several.
     public init(_ serializers: [any ResponseSerializer<Value>]) { self.serializers = serializers }
 
     public func serialize(

@@ -11,7 +11,7 @@ public final class JSONResponseSerializer: ResponseSerializer {
     /// How the body is read.
     public let options: JSONSerialization.ReadingOptions
 
-    /// Makes a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer; an empty body is an error unless method or status allow it.
     public init(
         dataPreprocessor: any DataPreprocessor = JSONResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = JSONResponseSerializer.defaultEmptyResponseCodes,

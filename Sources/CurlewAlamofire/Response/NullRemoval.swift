@@ -6,7 +6,7 @@ public import FoundationNetworking
 public struct NullFreeJSONResponseSerializer: ResponseSerializer {
     private let base: JSONResponseSerializer
 
-    /// Makes a serializer around one that reads JSON.
+    /// Creates a serializer around one that reads JSON.
     public init(_ base: JSONResponseSerializer = JSONResponseSerializer()) { self.base = base }
 
     public var dataPreprocessor: any DataPreprocessor { base.dataPreprocessor }

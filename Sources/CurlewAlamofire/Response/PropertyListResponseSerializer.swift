@@ -13,7 +13,7 @@ public struct PropertyListResponseSerializer: ResponseSerializer {
     public let emptyResponseCodes: Set<Int>
     public let emptyRequestMethods: Set<HTTPMethod>
 
-    /// Makes a serializer; an empty body is an error unless method or status allow it.
+    /// Creates a serializer; an empty body is an error unless method or status allow it.
     public init(
         dataPreprocessor: any DataPreprocessor = PropertyListResponseSerializer.defaultDataPreprocessor,
         emptyResponseCodes: Set<Int> = PropertyListResponseSerializer.defaultEmptyResponseCodes,

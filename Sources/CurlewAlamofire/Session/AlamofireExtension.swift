@@ -7,7 +7,7 @@ public struct AlamofireExtension<ExtendedType> {
     /// What is extended.
     public private(set) var type: ExtendedType
 
-    /// Makes the extension of a value.
+    /// Creates the extension of a value.
     public init(_ type: ExtendedType) { self.type = type }
 }
 

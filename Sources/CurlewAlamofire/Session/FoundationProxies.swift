@@ -16,7 +16,11 @@ struct FoundationProxies: Sendable {
             var components = URLComponents()
             components.scheme = scheme
             components.host = host
-            components.port = (dictionary["\(name)Port"] as? NSNumber)?.intValue
+            if let port = (dictionary["\(name)Port"] as? NSNumber)?.intValue {
+                // A port that cannot be reached takes the place of one that cannot exist: a direct connection must not, and
+                // URLComponents traps on a negative one.
+                components.port = (0...65535).contains(port) ? port : 0
+            }
             return components.url
         }
         http = proxy("HTTP", scheme: "http")
