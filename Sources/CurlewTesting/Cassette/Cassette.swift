@@ -10,7 +10,7 @@ public struct Cassette: Codable, Sendable, Equatable {
     /// In the order in which they ended.
     public var exchanges: [Exchange]
 
-    /// Makes a cassette.
+    /// Creates a cassette.
     public init(exchanges: [Exchange] = []) { self.exchanges = exchanges }
 
     /// Reads a file; throws what reading and decoding throw.
@@ -34,7 +34,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         /// The error it ended with.
         public var error: Failure?
 
-        /// Makes an exchange.
+        /// Creates an exchange.
         public init(request: Request, response: Response? = nil, error: Failure? = nil) {
             self.request = request
             self.response = response
@@ -53,7 +53,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         /// The body; nil when empty.
         public var body: Body?
 
-        /// Makes a request.
+        /// Creates a request.
         public init(method: String, url: String, headers: [Field] = [], body: Body? = nil) {
             self.method = method
             self.url = url
@@ -77,7 +77,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         /// Fields after the body.
         public var trailers: [Field]?
 
-        /// Makes a response.
+        /// Creates a response.
         public init(
             status: Int,
             reason: String = "",
@@ -104,7 +104,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         /// What happened, in one sentence.
         public var reason: String
 
-        /// Makes a failure.
+        /// Creates a failure.
         public init(code: String, phase: String, reason: String = "") {
             self.code = code
             self.phase = phase
@@ -119,7 +119,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         /// The value.
         public var value: String
 
-        /// Makes a field.
+        /// Creates a field.
         public init(_ name: String, _ value: String) {
             self.name = name
             self.value = value

@@ -22,7 +22,7 @@ public struct CassetteRedaction: Sendable {
     /// The text that stands in for a secret.
     public static let replacement = "<redacted>"
 
-    /// Makes the usual redaction.
+    /// Creates the usual redaction.
     public init() {}
 
     /// The exchange without its secrets.

@@ -6,22 +6,14 @@ public import Foundation
 ///     let session = Session(transport: try ReplayTransport(file: URL(filePath: "Fixtures/birds.json")))
 ///     let birds = try await session.request("https://api.example.org/birds").decode([Bird].self)
 ///
-/// A request gets the first exchange, not yet used, that has its method and URL (and its body, if asked for);
-/// secrets are taken out of it before it is compared. When none is left the exchange fails with
-/// `.unsupported` and says which request it was, so that a test notices what it did not record.
+/// A request gets the first exchange, not yet used, that equals it in what `Matching` compares: method and URL, unless
+/// the test says otherwise. Secrets are taken out of it before it is compared. When none is left the exchange fails with
+/// `.unsupported`; the error names the request and the recorded requests that come nearest, and says in what they differ.
 public final class ReplayTransport: Transport {
-    /// What must be equal for a request to get an exchange.
-    public enum Matching: Sendable, Hashable {
-        /// By method and URL.
-        case methodAndURL
-        /// Method, path and query: for servers whose port changes.
-        case methodAndTarget
-        /// By method, URL and body.
-        case methodURLAndBody
-    }
-
     private struct State: Sendable {
         var left: [Cassette.Exchange]
+        /// Requests whose exchanges are used up.
+        var used: [Cassette.Request] = []
     }
 
     private let mock: MockTransport
@@ -48,17 +40,18 @@ public final class ReplayTransport: Transport {
                 )
             ).request
             let found = state.change { state -> Cassette.Exchange? in
-                guard let index = state.left.firstIndex(where: { Self.fits($0.request, asked, matching) }) else {
-                    return nil
-                }
-                return isEndless ? state.left[index] : state.left.remove(at: index)
+                let index = state.left.firstIndex { matching.differences($0.request, asked).isEmpty }
+                guard let index else { return nil }
+                guard !isEndless else { return state.left[index] }
+                let exchange = state.left.remove(at: index)
+                state.used.append(exchange.request)
+                return exchange
             }
             guard let found else {
-                throw CurlewError(
-                    .unsupported,
-                    phase: .waiting,
-                    reason: "the cassette has no exchange left for \(asked.method) \(request.path)"
-                )
+                let state = state.value
+                throw CassetteMiss(
+                    asked: asked, left: state.left.map(\.request), used: state.used, matching: matching
+                ).error
             }
             return Self.response(found)
         }
@@ -89,20 +82,6 @@ public final class ReplayTransport: Transport {
 
     /// All of them: nothing leaves the process.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { .all }
-
-    private static func fits(_ one: Cassette.Request, _ other: Cassette.Request, _ matching: Matching) -> Bool {
-        guard one.method == other.method else { return false }
-        switch matching {
-        case .methodAndURL: return one.url == other.url
-        case .methodAndTarget: return target(one.url) == target(other.url)
-        case .methodURLAndBody: return one.url == other.url && one.body == other.body
-        }
-    }
-
-    private static func target(_ url: String) -> Substring {
-        guard let start = url.range(of: "//")?.upperBound else { return url[...] }
-        return url[start...].firstIndex { $0 == "/" || $0 == "?" }.map { url[$0...] } ?? ""
-    }
 
     private static func response(_ exchange: Cassette.Exchange) -> MockResponse {
         let error = exchange.error.map {

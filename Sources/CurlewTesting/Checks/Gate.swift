@@ -21,7 +21,7 @@ public final class Gate: Sendable {
 
     private let state: Watched<State>
 
-    /// Makes a gate, closed unless told otherwise.
+    /// Creates a gate, closed unless told otherwise.
     public init(isOpen: Bool = false) { state = Watched(State(isOpen: isOpen)) }
 
     /// Whether waiters pass.

@@ -17,7 +17,7 @@ public struct LeakCheck: Sendable {
         public let allowance: Int
         let read: @Sendable () -> Int
 
-        /// Makes a counter from a closure that may be called from any thread.
+        /// Creates a counter from a closure that may be called from any thread.
         public init(_ name: String, allowing allowance: Int = 0, read: @escaping @Sendable () -> Int) {
             self.name = name
             self.allowance = allowance

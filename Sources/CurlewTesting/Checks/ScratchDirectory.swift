@@ -9,7 +9,7 @@ public final class ScratchDirectory: Sendable {
     /// Where it is.
     public let url: URL
 
-    /// Makes a directory with a name of its own.
+    /// Creates a directory with a name of its own.
     public init(in parent: URL = FileManager.default.temporaryDirectory) throws {
         url = parent.appending(path: "curlew-tests-\(UUID().uuidString)", directoryHint: .isDirectory)
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)

@@ -40,7 +40,7 @@ public struct MockResponse: Sendable {
         case wait(Gate)
     }
 
-    /// Makes a response.
+    /// Creates a response.
     public init(status: Int = 200, reason: String = "", headers: HTTPHeaders = [:], body: [Piece] = []) {
         self.status = status
         self.reason = reason

@@ -21,32 +21,35 @@ public final class MockTransport: Transport {
     /// Answers one exchange. What it throws ends the exchange: a `CurlewError` as it is.
     public typealias Handler = @Sendable (MockRequest) async throws -> MockResponse
 
-    private struct Route: Sendable {
+    struct Route: Sendable {
         var method: HTTPMethod?
         var pattern: PathPattern
         var handler: Handler
     }
 
-    private struct State: Sendable {
+    struct State: Sendable {
         var routes: [Route] = []
         var queue: [MockResponse] = []
         var requests: [MockRequest] = []
         var started = 0
         var running: [Int: MockExchange] = [:]
+        var webSockets: [(pattern: PathPattern, script: TestServer.WebSocketScript)] = []
+        /// The other ends of connections.
+        var peers: [Int: Task<Void, Never>] = [:]
         var isShutDown = false
     }
 
     private let handler: Handler?
     private let collectsBodies: Bool
-    private let state = Watched(State())
+    let state = Watched(State())
 
-    /// Makes a transport that answers from its routes and its queue alone.
+    /// Creates a transport that answers from its routes and its queue alone.
     public init(collectsBodies: Bool = true) {
         handler = nil
         self.collectsBodies = collectsBodies
     }
 
-    /// Makes a transport that asks `handler` where no route fits and the queue is empty.
+    /// Creates a transport that asks `handler` where no route fits and the queue is empty.
     public init(collectsBodies: Bool = true, _ handler: @escaping Handler) {
         self.handler = handler
         self.collectsBodies = collectsBodies
@@ -63,8 +66,11 @@ public final class MockTransport: Transport {
     /// Every exchange that was asked for, its body collected, in the order in which they were asked for.
     public var requests: [MockRequest] { state.value.requests }
 
-    /// How many exchanges are under way.
-    public var runningCount: Int { state.value.running.count }
+    /// How many exchanges and WebSockets are under way.
+    public var runningCount: Int {
+        let state = state.value
+        return state.running.count + state.peers.count
+    }
 
     /// Returns when `count` exchanges have been asked for.
     @discardableResult
@@ -105,10 +111,11 @@ public final class MockTransport: Transport {
 
     /// Ends what runs with `.sessionClosed`, and everything that comes later.
     public func shutdown() async {
-        let running = state.change { state in
+        let (running, peers) = state.change { state in
             state.isShutDown = true
-            return Array(state.running.values)
+            return (Array(state.running.values), Array(state.peers.values))
         }
+        for peer in peers { peer.cancel() }
         for exchange in running { exchange.cancel(with: CurlewError(.sessionClosed, phase: .lifecycle)) }
     }
 
@@ -135,7 +142,7 @@ public final class MockTransport: Transport {
             .deliver(metrics)
     }
 
-    private func respond(to request: MockRequest) async throws -> MockResponse {
+    func respond(to request: MockRequest) async throws -> MockResponse {
         let routes = state.value.routes.reversed()
         for route in routes where route.method == nil || route.method == request.method {
             guard let parameters = route.pattern.match(request.url.path(percentEncoded: true)) else { continue }
@@ -146,14 +153,24 @@ public final class MockTransport: Transport {
         let queued = state.change { $0.queue.isEmpty ? nil : $0.queue.removeFirst() }
         if let queued { return queued }
         if let handler { return try await handler(request) }
-        throw CurlewError(
-            .unsupported,
-            phase: .waiting,
-            reason: "MockTransport has no answer for \(request.method.rawValue) \(request.path)"
-        )
+        throw CurlewError(.unsupported, phase: .waiting, reason: Self.miss(request, state.value.routes))
     }
 
-    private func located(_ error: CurlewError, _ request: TransferRequest) -> CurlewError {
+    /// Names the request, with its query, and the routes that come nearest.
+    private static func miss(_ request: MockRequest, _ routes: [Route]) -> String {
+        let path = request.url.path(percentEncoded: true)
+        let target = path + (request.url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+        let asked = "MockTransport has no answer for \(request.method.rawValue) \(target)"
+        guard !routes.isEmpty else { return asked + ": it has no routes, and its queue is empty" }
+        // Another method is a smaller mistake than another path.
+        let nearest = Nearness.nearest(of: routes) { route in
+            (route.pattern.match(path) == nil ? 1_000 : 0) + Nearness.distance(route.pattern.text, path)
+        }
+        let names = nearest.map { "\($0.method?.rawValue ?? "any method") \($0.pattern.text)" }
+        return asked + "; nearest routes: " + names.joined(separator: ", ")
+    }
+
+    func located(_ error: CurlewError, _ request: TransferRequest) -> CurlewError {
         var error = error
         if error.url == nil { error.url = request.url }
         error.attempt = request.attempt

@@ -36,5 +36,5 @@ extension TestServer.Request {
     }
 
     /// Scheme and authority that the client used.
-    var base: String { "http://" + (headers["Host"] ?? "127.0.0.1:\(serverPort)") }
+    var base: String { (isSecure ? "https://" : "http://") + (headers["Host"] ?? "127.0.0.1:\(serverPort)") }
 }

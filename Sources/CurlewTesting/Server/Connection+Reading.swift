@@ -1,12 +1,20 @@
 internal import CurlewCore
 internal import Foundation
-internal import Glibc
 
 extension Connection {
-    private enum Arrival { case bytes, nothing, end }
+    private enum Arrival { case bytes, nothing(Need), end }
 
     func readHead(_ now: ContinuousClock.Instant) -> Need? {
         while true {
+            switch speaksHTTP2() {
+            case true?:
+                replaceRest(with: [.multiplex])
+                return nil
+            case nil:
+                if let need = readMore(4_096, now) { return need }
+                continue
+            case false?: break
+            }
             if let event = parser.next(&input) {
                 switch event {
                 case .head(let head):
@@ -64,22 +72,25 @@ extension Connection {
     }
 
     func drain(_ limit: Duration?, _ now: ContinuousClock.Instant) -> Need? {
-        if let limit, wakeTime == nil { wakeTime = now + limit }
-        while wakeTime.map({ now < $0 }) ?? true {
+        if let limit, stepWait.end == nil { stepWait.end = now + limit }
+        while stepWait.end.map({ now < $0 }) ?? true {
             switch receive(65_536, into: { _ in }) {
             case .bytes: continue
-            case .nothing: return wakeTime.map { .readableUntil($0) } ?? .readable
+            case .nothing(let need):
+                guard case .readable = need, let end = stepWait.end else { return need }
+                return .readableUntil(end)
             case .end:
-                wakeTime = nil
+                stepWait.end = nil
                 return nil
             }
         }
-        wakeTime = nil
+        stepWait.end = nil
         return nil
     }
 
     /// What the peer has sent of a request that it did not finish.
     func recordAborted() {
+        if let http2 { return http2.recordAborted() }
         guard var aborted = request ?? headless() else { return }
         guard !aborted.isBodyComplete else { return }
         aborted.rawBytes = Data(parser.raw) + Data(input.prefix(max(0, parser.rawLimit - parser.raw.count)))
@@ -98,7 +109,8 @@ extension Connection {
             connection: number,
             indexOnConnection: exchanges,
             peerPort: peerPort,
-            serverPort: server.port
+            serverPort: server.port,
+            isSecure: server.isSecure
         )
     }
 
@@ -111,8 +123,8 @@ extension Connection {
         case .bytes:
             if let readPace { readTime = now + readPace.every }
             return nil
-        case .nothing:
-            return .readable
+        case .nothing(let need):
+            return need
         case .end:
             recordAborted()
             close()
@@ -122,16 +134,15 @@ extension Connection {
 
     private func receive(_ most: Int, into take: (UnsafeRawBufferPointer) -> Void) -> Arrival {
         withUnsafeTemporaryAllocation(byteCount: most, alignment: 1) { buffer in
-            while true {
-                let count = recv(descriptor, buffer.baseAddress, most, 0)
-                if count > 0 {
-                    server.recorder.received(count)
-                    take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-                    return .bytes
-                }
-                if count == 0 { return .end }
-                if errno == EINTR { continue }
-                return errno == EAGAIN ? .nothing : .end
+            switch wire.receive(into: buffer) {
+            case .moved(let count):
+                server.recorder.received(count)
+                take(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+                return .bytes
+            case .needs(let need):
+                return .nothing(need)
+            case .ended:
+                return .end
             }
         }
     }
@@ -145,24 +156,22 @@ extension Connection {
             connection: number,
             indexOnConnection: exchanges,
             peerPort: peerPort,
-            serverPort: server.port
+            serverPort: server.port,
+            isSecure: server.isSecure
         )
         request = arrived
         if chosen == nil, let scripted = server.router.takeScripted(arrived.rawPath) {
             chosen = scripted
             append(ResponseSteps.beforeReading(scripted))
         }
-        if head.hasBody, ASCII.equalsIgnoringCase(head.headers["Expect"] ?? "", "100-continue") {
-            let named = chosen.map(\.expectation) ?? server.router.expectation(for: arrived)
-            switch named ?? server.configuration.expectation {
+        if head.hasBody, let expectation = server.expectation(of: arrived, chosen) {
+            switch expectation {
             case .answer:
                 if chosen?.readsBody != false { append([.send(Array("HTTP/1.1 100 Continue\r\n\r\n".utf8))]) }
             case .ignore:
                 break
             case .refuse:
-                var refusal = TestServer.Response.status(417).closing()
-                refusal.readsBody = false
-                chosen = refusal
+                chosen = .refusal
             }
         }
         append(chosen.map(ResponseSteps.readingBody) ?? [.readBody(upTo: nil)])

@@ -1,6 +1,5 @@
 internal import CurlewCore
 internal import Foundation
-internal import Glibc
 
 extension Connection {
     /// Sends what is left of `output`; nil when all of it has gone.
@@ -12,18 +11,18 @@ extension Connection {
             turns += 1
             guard turns <= 16 else { return .writable }
             let most = min(output.count - outputStart, sendPace?.bytes ?? .max)
-            let count = output.withUnsafeBytes {
-                Glibc.send(descriptor, $0.baseAddress.map { $0 + outputStart }, most, Int32(MSG_NOSIGNAL))
-            }
-            if count < 0 {
-                if errno == EINTR { continue }
-                if errno == EAGAIN { return .writable }
+            let portion = outputStart..<outputStart + most
+            switch output.withUnsafeBytes({ wire.send(UnsafeRawBufferPointer(rebasing: $0[portion])) }) {
+            case .moved(let count):
+                server.recorder.sent(count)
+                outputStart += count
+                if let sendPace { sendTime = now + sendPace.every }
+            case .needs(let need):
+                return need
+            case .ended:
                 close()
                 return .event
             }
-            server.recorder.sent(count)
-            outputStart += count
-            if let sendPace { sendTime = now + sendPace.every }
         }
         return nil
     }
@@ -32,11 +31,11 @@ extension Connection {
         while true {
             if let need = flush(now) { return need }
             if pauseAfterPiece > .zero {
-                wakeTime = now + pauseAfterPiece
+                stepWait.end = now + pauseAfterPiece
                 pauseAfterPiece = .zero
             }
-            if let wakeTime, now < wakeTime { return .time(wakeTime) }
-            wakeTime = nil
+            if let end = stepWait.end, now < end { return .time(end) }
+            stepWait.end = nil
             guard let (bytes, pause) = bodyCursor.next(upTo: limit) else { return nil }
             output = bytes
             outputStart = 0

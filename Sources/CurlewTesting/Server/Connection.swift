@@ -13,13 +13,17 @@ final class Connection {
         case time(ContinuousClock.Instant)
         /// A gate's opening; the peer's leaving ends it too.
         case event
+        /// Any of these; without both, the peer's leaving ends it too.
+        case any(reads: Bool, writes: Bool, until: ContinuousClock.Instant?)
     }
 
     let descriptor: Int32
+    let wire: any Wire
     let number: Int
     let peerPort: Int
     let server: ServerCore
-    let wakeLater: @Sendable () -> Void
+    /// Wakes the connection for one of its streams, or for 0: the exchange of HTTP/1.1.
+    let wakeLater: @Sendable (_ stream: UInt32) -> Void
 
     var input = InputBuffer()
     var parser = RequestParser()
@@ -35,6 +39,8 @@ final class Connection {
     var trailers: HTTPHeaders = [:]
     /// The open WebSocket.
     var conversation: WebSocketConversation?
+    /// The streams, once the peer has begun to speak HTTP/2.
+    var http2: HTTP2Session?
 
     var output: [UInt8] = []
     var outputStart = 0
@@ -43,25 +49,24 @@ final class Connection {
 
     private var steps: [Step] = []
     private var nextStep = 0
-    /// When the running wait is over.
-    var wakeTime: ContinuousClock.Instant?
+    var stepWait = StepWait()
     /// When the next portion may be sent or read.
     var sendTime: ContinuousClock.Instant?
     var readTime: ContinuousClock.Instant?
     var pauseAfterPiece = Duration.zero
-    private var awaitsGate = false
-    private var hasPassedGate = false
-    private var isClosed = false
+    private(set) var isClosed = false
 
     init(
         descriptor: Int32,
+        wire: any Wire,
         number: Int,
         peerPort: Int,
         script: [TestServer.Response],
         server: ServerCore,
-        wakeLater: @escaping @Sendable () -> Void
+        wakeLater: @escaping @Sendable (_ stream: UInt32) -> Void
     ) {
         self.descriptor = descriptor
+        self.wire = wire
         self.number = number
         self.peerPort = peerPort
         self.script = script
@@ -75,7 +80,9 @@ final class Connection {
     /// These come next, and none of those that were to.
     func replaceRest(with others: [Step]) { steps = Array(steps[...nextStep]) + others }
 
-    func gateOpened() { hasPassedGate = true }
+    func gateOpened(stream: UInt32) {
+        if let http2 { http2.gateOpened(stream) } else { stepWait.gateOpened() }
+    }
 
     /// Runs steps until one must wait; nil when the connection is over.
     func run(_ now: ContinuousClock.Instant) -> Need? {
@@ -150,10 +157,12 @@ final class Connection {
             return echoBody(now)
         case .converse(let agreed):
             return converse(agreed, now)
+        case .multiplex:
+            return multiplex(now)
         case .wait(let duration):
-            return wait(duration, now)
+            return stepWait.wait(duration, now)
         case .waitFor(let gate):
-            return wait(for: gate)
+            return stepWait.wait(for: gate) { [wakeLater] in wakeLater(0) }
         case .stall:
             return .event
         case .paceSending(let pace):
@@ -163,7 +172,7 @@ final class Connection {
             readPace = pace
             return nil
         case .halfClose:
-            _ = shutdown(descriptor, Int32(SHUT_WR))
+            wire.endSending()
             return nil
         case .drain(let limit):
             return drain(limit, now)
@@ -180,27 +189,6 @@ final class Connection {
             nextStep = -1
             return nil
         }
-    }
-
-    private func wait(_ duration: Duration, _ now: ContinuousClock.Instant) -> Need? {
-        guard let end = wakeTime else {
-            wakeTime = now + duration
-            return .time(now + duration)
-        }
-        guard now >= end else { return .time(end) }
-        wakeTime = nil
-        return nil
-    }
-
-    private func wait(for gate: Gate) -> Need? {
-        if !awaitsGate {
-            guard gate.whenOpen(wakeLater) else { return nil }
-            awaitsGate = true
-        }
-        guard hasPassedGate else { return .event }
-        awaitsGate = false
-        hasPassedGate = false
-        return nil
     }
 
     private func answer() {

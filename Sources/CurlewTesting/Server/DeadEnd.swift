@@ -1,21 +1,21 @@
 public import Foundation
 internal import Glibc
 
-/// A port on 127.0.0.1 where no conversation comes about.
+/// A port on 127.0.0.1 that does not answer.
 ///
 ///     let deadEnd = try DeadEnd(.refusing)
 ///     await #expect(throws: CurlewError.Code.connectFailed) { try await session.request(deadEnd.url).data() }
 ///
-/// The port is held as long as the object lives, so no other process can listen on it meanwhile. No thread is
-/// behind it.
+/// The port is held as long as the object lives, so no other process can listen on it meanwhile. It needs no
+/// thread.
 public final class DeadEnd: Sendable {
-    /// In which way nothing comes about.
+    /// How it fails to answer.
     public enum Kind: Sendable, CaseIterable {
         /// Connecting is refused (RST).
         case refusing
         /// Connecting works and sending too; nothing ever answers.
         case silent
-        /// Connecting never comes to an end: the queue of connections to accept is full.
+        /// Connecting never completes: the queue of connections to accept is full.
         case saturated
     }
 

@@ -15,11 +15,9 @@ struct ResponseSteps {
         }
     }
 
-    /// Whether body bytes are sent at all.
-    var sendsBody: Bool { response.framing == .raw || (allowsBody && request.method != "HEAD") }
+    private var sendsBody: Bool { response.sendsBody(to: request) }
 
-    /// Whether the request's body is read while it is answered.
-    var echoes: Bool { if case .echo = response.body { sendsBody } else { false } }
+    var echoes: Bool { response.echoes(request) }
 
     /// Steps before any byte of the request is read (or before its body, when it was chosen by path).
     static func beforeReading(_ response: TestServer.Response) -> [Step] {
@@ -99,19 +97,9 @@ struct ResponseSteps {
         return connection.contains("close")
     }
 
-    /// 1xx, 204 and 304 have no body, whatever the response says.
-    private var allowsBody: Bool {
-        response.status >= 200 && response.status != 204 && response.status != 304
-    }
+    private var allowsBody: Bool { response.allowsBody }
 
-    private var bodyLength: Int64? {
-        switch response.body {
-        case .none: 0
-        case .data(let data): Int64(data.count)
-        case .chunks, .echo: nil
-        case .generated(let length, _): length
-        }
-    }
+    private var bodyLength: Int64? { response.bodyLength }
 
     private func framedHeaders() -> HTTPHeaders {
         var headers = response.headers
@@ -132,6 +120,29 @@ struct ResponseSteps {
         var text = "HTTP/1.1 \(status) \(reason ?? ReasonPhrase.of(status))\r\n"
         for field in headers { text += "\(field.name): \(field.value)\r\n" }
         return Array((text + "\r\n").utf8)
+    }
+}
+
+extension TestServer.Response {
+    /// 1xx, 204 and 304 have no body, whatever the response says.
+    var allowsBody: Bool { status >= 200 && status != 204 && status != 304 }
+
+    /// Whether body bytes are sent at all.
+    func sendsBody(to request: TestServer.Request) -> Bool {
+        framing == .raw || (allowsBody && request.method != "HEAD")
+    }
+
+    /// Whether the request's body is read while it is answered.
+    func echoes(_ request: TestServer.Request) -> Bool { if case .echo = body { sendsBody(to: request) } else { false } }
+
+    /// nil where it is known only at the end.
+    var bodyLength: Int64? {
+        switch body {
+        case .none: 0
+        case .data(let data): Int64(data.count)
+        case .chunks, .echo: nil
+        case .generated(let length, _): length
+        }
     }
 }
 
@@ -158,14 +169,14 @@ extension TestServer.Fault.Action {
 }
 
 extension TestServer.Fault {
-    fileprivate var readingOffset: Int64? { if case .readingBody(let offset) = point { offset } else { nil } }
-    fileprivate var headOffset: Int64? { if case .inHead(let offset) = point { Int64(offset) } else { nil } }
-    fileprivate var bodyOffset: Int64? { if case .inBody(let offset) = point { offset } else { nil } }
+    var readingOffset: Int64? { if case .readingBody(let offset) = point { offset } else { nil } }
+    var headOffset: Int64? { if case .inHead(let offset) = point { Int64(offset) } else { nil } }
+    var bodyOffset: Int64? { if case .inBody(let offset) = point { offset } else { nil } }
 }
 
 extension [TestServer.Fault] {
     /// The faults that have an offset, lowest first; equal ones in the order in which they were given.
-    fileprivate func ordered(
+    func ordered(
         by offset: (TestServer.Fault) -> Int64?
     ) -> [(offset: Int64, action: TestServer.Fault.Action)] {
         enumerated()

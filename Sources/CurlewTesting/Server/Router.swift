@@ -1,7 +1,7 @@
 internal import CurlewLocks
 internal import Foundation
 
-/// Who answers which path, and the scripts that go before them.
+/// The routes by path, and the scripts that go before them.
 final class Router: Sendable {
     typealias Handler = @Sendable (TestServer.Request) throws -> TestServer.Response
 
@@ -110,9 +110,14 @@ final class Router: Sendable {
 
 /// `/status/{code}`: segments that must be equal, placeholders, and `*` at the end for any rest.
 struct PathPattern: Sendable {
+    /// As it was written.
+    let text: String
     private let segments: [Substring]
 
-    init(_ pattern: String) { segments = pattern.split(separator: "/") }
+    init(_ pattern: String) {
+        text = pattern
+        segments = pattern.split(separator: "/")
+    }
 
     /// The placeholders' values, percent-decoded, when the path fits.
     func match(_ path: String) -> [String: String]? {

@@ -1,3 +1,4 @@
+internal import CurlewCore
 internal import CurlewLocks
 internal import Glibc
 
@@ -5,15 +6,37 @@ internal import Glibc
 final class ServerCore: Sendable {
     let configuration: TestServer.Configuration
     let port: Int
+    var isSecure: Bool { identity != nil }
     let router = Router()
     let recorder: Recorder
     let mailbox: Mailbox
+    /// nil without TLS.
+    let identity: ServerIdentity?
 
-    init(configuration: TestServer.Configuration, port: Int) throws(SystemError) {
+    init(
+        configuration: TestServer.Configuration, port: Int, identity: ServerIdentity?
+    ) throws(SystemError) {
         self.configuration = configuration
         self.port = port
+        self.identity = identity
         recorder = Recorder(requestLimit: configuration.recordLimit, byteLimit: configuration.recordByteLimit)
         mailbox = try Mailbox()
+    }
+
+    /// What becomes of `Expect: 100-continue`; nil where the request does not ask.
+    func expectation(of request: TestServer.Request, _ chosen: TestServer.Response?) -> TestServer.Expectation? {
+        guard ASCII.equalsIgnoringCase(request.headers["Expect"] ?? "", "100-continue") else { return nil }
+        let named = chosen.map(\.expectation) ?? router.expectation(for: request)
+        return named ?? configuration.expectation
+    }
+}
+
+extension TestServer.Response {
+    /// The answer to an expectation that is refused.
+    static var refusal: Self {
+        var refusal = Self.status(417).closing()
+        refusal.readsBody = false
+        return refusal
     }
 }
 
@@ -21,7 +44,7 @@ final class ServerCore: Sendable {
 final class Mailbox: Sendable {
     enum Message: Sendable {
         case stop
-        case gateOpened(connection: Int)
+        case gateOpened(connection: Int, stream: UInt32)
         case closeConnections
     }
 

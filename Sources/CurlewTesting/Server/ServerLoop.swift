@@ -6,6 +6,8 @@ internal import Glibc
 final class ServerLoop {
     private let core: ServerCore
     private let listener: Int32
+    /// nil without TLS.
+    private let tls: TLSContext?
     /// The mailbox, the listener, then a slot for each connection.
     private var slots: [pollfd]
     private var connections: [Connection] = []
@@ -22,6 +24,11 @@ final class ServerLoop {
     init(core: ServerCore, listener: Int32) {
         self.core = core
         self.listener = listener
+        // `TestServer` has made one before, and would have thrown what is wrong with it.
+        let protocols = core.configuration.protocols
+        tls = core.identity.flatMap { identity in
+            core.configuration.tls.flatMap { try? TLSContext(identity, $0, protocols) }
+        }
         slots = [
             pollfd(fd: core.mailbox.readEnd, events: Int16(POLLIN), revents: 0),
             pollfd(fd: listener, events: Int16(POLLIN), revents: 0),
@@ -46,7 +53,7 @@ final class ServerLoop {
             for message in core.mailbox.take() {
                 switch message {
                 case .stop: return false
-                case .gateOpened(let number): gateOpened(number, now)
+                case .gateOpened(let number, let stream): gateOpened(number, stream, now)
                 case .closeConnections: for connection in connections { finish(connection) }
                 }
             }
@@ -100,9 +107,9 @@ final class ServerLoop {
         }
     }
 
-    private func gateOpened(_ number: Int, _ now: ContinuousClock.Instant) {
+    private func gateOpened(_ number: Int, _ stream: UInt32, _ now: ContinuousClock.Instant) {
         guard let index = slotOfNumber[number] else { return }
-        connections[index].gateOpened()
+        connections[index].gateOpened(stream: stream)
         run(connections[index], now)
     }
 
@@ -116,10 +123,16 @@ final class ServerLoop {
         case .readableUntil(let time)?:
             slots[slot].events = Int16(POLLIN)
             wakeTimes[connection.number] = time
-        case .writable?: slots[slot].events = Int16(POLLOUT) | Self.peerLeft
+        case .writable?:
+            // The client of a WebSocket may end its direction behind its close frame, which is yet to be read.
+            slots[slot].events = Int16(POLLOUT) | (connection.conversation == nil ? Self.peerLeft : 0)
         case .event?: slots[slot].events = Self.peerLeft
         case .time(let time)?:
             slots[slot].events = Self.peerLeft
+            wakeTimes[connection.number] = time
+        case .any(let reads, let writes, let time)?:
+            slots[slot].events =
+                Int16(reads ? POLLIN : 0) | Int16(writes ? POLLOUT : 0) | (reads ? 0 : Self.peerLeft)
             wakeTimes[connection.number] = time
         }
     }
@@ -139,22 +152,33 @@ final class ServerLoop {
     }
 
     private func add(_ descriptor: Int32, _ peerPort: Int, _ now: ContinuousClock.Instant) {
+        guard let wire = wire(descriptor) else {
+            _ = close(descriptor)
+            return
+        }
         lastNumber += 1
         let number = lastNumber
         let mailbox = core.mailbox
         let connection = Connection(
             descriptor: descriptor,
+            wire: wire,
             number: number,
             peerPort: peerPort,
             script: core.router.takeConnectionScript(),
             server: core,
-            wakeLater: { mailbox.post(.gateOpened(connection: number)) }
+            wakeLater: { mailbox.post(.gateOpened(connection: number, stream: $0)) }
         )
         slotOfNumber[number] = connections.count
         connections.append(connection)
         slots.append(pollfd(fd: descriptor, events: 0, revents: 0))
         core.recorder.connectionOpened()
         run(connection, now)
+    }
+
+    /// nil where TLS is asked for and there is no memory for it: what was to be secret never goes out in the clear.
+    private func wire(_ descriptor: Int32) -> (any Wire)? {
+        guard core.isSecure else { return PlainWire(descriptor) }
+        return tls.flatMap { TLSWire(descriptor, $0) }
     }
 
     /// Takes the connection out of the lists; the last one moves into its place.

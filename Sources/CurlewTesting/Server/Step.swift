@@ -17,6 +17,8 @@ enum Step {
     case sendBodyEnd
     /// Begin an open WebSocket, or go on with it.
     case converse(AgreedConversation)
+    /// Serve the streams of HTTP/2, from the preface to the connection's end.
+    case multiplex
     /// Every piece of the request's body, as it arrives.
     case echoBody
     case wait(Duration)

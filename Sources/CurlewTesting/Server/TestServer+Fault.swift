@@ -8,7 +8,7 @@ extension TestServer {
         /// What happens there.
         public var action: Action
 
-        /// Makes a fault.
+        /// Creates a fault.
         public init(_ action: Action, at point: Point) {
             self.action = action
             self.point = point

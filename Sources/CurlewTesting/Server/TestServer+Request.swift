@@ -10,9 +10,10 @@ extension TestServer {
         public var method: String
         /// The request target as sent: `/path?query`, or an absolute URL when the client takes the server for a proxy.
         public var target: String
-        /// `HTTP/1.1` or `HTTP/1.0`.
+        /// `HTTP/1.1`, `HTTP/1.0` or `HTTP/2`.
         public var version: HTTPVersion
-        /// Every field in the order and case in which it was sent.
+        /// Every field in the order and case in which it was sent. With HTTP/2 names are in lower case, `host` is there, and
+        /// the parts of a cookie are one field again.
         public var headers: HTTPHeaders
         /// The body after undoing chunked framing; at most `Configuration.bodyLimit` bytes of it.
         public var body = Data()
@@ -22,9 +23,9 @@ extension TestServer {
         public var bodySHA256 = ""
         /// Whether the body came to its end. Not so when a script answered early or the peer went away.
         public var isBodyComplete = false
-        /// Fields after a chunked body.
+        /// Fields behind the body.
         public var trailers: HTTPHeaders = [:]
-        /// Head and body byte for byte, chunk framing and all; at most `Configuration.rawLimit` bytes of it.
+        /// Head and body byte for byte, chunk framing and all; at most `Configuration.rawLimit` bytes of it. Empty with HTTP/2.
         public var rawBytes = Data()
         /// The number of the connection it came on: the server's first is 1.
         public var connection: Int
@@ -34,6 +35,8 @@ extension TestServer {
         public var peerPort: Int
         /// The port it was sent to.
         public var serverPort: Int
+        /// Whether it came over TLS.
+        public internal(set) var isSecure = false
         /// What the placeholders of the route's pattern stood for: `/status/{code}` gives `code`.
         public var parameters: [String: String] = [:]
 
@@ -71,7 +74,7 @@ extension TestServer {
         /// The URL the client must have meant, from the Host field.
         public var url: String {
             if target.contains("://") { return target }
-            return "http://\(headers["Host"] ?? "127.0.0.1:\(serverPort)")\(target)"
+            return "\(isSecure ? "https" : "http")://\(headers["Host"] ?? "127.0.0.1:\(serverPort)")\(target)"
         }
     }
 
@@ -82,7 +85,7 @@ extension TestServer {
         /// The value, decoded.
         public var value: String
 
-        /// Makes a field.
+        /// Creates a field.
         public init(name: String, value: String) {
             self.name = name
             self.value = value

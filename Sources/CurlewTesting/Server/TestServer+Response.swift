@@ -19,7 +19,7 @@ extension TestServer {
         public var body: Body
         /// How the body's end is told.
         public var framing: Framing = .automatic
-        /// Sent after a chunked body.
+        /// Sent after a chunked body, or after any over HTTP/2.
         public var trailers: HTTPHeaders = [:]
         /// 1xx answers that go before it.
         public var interim: [Interim] = []
@@ -41,7 +41,7 @@ extension TestServer {
         /// What follows a 101.
         var conversation: AgreedConversation?
 
-        /// Makes a response.
+        /// Creates a response.
         public init(
             status: Int = 200,
             reason: String? = nil,
@@ -93,7 +93,7 @@ extension TestServer {
             /// How long the server waits after it.
             public var pause: Duration
 
-            /// Makes an interim answer.
+            /// Creates an interim answer.
             public init(status: Int, headers: HTTPHeaders = [:], pause: Duration = .zero) {
                 self.status = status
                 self.headers = headers

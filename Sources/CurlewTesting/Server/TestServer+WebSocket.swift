@@ -33,6 +33,8 @@ extension TestServer {
             case silence
             /// Ends the connection without a close frame.
             case cut
+            /// Ends its own direction without a close frame, and goes on reading until the client ends the connection.
+            case halfClose
             /// Ends the connection with a reset.
             case reset
         }
@@ -49,8 +51,12 @@ extension TestServer {
         public var changesAnswer: (@Sendable (inout HTTPHeaders) -> Void)?
         /// Is told every message that comes, on the server's thread.
         public var onMessage: (@Sendable (WebSocketMessage) -> Void)?
+        /// Is told every ping that comes, on the server's thread.
+        public var onPing: (@Sendable (Data) -> Void)?
+        /// Is told the client's close frame, on the server's thread.
+        public var onClose: (@Sendable (WebSocketCloseCode?, String) -> Void)?
 
-        /// Makes a script.
+        /// Creates a script.
         public init(_ steps: [Step]) { self.steps = steps }
 
         /// Sends every message back.

@@ -2,7 +2,7 @@ public import CurlewCore
 public import Foundation
 internal import Glibc
 
-/// A real HTTP/1.1 server on 127.0.0.1, in the test's own process, whose vocabulary is adversity.
+/// A real HTTP/1.1 and HTTP/2 server on 127.0.0.1, in the test's own process, that can fail at any point of an exchange.
 ///
 ///     let server = try TestServer()
 ///     let text = try await session.request(server.url("/bytes/100")).data()
@@ -23,13 +23,13 @@ internal import Glibc
 /// - The port is chosen by the system. Servers do not share anything, so tests may run in parallel.
 /// - `stop()`, or dropping the last reference, ends the thread and closes every connection at once.
 public final class TestServer: Sendable {
-    /// What a server is started with.
+    /// The settings of a server.
     public struct Configuration: Sendable {
         /// 0 lets the system choose.
         public var port = 0
         /// Whether the httpbin-like routes are there.
         public var hasStandardRoutes = true
-        /// What becomes of `Expect: 100-continue` where neither script nor route says.
+        /// How `Expect: 100-continue` is answered where neither a script nor a route says.
         public var expectation = Expectation.answer
         /// Most bytes of a body that a route gets and `requests` keeps; the count and digest cover all.
         public var bodyLimit = 8 << 20
@@ -47,14 +47,40 @@ public final class TestServer: Sendable {
         public var receiveBufferSize: Int?
         /// How many connections may wait to be accepted.
         public var backlog = 4096
+        /// TLS, with a certificate that is made on the fly; nil speaks plain HTTP.
+        public var tls: TLS?
+        /// What the server speaks, the best first. With TLS the client and it agree by ALPN; without, a client that
+        /// begins with the preface of HTTP/2 gets HTTP/2.
+        public var protocols = [ApplicationProtocol.http1]
 
-        /// Makes the usual configuration.
+        /// Creates the usual configuration.
         public init() {}
     }
 
-    /// Why a wait has ended without what it waited for.
+    /// A protocol under which requests come.
+    public enum ApplicationProtocol: String, Sendable, Hashable {
+        /// HTTP/1.1 and HTTP/1.0.
+        case http1 = "http/1.1"
+        /// HTTP/2: all requests of a client on one connection, at the same time.
+        ///
+        ///     var configuration = TestServer.Configuration()
+        ///     configuration.tls = TestServer.TLS()
+        ///     configuration.protocols = [.http2, .http1]
+        ///     let server = try TestServer(configuration)
+        ///
+        /// Routes, scripts and records are the same, with these differences:
+        ///
+        /// - A fault `.reset` ends its stream with RST_STREAM, and `.halfClose` ends it as if the body were whole; `.close` ends the
+        ///   connection, with every stream on it. Faults in the head happen before it.
+        /// - Garbage and `.raw` bodies go onto the connection between two frames.
+        /// - A response that does not read the request (`readsBody`) resets what is left of it; the connection goes on.
+        /// - `Request.rawBytes` is empty, and there are no WebSockets.
+        case http2 = "h2"
+    }
+
+    /// Why a wait failed.
     public enum WaitFailure: Error, Sendable, Hashable, CustomStringConvertible {
-        /// The time was over; the text says what had arrived.
+        /// The time ran out; the text says what had arrived.
         case timedOut(String)
         /// The server was stopped.
         case stopped
@@ -75,6 +101,11 @@ public final class TestServer: Sendable {
 
     /// Starts a server; it accepts connections when this returns.
     public init(_ configuration: Configuration = Configuration()) throws {
+        let identity = try configuration.tls.map { tls in
+            let identity = try ServerIdentity(tls)
+            _ = try TLSContext(identity, tls, configuration.protocols)
+            return identity
+        }
         let listener = try Sockets.listen(
             on: configuration.port,
             backlog: Int32(clamping: configuration.backlog),
@@ -83,7 +114,7 @@ public final class TestServer: Sendable {
         )
         port = listener.port
         do throws(SystemError) {
-            core = try ServerCore(configuration: configuration, port: port)
+            core = try ServerCore(configuration: configuration, port: port, identity: identity)
         } catch {
             _ = close(listener.descriptor)
             throw error
@@ -108,13 +139,13 @@ public final class TestServer: Sendable {
     /// Ends the server: the listener and every connection are closed when this returns. Twice does no harm.
     public func stop() { thread.stop() }
 
-    /// `http://127.0.0.1:port`.
+    /// `http://127.0.0.1:port`, or `https` with TLS.
     public var url: URL { url("") }
 
     /// The server's URL with a path and query, which must be percent-encoded already.
     public func url(_ path: String) -> URL {
         let slash = path.isEmpty || path.hasPrefix("/") ? "" : "/"
-        let base = "http://127.0.0.1:\(port)"
+        let base = "\(core.isSecure ? "https" : "http")://127.0.0.1:\(port)"
         // Text that makes no URL is a mistake in the test, which its first request shows: it finds no route.
         return URL(string: base + slash + path) ?? URL(string: base + "/not-a-url") ?? URL(filePath: "/")
     }

@@ -69,6 +69,7 @@ final class WebSocketConversation {
             return .write(frame(.close, WebSocketClosePayload(code, reason: reason).bytes))
         case .silence: return .end([.stall])
         case .cut: return .end([.close])
+        case .halfClose: return .end([.halfClose, .drain(nil), .close])
         case .reset: return .end([.reset])
         }
     }
@@ -88,9 +89,12 @@ final class WebSocketConversation {
                 received += 1
                 script.onMessage?(message)
                 return .write(answer(message) ?? [])
-            case .success(.ping(let payload)?): return .write(frame(.pong, payload))
+            case .success(.ping(let payload)?):
+                script.onPing?(Data(payload))
+                return .write(frame(.pong, payload))
             case .success(.pong?): continue
-            case .success(.close(let code, _)?):
+            case .success(.close(let code, let reason)?):
+                script.onClose?(code, reason)
                 if hasClosed { return .end(Step.ending) }
                 return .end([.send(frame(.close, WebSocketClosePayload(code).bytes))] + Step.ending)
             case .failure(let violation):

@@ -1,0 +1,122 @@
+/// A frame as it is on the wire (RFC 9113, 4.1).
+struct HTTP2Frame: Equatable {
+    enum Kind: UInt8 {
+        case data = 0
+        case headers = 1
+        case priority = 2
+        case resetStream = 3
+        case settings = 4
+        case pushPromise = 5
+        case ping = 6
+        case goAway = 7
+        case windowUpdate = 8
+        case continuation = 9
+    }
+
+    struct Flags: OptionSet, Hashable {
+        var rawValue: UInt8
+
+        static let endStream = Self(rawValue: 0x01)
+        /// The same bit, in SETTINGS and PING.
+        static let acknowledges = Self(rawValue: 0x01)
+        static let endHeaders = Self(rawValue: 0x04)
+        static let padded = Self(rawValue: 0x08)
+        static let priority = Self(rawValue: 0x20)
+    }
+
+    /// nil is a kind that we do not know.
+    var kind: Kind?
+    var flags: Flags = []
+    var stream: UInt32
+    var payload: [UInt8] = []
+
+    /// What every client sends first.
+    static let preface = Array("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".utf8)
+
+    /// The payload without padding and without the fields of a priority.
+    func content() throws(HTTP2Failure) -> ArraySlice<UInt8> {
+        var content = payload[...]
+        if flags.contains(.padded) {
+            guard let padding = content.popFirst(), Int(padding) <= content.count else {
+                throw .violation("more padding than payload")
+            }
+            content.removeLast(Int(padding))
+        }
+        if kind == .headers, flags.contains(.priority) {
+            guard content.count >= 5 else { throw .size("a priority that is cut off") }
+            content.removeFirst(5)
+        }
+        return content
+    }
+
+    /// The number in four bytes of the payload, without its first bit where that is reserved.
+    func number(at offset: Int = 0) -> UInt32 {
+        payload.dropFirst(offset).prefix(4).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+}
+
+// MARK: Writing
+
+extension HTTP2Frame {
+    static func append(
+        _ kind: Kind, flags: Flags = [], stream: UInt32 = 0, _ payload: some Collection<UInt8>, to bytes: inout [UInt8]
+    ) {
+        let count = payload.count
+        for shift in [16, 8, 0] { bytes.append(UInt8(truncatingIfNeeded: count >> shift)) }
+        bytes += [kind.rawValue, flags.rawValue]
+        bytes += big(stream)
+        bytes += payload
+    }
+
+    static func big(_ number: UInt32) -> [UInt8] {
+        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> UInt32($0)) }
+    }
+}
+
+// MARK: Reading
+
+/// Takes frames out of a stream of bytes that comes in any pieces.
+struct HTTP2FrameReader {
+    /// The longest payload that our settings allow.
+    static let payloadLimit = 16_384
+    private static let headSize = 9
+
+    private var bytes: [UInt8] = []
+    private var start = 0
+
+    mutating func append(_ new: some Sequence<UInt8>) {
+        if start == bytes.count {
+            bytes.removeAll(keepingCapacity: true)
+            start = 0
+        } else if start > 65_536 {
+            bytes.removeFirst(start)
+            start = 0
+        }
+        bytes.append(contentsOf: new)
+    }
+
+    /// Takes the client's preface; false while it is not complete.
+    mutating func takePreface() throws(HTTP2Failure) -> Bool {
+        let preface = HTTP2Frame.preface
+        guard preface.starts(with: bytes[start...].prefix(preface.count)) else { throw .violation("no preface") }
+        guard bytes.count - start >= preface.count else { return false }
+        start += preface.count
+        return true
+    }
+
+    /// The next frame; nil while it is not complete.
+    mutating func next() throws(HTTP2Failure) -> HTTP2Frame? {
+        guard bytes.count - start >= Self.headSize else { return nil }
+        let head = Array(bytes[start..<start + Self.headSize])
+        let count = Int(head[0]) << 16 | Int(head[1]) << 8 | Int(head[2])
+        guard count <= Self.payloadLimit else { throw .size("a frame of \(count) bytes") }
+        let end = start + Self.headSize + count
+        guard bytes.count >= end else { return nil }
+        let stream = head[5...].reduce(0) { $0 << 8 | UInt32($1) } & 0x7FFF_FFFF
+        let payload = Array(bytes[start + Self.headSize..<end])
+        start = end
+        return HTTP2Frame(
+            kind: HTTP2Frame.Kind(rawValue: head[3]), flags: HTTP2Frame.Flags(rawValue: head[4]), stream: stream,
+            payload: payload)
+    }
+}

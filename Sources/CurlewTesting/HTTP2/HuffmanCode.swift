@@ -1,0 +1,67 @@
+/// HPACK's Huffman code (RFC 7541, appendix B). It is canonical: the lengths of the codes say which they are.
+struct HuffmanCode {
+    /// The length of each byte's code, in bits, and at the end that of EOS.
+    private static let lengths: [UInt8] = [
+        13, 23, 28, 28, 28, 28, 28, 28, 28, 24, 30, 28, 28, 30, 28, 28,
+        28, 28, 28, 28, 28, 28, 30, 28, 28, 28, 28, 28, 28, 28, 28, 28,
+        6, 10, 10, 12, 13, 6, 8, 11, 10, 10, 8, 11, 8, 6, 6, 6,
+        5, 5, 5, 6, 6, 6, 6, 6, 6, 6, 7, 8, 15, 6, 12, 10,
+        13, 6, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7,
+        7, 7, 7, 7, 7, 7, 7, 7, 8, 7, 8, 13, 19, 13, 14, 6,
+        15, 5, 6, 5, 6, 5, 6, 6, 6, 5, 7, 7, 6, 6, 6, 5,
+        6, 7, 6, 5, 5, 6, 7, 7, 7, 7, 7, 15, 11, 14, 13, 28,
+        20, 22, 20, 20, 22, 22, 22, 23, 22, 23, 23, 23, 23, 23, 24, 23,
+        24, 24, 22, 23, 24, 23, 23, 23, 23, 21, 22, 23, 22, 23, 23, 24,
+        22, 21, 20, 22, 22, 23, 23, 21, 23, 22, 22, 24, 21, 22, 23, 23,
+        21, 21, 22, 21, 23, 22, 23, 23, 20, 22, 22, 22, 23, 22, 22, 23,
+        26, 26, 20, 19, 22, 23, 22, 25, 26, 26, 26, 27, 27, 26, 24, 25,
+        19, 21, 26, 27, 27, 26, 27, 24, 21, 21, 26, 26, 28, 27, 27, 27,
+        20, 24, 20, 21, 22, 21, 21, 23, 22, 22, 25, 25, 24, 24, 26, 23,
+        26, 27, 26, 26, 27, 27, 27, 27, 27, 28, 27, 27, 27, 27, 27, 26,
+        30,
+    ]
+
+    static let shared = HuffmanCode()
+
+    private static let endOfString = 256
+    private static let longest = 30
+
+    /// Symbols by the length of their code, and by their number where that is equal.
+    private var symbols: [Int] = []
+    /// Of each length: the first code, how many there are, and where their symbols begin.
+    private var rows: [(first: Int, count: Int, start: Int)] = [(0, 0, 0)]
+
+    private init() {
+        var next = 0
+        for length in 1...Self.longest {
+            let those = Self.lengths.indices.filter { Int(Self.lengths[$0]) == length }
+            rows.append((next, those.count, symbols.count))
+            symbols += those
+            next = (next + those.count) << 1
+        }
+    }
+
+    /// The text that the bits stand for; nil where they stand for none.
+    func decode(_ bytes: some Collection<UInt8>) -> [UInt8]? {
+        var text: [UInt8] = []
+        text.reserveCapacity(bytes.count * 8 / 5)
+        var code = 0
+        var length = 0
+        for byte in bytes {
+            for bit in stride(from: 7, through: 0, by: -1) {
+                code = code << 1 | Int(byte >> UInt8(bit)) & 1
+                length += 1
+                guard length <= Self.longest else { return nil }
+                let row = rows[length]
+                guard code >= row.first, code - row.first < row.count else { continue }
+                let symbol = symbols[row.start + code - row.first]
+                guard symbol != Self.endOfString else { return nil }
+                text.append(UInt8(truncatingIfNeeded: symbol))
+                code = 0
+                length = 0
+            }
+        }
+        // What is left pads the last byte: fewer than eight bits, all of them ones.
+        return length < 8 && code == (1 << length) - 1 ? text : nil
+    }
+}

@@ -1,0 +1,129 @@
+internal import CurlewCore
+internal import Foundation
+
+/// What an exchange over HTTP/2 does next: `Step` as far as it concerns one stream, and what streams have besides.
+enum HTTP2Step {
+    /// Read the body until so much of it has come, or to its end.
+    case readBody(upTo: Int64?)
+    /// Ask the route.
+    case answer
+    case sendHead(status: Int, HTTPHeaders, isLast: Bool)
+    /// Send the body until so much of it has gone, or to its end.
+    case sendBody(upTo: Int64?)
+    /// Every piece of the request's body, as it arrives.
+    case echoBody
+    /// Send the trailers, or an end without any.
+    case sendEnd
+    /// Bytes onto the connection, between two frames.
+    case sendRaw([UInt8])
+    case wait(Duration)
+    case waitFor(Gate)
+    /// Until the peer leaves or the server stops.
+    case stall
+    case paceSending(Pace)
+    case paceReading(Pace)
+    /// End our direction of the stream, wherever its body is.
+    case halfClose
+    case reset(HTTP2ErrorCode)
+    /// End the connection, with all its streams.
+    case endConnection([Step])
+    /// Say that no further stream is answered; the connection ends behind the last one.
+    case goAway
+}
+
+/// Turns a response into steps of one stream.
+struct HTTP2ResponseSteps {
+    let response: TestServer.Response
+    let request: TestServer.Request
+
+    private var sendsBody: Bool { response.sendsBody(to: request) }
+
+    var echoes: Bool { response.echoes(request) }
+
+    /// Steps before the body of the request is read.
+    static func beforeReading(_ response: TestServer.Response) -> [HTTP2Step] {
+        var steps: [HTTP2Step] = []
+        if let rate = response.readRate { steps.append(.paceReading(Pace(bytesPerSecond: rate))) }
+        for fault in response.faults where fault.point == .beforeReading { steps += fault.action.streamSteps }
+        return steps
+    }
+
+    /// Steps that read the request's body.
+    static func readingBody(_ response: TestServer.Response) -> [HTTP2Step] {
+        guard response.readsBody else { return [] }
+        if case .echo = response.body { return [] }
+        var steps: [HTTP2Step] = []
+        for (offset, action) in response.faults.ordered(by: \.readingOffset) {
+            steps.append(.readBody(upTo: offset))
+            steps += action.streamSteps
+        }
+        steps.append(.readBody(upTo: nil))
+        return steps
+    }
+
+    /// Steps that answer.
+    func answering() -> [HTTP2Step] {
+        // A WebSocket begins with an upgrade, which HTTP/2 has not got.
+        guard response.conversation == nil, response.status != 101 else { return [.reset(.http1Required)] }
+        var steps: [HTTP2Step] = []
+        for interim in response.interim where interim.status != 101 {
+            steps.append(.sendHead(status: interim.status, interim.headers, isLast: false))
+            if interim.pause > .zero { steps.append(.wait(interim.pause)) }
+        }
+        if response.delay > .zero { steps.append(.wait(response.delay)) }
+        if let rate = response.sendRate { steps.append(.paceSending(Pace(bytesPerSecond: rate))) }
+        for fault in response.faults where fault.point == .beforeHead { steps += fault.action.streamSteps }
+        // A head is one frame: what happens in it happens before it.
+        for (_, action) in response.faults.ordered(by: \.headOffset) { steps += action.streamSteps }
+        steps += sending()
+        for fault in response.faults where fault.point == .atEnd { steps += fault.action.streamSteps }
+        if response.closesConnection { steps.append(.goAway) }
+        return steps
+    }
+
+    private func sending() -> [HTTP2Step] {
+        guard response.framing != .raw else { return sendingBody() }
+        guard sendsBody else { return [.sendHead(status: response.status, headers, isLast: true)] }
+        let head = HTTP2Step.sendHead(status: response.status, headers, isLast: false)
+        return [head] + (echoes ? [.echoBody] : sendingBody()) + [.sendEnd]
+    }
+
+    private func sendingBody() -> [HTTP2Step] {
+        var steps: [HTTP2Step] = []
+        for (offset, action) in response.faults.ordered(by: \.bodyOffset) {
+            if offset > 0 { steps.append(.sendBody(upTo: offset)) }
+            steps += action.streamSteps
+        }
+        return steps + [.sendBody(upTo: nil)]
+    }
+
+    /// Fields that speak of a connection of HTTP/1.1 do not exist here.
+    private var headers: HTTPHeaders {
+        let foreign = ["connection", "proxy-connection", "keep-alive", "transfer-encoding", "upgrade"]
+        var headers = HTTPHeaders(received: response.headers.filter { !foreign.contains($0.name.lowercased()) })
+        if response.framing == .automatic, response.allowsBody, let length = response.bodyLength,
+            !headers.contains(name: "Content-Length")
+        {
+            headers.append(name: "content-length", value: String(length))
+        }
+        return headers
+    }
+}
+
+extension TestServer.Fault.Action {
+    /// What it is on a stream: a reset and a half-close end the stream alone, a close ends
+    /// the connection.
+    var streamSteps: [HTTP2Step] {
+        switch self {
+        case .close: [.endConnection([.close])]
+        case .reset: [.reset(.internalError)]
+        case .halfClose: [.halfClose]
+        case .delay(let duration): [.wait(duration)]
+        case .stall(nil): [.stall]
+        case .stall(let gate?): [.waitFor(gate)]
+        case .dribble(let bytes, let every): [.paceSending(Pace(bytes: bytes, every: every))]
+        case .dribbleReading(let bytes, let every): [.paceReading(Pace(bytes: bytes, every: every))]
+        case .garbage(let data): [.sendRaw(Array(data))]
+        }
+    }
+}

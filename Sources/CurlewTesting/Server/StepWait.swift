@@ -1,0 +1,32 @@
+/// The wait of one step: for a time, or for a gate.
+struct StepWait {
+    /// When the running wait is over.
+    var end: ContinuousClock.Instant?
+    private var awaitsGate = false
+    private var hasPassedGate = false
+
+    mutating func gateOpened() { hasPassedGate = true }
+
+    /// nil when the time is over; the first call begins it.
+    mutating func wait(_ duration: Duration, _ now: ContinuousClock.Instant) -> Connection.Need? {
+        guard let end else {
+            end = now + duration
+            return .time(now + duration)
+        }
+        guard now >= end else { return .time(end) }
+        self.end = nil
+        return nil
+    }
+
+    /// nil when the gate is open, or has been meanwhile; otherwise `wakeLater` is called when it opens.
+    mutating func wait(for gate: Gate, _ wakeLater: @escaping @Sendable () -> Void) -> Connection.Need? {
+        if !awaitsGate {
+            guard gate.whenOpen(wakeLater) else { return nil }
+            awaitsGate = true
+        }
+        guard hasPassedGate else { return .event }
+        awaitsGate = false
+        hasPassedGate = false
+        return nil
+    }
+}

@@ -1,0 +1,138 @@
+internal import COpenSSL
+internal import CurlewCore
+internal import Foundation
+internal import Glibc
+
+/// What the TLS connections of one server share. Lives on the server's thread alone, and as long as the last of them.
+final class TLSContext {
+    fileprivate let context: OpaquePointer
+    /// Sockets as OpenSSL sees them. Its own would write without MSG_NOSIGNAL, and a peer that has left would end the process.
+    fileprivate let sockets: OpaquePointer
+
+    init(
+        _ identity: ServerIdentity, _ tls: TestServer.TLS, _ protocols: [TestServer.ApplicationProtocol]
+    ) throws(TestServer.TLSFailure) {
+        guard let context = SSL_CTX_new(TLS_server_method()) else { throw .openSSL("make a TLS context") }
+        guard let sockets = Self.makeSockets() else {
+            SSL_CTX_free(context)
+            throw .openSSL("make a kind of socket")
+        }
+        self.context = context
+        self.sockets = sockets
+        // A portion that was not taken may come again from another place in memory, and may be shorter.
+        let modes = Int(SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER)
+        SSL_CTX_ctrl(context, SSL_CTRL_MODE, modes, nil)
+        guard tls.minimumVersion <= tls.maximumVersion,
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MIN_PROTO_VERSION, Self.number(tls.minimumVersion), nil) == 1,
+            SSL_CTX_ctrl(context, SSL_CTRL_SET_MAX_PROTO_VERSION, Self.number(tls.maximumVersion), nil) == 1
+        else { throw .openSSL("limit TLS to \(tls.minimumVersion)...\(tls.maximumVersion)") }
+        ProtocolChoice.offer(protocols, in: context)
+        try Self.read(identity.certificate) { memory in
+            guard let certificate = PEM_read_bio_X509(memory, nil, nil, nil) else { return false }
+            defer { X509_free(certificate) }
+            return SSL_CTX_use_certificate(context, certificate) == 1
+        }
+        try Self.read(identity.key) { memory in
+            guard let key = PEM_read_bio_PrivateKey(memory, nil, nil, nil) else { return false }
+            defer { EVP_PKEY_free(key) }
+            return SSL_CTX_use_PrivateKey(context, key) == 1
+        }
+    }
+
+    deinit {
+        SSL_CTX_free(context)
+        BIO_meth_free(sockets)
+    }
+
+    private static func read(_ pem: Data, _ use: (OpaquePointer) -> Bool) throws(TestServer.TLSFailure) {
+        guard let memory = BIO_new(BIO_s_mem()) else { throw .openSSL("take memory") }
+        defer { BIO_free(memory) }
+        let count = Int32(pem.count)
+        guard pem.withUnsafeBytes({ BIO_write(memory, $0.baseAddress, count) }) == count, use(memory) else {
+            throw .openSSL("read its own PEM")
+        }
+    }
+
+    private static func number(_ version: TLSVersion) -> Int {
+        switch version {
+        case .v1_0: Int(TLS1_VERSION)
+        case .v1_1: Int(TLS1_1_VERSION)
+        case .v1_2: Int(TLS1_2_VERSION)
+        case .v1_3: Int(TLS1_3_VERSION)
+        }
+    }
+}
+
+extension TLSContext {
+    private static func makeSockets() -> OpaquePointer? {
+        guard let method = BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "curlew socket") else { return nil }
+        BIO_meth_set_write(method) { bio, bytes, count in
+            BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+            let sent = Glibc.send(TLSContext.descriptor(bio), bytes, Int(count), Int32(MSG_NOSIGNAL))
+            if sent < 0, errno == EAGAIN || errno == EINTR {
+                BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+            }
+            return Int32(sent)
+        }
+        BIO_meth_set_read(method) { bio, bytes, count in
+            BIO_clear_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY)
+            let received = recv(TLSContext.descriptor(bio), bytes, Int(count), 0)
+            if received < 0, errno == EAGAIN || errno == EINTR {
+                BIO_set_flags(bio, BIO_FLAGS_READ | BIO_FLAGS_SHOULD_RETRY)
+            }
+            return Int32(received)
+        }
+        BIO_meth_set_ctrl(method) { _, command, _, _ in command == BIO_CTRL_FLUSH ? 1 : 0 }
+        return method
+    }
+
+    private static func descriptor(_ bio: OpaquePointer?) -> Int32 { Int32(Int(bitPattern: BIO_get_data(bio))) }
+}
+
+/// A socket under TLS, on the server's side. The handshake happens with the first byte that is read or written.
+final class TLSWire: Wire {
+    private let descriptor: Int32
+    private let shared: TLSContext
+    private let connection: OpaquePointer
+
+    /// nil without memory.
+    init?(_ descriptor: Int32, _ shared: TLSContext) {
+        guard let connection = SSL_new(shared.context), let bio = BIO_new(shared.sockets) else { return nil }
+        BIO_set_data(bio, UnsafeMutableRawPointer(bitPattern: Int(descriptor)))
+        BIO_set_init(bio, 1)
+        SSL_set_bio(connection, bio, bio)
+        SSL_set_accept_state(connection)
+        self.descriptor = descriptor
+        self.shared = shared
+        self.connection = connection
+    }
+
+    deinit { SSL_free(connection) }
+
+    func receive(into buffer: UnsafeMutableRawBufferPointer) -> WireTurn {
+        turn { SSL_read(connection, buffer.baseAddress, Int32(clamping: buffer.count)) }
+    }
+
+    func send(_ bytes: UnsafeRawBufferPointer) -> WireTurn {
+        turn { SSL_write(connection, bytes.baseAddress, Int32(clamping: bytes.count)) }
+    }
+
+    func endSending() {
+        // Before the end of a handshake there is nothing to end, and the call fails.
+        ERR_clear_error()
+        SSL_shutdown(connection)
+        _ = shutdown(descriptor, Int32(SHUT_WR))
+    }
+
+    private func turn(_ call: () -> Int32) -> WireTurn {
+        // What an earlier call left on this thread would be taken for this one's error.
+        ERR_clear_error()
+        let count = call()
+        guard count <= 0 else { return .moved(Int(count)) }
+        switch SSL_get_error(connection, count) {
+        case SSL_ERROR_WANT_READ: return .needs(.readable)
+        case SSL_ERROR_WANT_WRITE: return .needs(.writable)
+        default: return .ended
+        }
+    }
+}
