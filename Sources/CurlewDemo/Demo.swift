@@ -6,7 +6,7 @@ internal import Foundation
 struct Demo {
     static let steps: [any DemoStep.Type] = [
         TypedJSONStep.self, UploadStep.self, ResumeStep.self, RetryStep.self, RefreshStep.self, EventsStep.self,
-        TimingStep.self,
+        CacheStep.self, TimingStep.self,
     ]
 
     static func main() async {

@@ -1,13 +1,70 @@
 internal import Curlew
+internal import Dispatch
 internal import Foundation
 
 /// The `curlew` command.
 @main
 struct Tool {
-    static func main() async {
+    static func main() {
         // A closed pipe is an error of a write, not a signal.
         signal(SIGPIPE, SIG_IGN)
-        let status = await run(Array(CommandLine.arguments.dropFirst()))
+        let context = ToolContext.current()
+        do throws(UsageError) {
+            let defaults = DefaultOptions(
+                program: CommandLine.arguments.first ?? "", environment: context.environment)
+            let words = Array(CommandLine.arguments.dropFirst())
+            let command = try CommandBuilder.command(for: words) { () throws(UsageError) in try defaults.load() }
+            // Texts need no tasks: without the threads that these bring they are there sooner.
+            if let text = try text(for: command, context: context) {
+                end(with: status(context) { try context.output.write(text) })
+            }
+            if case .request(let invocation) = command, invocation.isDebugging {
+                try? context.errors.write(DebugText.setup(defaults, context: context))
+            }
+            Task { end(with: await run(command, context: context)) }
+            dispatchMain()
+        } catch {
+            end(with: status(context) { throw error })
+        }
+    }
+
+    /// What is told without a request; nil for everything else.
+    private static func text(for command: Command, context: ToolContext) throws(UsageError) -> String? {
+        switch command {
+        case .request, .cache: nil
+        case .help(let topic): try help(topic, context: context)
+        case .man: ManPage.text(version: ToolContext.version)
+        case .completions(let shell): Completions.script(for: shell)
+        case .version: VersionText.text(Capabilities.current)
+        }
+    }
+
+    private static func run(_ command: Command, context: ToolContext) async -> ExitStatus {
+        do {
+            switch command {
+            case .request(let invocation): return try await RequestCommand(invocation, context: context).run()
+            case .cache(let command): try await CacheCommandRun(command: command, context: context).run()
+            case .help, .man, .completions, .version: break
+            }
+            return .success
+        } catch {
+            return status(context) { throw error }
+        }
+    }
+
+    /// Does it, and says what went wrong.
+    private static func status(_ context: ToolContext, _ work: () throws -> Void) -> ExitStatus {
+        do {
+            try work()
+            return .success
+        } catch {
+            let failure = ToolFailure(error)
+            failure.report(to: context)
+            return failure.status
+        }
+    }
+
+    private static func end(with status: ExitStatus) -> Never {
         if status == .brokenPipe {
             signal(SIGPIPE, SIG_DFL)
             raise(SIGPIPE)
@@ -15,24 +72,6 @@ struct Tool {
         // Not exit(): nothing is left to do, and other threads may still be about.
         fflush(nil)
         _exit(status.rawValue)
-    }
-
-    private static func run(_ words: [String]) async -> ExitStatus {
-        let context = ToolContext.current()
-        do {
-            switch try CommandBuilder.command(for: words) {
-            case .request(let invocation): return try await RequestCommand(invocation, context: context).run()
-            case .help(let topic): try context.output.write(try help(topic, context: context))
-            case .man: try context.output.write(ManPage.text(version: ToolContext.version))
-            case .completions(let shell): try context.output.write(Completions.script(for: shell))
-            case .version: try context.output.write(VersionText.text(Capabilities.current))
-            }
-            return .success
-        } catch {
-            let failure = ToolFailure(error)
-            failure.report(to: context)
-            return failure.status
-        }
     }
 
     private static func help(_ topic: String?, context: ToolContext) throws(UsageError) -> String {

@@ -1,12 +1,15 @@
 /// Every option there is. A case without an `OptionSpec` fails a test.
 enum Option: String, CaseIterable, Sendable {
     case json, form, multipart, boundary, raw, compress, chunked
-    case print, headers, body, meta, verbose, all, pretty, stream, output, quiet
+    case print, headers, body, meta, verbose, all, pretty, style, formatOptions, sorted, unsorted, responseCharset,
+        responseMIME, stream, output, quiet
     case offline, curl, har, timing
     case download, resume, checksum, segments
     case session, sessionReadOnly, auth, authType, ignoreNetrc
+    case cache, cachePolicy
     case follow, maxRedirects, timeout, connectTimeout, checkStatus, retry, limitRate, proxy
-    case httpVersion, resolve, unixSocket, ipv4, ipv6, defaultScheme, pathAsIs
+    case httpVersion, resolve, unixSocket, ipv4, ipv6, https, defaultScheme, pathAsIs
     case verify, ssl, ciphers, cert, certKey, certKeyPass, pin
-    case ignoreStdin, help, version
+    case subprotocol, binary, ping, linger
+    case ignoreStdin, debug, help, version
 }

@@ -17,8 +17,12 @@ struct ParsedArguments: Equatable, Sendable {
 /// value attached (`-pHB`) or as the next word. `--no-name` takes back whatever was said before about
 /// `--name`. After `--` nothing is an option.
 enum OptionParser {
-    static func parse(_ words: [String]) throws(UsageError) -> ParsedArguments {
-        var result = ParsedArguments()
+    /// `defaults` count as if they had been written before the words.
+    static func parse(
+        _ words: [String],
+        after defaults: ParsedArguments = ParsedArguments()
+    ) throws(UsageError) -> ParsedArguments {
+        var result = defaults
         var rest = words[...]
         while let word = rest.popFirst() {
             if word == "--" {
@@ -49,7 +53,7 @@ enum OptionParser {
             guard attached == nil else { throw UsageError("--\(name) takes no value") }
             result.options.removeAll { $0.option == spec.option }
         } else {
-            throw unknown(name)
+            throw unknown(name, next: attached ?? rest.first)
         }
     }
 
@@ -63,7 +67,8 @@ enum OptionParser {
             guard let spec = OptionTable.spec(short: letter) else {
                 throw UsageError(
                     "unknown option -\(letter)",
-                    hint: "For a word that begins with '-' write '--' before it."
+                    hint: CurlHabits.hint(for: "-\(letter)", next: letters.isEmpty ? rest.first : String(letters))
+                        ?? "For a word that begins with '-' write '--' before it."
                 )
             }
             guard spec.value != nil else {
@@ -94,12 +99,16 @@ enum OptionParser {
             throw UsageError(
                 "\(written): '\(value)' is none of \(words.joined(separator: ", "))",
                 hint: Suggestion.closest(to: value, in: words).map { "Did you mean '\($0)'?" }
+                    ?? CurlHabits.otherwise[written]
             )
         }
         return GivenOption(option: spec.option, value: value)
     }
 
-    private static func unknown(_ name: String) -> UsageError {
+    private static func unknown(_ name: String, next: String?) -> UsageError {
+        if let hint = CurlHabits.hint(for: "--\(name)", next: next) {
+            return UsageError("unknown option --\(name)", hint: hint)
+        }
         let names = OptionTable.all.flatMap(\.names)
         let negated = name.hasPrefix("no-")
         let closest = Suggestion.closest(to: negated ? String(name.dropFirst(3)) : name, in: names)

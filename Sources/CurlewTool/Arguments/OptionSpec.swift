@@ -10,6 +10,8 @@ struct OptionSpec: Sendable {
     let group: OptionGroup
     /// One or two sentences, plain text.
     let help: String
+    /// A command line that uses it.
+    let example: String?
 
     var name: String { names[0] }
 
@@ -22,7 +24,8 @@ struct OptionSpec: Sendable {
         short: Character? = nil,
         value: ValueSpec? = nil,
         group: OptionGroup,
-        help: String
+        help: String,
+        example: String? = nil
     ) {
         self.option = option
         self.names = names
@@ -30,6 +33,7 @@ struct OptionSpec: Sendable {
         self.value = value
         self.group = group
         self.help = help
+        self.example = example
     }
 }
 
@@ -39,6 +43,8 @@ struct ValueSpec: Sendable {
         case text
         /// A path: completions offer files.
         case file
+        /// The name of a stored session: completions offer those that there are.
+        case session
         /// One of these words, and nothing else.
         case choice([String])
         /// Anything, these words being usual.
@@ -52,6 +58,8 @@ struct ValueSpec: Sendable {
     static func text(_ placeholder: String) -> ValueSpec { ValueSpec(placeholder: placeholder, kind: .text) }
     static func file(_ placeholder: String = "FILE") -> ValueSpec { ValueSpec(placeholder: placeholder, kind: .file) }
 
+    static let session = ValueSpec(placeholder: "NAME", kind: .session)
+
     static func choice(_ placeholder: String, _ words: [String]) -> ValueSpec {
         ValueSpec(placeholder: placeholder, kind: .choice(words))
     }
@@ -63,7 +71,7 @@ struct ValueSpec: Sendable {
     /// The words that completions offer.
     var words: [String] {
         switch kind {
-        case .text, .file: []
+        case .text, .file, .session: []
         case .choice(let words), .suggestion(let words): words
         }
     }
@@ -75,7 +83,9 @@ enum OptionGroup: String, CaseIterable, Sendable {
     case output = "Output"
     case download = "Downloads"
     case session = "Sessions and authentication"
+    case cache = "Cache"
     case network = "Network"
     case tls = "TLS"
+    case webSocket = "WebSockets"
     case general = "General"
 }

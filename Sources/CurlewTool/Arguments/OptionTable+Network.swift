@@ -1,23 +1,40 @@
 extension OptionTable {
     static let session: [OptionSpec] = [
         OptionSpec(
-            .session, "session", value: .text("NAME"), group: .session,
+            .session, "session", value: .session, group: .session,
             help: "Keep headers, cookies and credentials under NAME between calls, per host. A NAME with a slash is "
-                + "a file."
+                + "a file.",
+            example: "curlew --session ada -a ada:secret example.org"
         ),
         OptionSpec(
-            .sessionReadOnly, "session-read-only", value: .text("NAME"), group: .session,
+            .sessionReadOnly, "session-read-only", value: .session, group: .session,
             help: "Use the session NAME without changing it."
         ),
         OptionSpec(
             .auth, "auth", short: "a", value: .text("USER:PASSWORD"), group: .session,
-            help: "Credentials; with '--auth-type bearer' a token. A missing password is asked for on the terminal."
+            help: "Credentials; with '--auth-type bearer' a token. A missing password is asked for on the terminal.",
+            example: "curlew -A bearer -a TOKEN example.org"
         ),
         OptionSpec(
             .authType, "auth-type", short: "A", value: .choice("TYPE", AuthScheme.allCases.map(\.rawValue)),
             group: .session, help: "How to authenticate. The default is basic."
         ),
         OptionSpec(.ignoreNetrc, "ignore-netrc", group: .session, help: "Do not read credentials from ~/.netrc."),
+    ]
+
+    static let cache: [OptionSpec] = [
+        OptionSpec(
+            .cache, "cache", value: .file("DIR"), group: .cache,
+            help: "Keep answers in the directory DIR, which is made if it is missing, and use them again as HTTP says. "
+                + "'curlew cache list DIR' shows them."
+        ),
+        OptionSpec(
+            .cachePolicy, "cache-policy", value: .choice("POLICY", CachePolicyChoice.allCases.map(\.rawValue)),
+            group: .cache,
+            help:
+                "How --cache is used: by the rules of HTTP (default), to replace what is kept (reload), to ask whether "
+                + "it is still right (revalidate), at any age (prefer-cache), or without the server (only-cache)."
+        ),
     ]
 
     static let network: [OptionSpec] = [
@@ -50,7 +67,8 @@ extension OptionTable {
         OptionSpec(
             .proxy, "proxy", value: .text("URL"), group: .network,
             help: "Use this proxy: http, https, socks4, socks4a, socks5, socks5h. 'none' uses no proxy; without the "
-                + "option the environment decides (http_proxy, https_proxy, all_proxy, no_proxy)."
+                + "option the environment decides (http_proxy, https_proxy, all_proxy, no_proxy).",
+            example: "curlew --proxy socks5h://localhost:1080 example.org"
         ),
         OptionSpec(
             .httpVersion, "http-version", value: .choice("VERSION", HTTPVersionChoice.allCases.map(\.rawValue)),
@@ -59,7 +77,8 @@ extension OptionTable {
         ),
         OptionSpec(
             .resolve, "resolve", value: .text("HOST:PORT:ADDRESS"), group: .network,
-            help: "Connect to ADDRESS for this host and port. May be given several times."
+            help: "Connect to ADDRESS for this host and port. May be given several times.",
+            example: "curlew --resolve example.org:443:127.0.0.1 https://example.org"
         ),
         OptionSpec(
             .unixSocket, "unix-socket", value: .file("PATH"), group: .network,
@@ -68,7 +87,13 @@ extension OptionTable {
         OptionSpec(.ipv4, "ipv4", short: "4", group: .network, help: "Use IPv4 addresses only."),
         OptionSpec(.ipv6, "ipv6", short: "6", group: .network, help: "Use IPv6 addresses only."),
         OptionSpec(
-            .defaultScheme, "default-scheme", value: .suggestion("SCHEME", ["http", "https"]), group: .network,
+            .https, "https", group: .network,
+            help: "URLs that have no scheme get https. So does everything that is run as 'curlews'.",
+            example: "curlew --https example.org"
+        ),
+        OptionSpec(
+            .defaultScheme, "default-scheme", value: .suggestion("SCHEME", ["http", "https", "ws", "wss"]),
+            group: .network,
             help: "The scheme of URLs that have none. The default is http."
         ),
         OptionSpec(.pathAsIs, "path-as-is", group: .network, help: "Leave '/../' and '/./' in the URL's path."),
@@ -78,7 +103,8 @@ extension OptionTable {
         OptionSpec(
             .verify, "verify", value: .suggestion("HOW", ["yes", "no"]), group: .tls,
             help: "'no' skips the check of the server's certificate; a path names the certificates to trust "
-                + "(PEM file or directory)."
+                + "(PEM file or directory).",
+            example: "curlew --verify=ca.pem https://localhost"
         ),
         OptionSpec(
             .ssl, "ssl", value: .choice("VERSION", TLSVersionChoice.allCases.map(\.rawValue)), group: .tls,
@@ -106,6 +132,11 @@ extension OptionTable {
         OptionSpec(
             .ignoreStdin, "ignore-stdin", short: "I", group: .general,
             help: "Do not read standard input. For scripts, cron and containers."
+        ),
+        OptionSpec(
+            .debug, "debug", group: .general,
+            help: "Tell on standard error which versions, settings and default options are used, and every step of the "
+                + "exchange. Credentials are left out."
         ),
         OptionSpec(.help, "help", group: .general, help: "Show this text. 'curlew help TOPIC' tells more."),
         OptionSpec(

@@ -1,6 +1,6 @@
 /// The table that drives everything: see `OptionSpec`.
 enum OptionTable {
-    static let all: [OptionSpec] = body + output + download + session + network + tls + general
+    static let all: [OptionSpec] = body + output + download + session + cache + network + tls + webSocket + general
 
     static func spec(_ option: Option) -> OptionSpec? { all.first { $0.option == option } }
 
@@ -15,7 +15,8 @@ enum OptionTable {
         ),
         OptionSpec(
             .form, "form", short: "f", group: .body,
-            help: "Send data items as a URL-encoded form; as multipart/form-data if there are file items."
+            help: "Send data items as a URL-encoded form; as multipart/form-data if there are file items.",
+            example: "curlew --form example.org name=Ada photo@ada.jpg"
         ),
         OptionSpec(
             .multipart, "multipart", group: .body,
@@ -28,7 +29,8 @@ enum OptionTable {
         OptionSpec(
             .raw, "raw", value: .text("TEXT"), group: .body,
             help: "Send this text as the body, as it is. '@FILE' as an item sends a file, and input that is piped in "
-                + "is sent too."
+                + "is sent too.",
+            example: "curlew example.org --raw 'any text'"
         ),
         OptionSpec(
             .compress, "compress", short: "x", group: .body,
@@ -44,7 +46,8 @@ enum OptionTable {
         OptionSpec(
             .print, "print", short: "p", value: .text("WHAT"), group: .output,
             help: "What to print: H request head, B request body, h response head, b response body, m metadata. "
-                + "The default is 'hb' on a terminal and 'b' when output goes elsewhere."
+                + "The default is 'hb' on a terminal and 'b' when output goes elsewhere.",
+            example: "curlew --print=Hh example.org"
         ),
         OptionSpec(
             .headers, "headers", short: "h", group: .output,
@@ -58,7 +61,39 @@ enum OptionTable {
         OptionSpec(.all, "all", group: .output, help: "With --follow, print the responses on the way as well."),
         OptionSpec(
             .pretty, "pretty", value: .choice("HOW", ["all", "colors", "format", "none"]), group: .output,
-            help: "Colour and format the output. The default is 'all' on a terminal and 'none' elsewhere."
+            help: "Colour and format the output. The default is 'all' on a terminal and 'none' elsewhere.",
+            example: "curlew --pretty=all example.org | less -R"
+        ),
+        OptionSpec(
+            .style, "style", short: "s", value: .choice("STYLE", Theme.all.map(\.name)), group: .output,
+            help: "The colours. 'auto' is the default, and uses those of the terminal's own theme.",
+            example: "curlew --style=monokai example.org"
+        ),
+        OptionSpec(
+            .formatOptions, "format-options", value: .text("NAME:VALUE,..."), group: .output,
+            help: "How to format: headers.sort, json.format, json.indent, json.sort_keys, xml.format (HTML too), "
+                + "xml.indent. May be given several times.",
+            example: "curlew --format-options=json.indent:2,headers.sort:true example.org"
+        ),
+        OptionSpec(
+            .sorted, "sorted", group: .output,
+            help: "Sort header fields and JSON keys. The default is the order in which they came."),
+        OptionSpec(
+            .unsorted, "unsorted", group: .output, help: "Leave header fields and JSON keys in the order they came in."),
+        OptionSpec(
+            .responseCharset, "response-charset",
+            value: .suggestion("CHARSET", ["utf-8", "iso-8859-1", "shift_jis", "euc-jp", "gbk", "big5", "euc-kr"]),
+            group: .output,
+            help: "Read the response's text in this charset, whatever its Content-Type says.",
+            example: "curlew --response-charset=shift_jis example.org/old.txt"
+        ),
+        OptionSpec(
+            .responseMIME, "response-mime",
+            value: .suggestion(
+                "TYPE", ["application/json", "application/xml", "text/html", "text/plain", "text/event-stream"]),
+            group: .output,
+            help: "Format and colour the response as this media type, whatever its Content-Type says.",
+            example: "curlew --response-mime=application/json example.org/data"
         ),
         OptionSpec(
             .stream, "stream", short: "S", group: .output,
@@ -78,7 +113,7 @@ enum OptionTable {
         OptionSpec(
             .timing, "timing", group: .output,
             help: "Draw the phases of the exchange as bars on standard error: name lookup, connect, TLS, sending, "
-                + "waiting, receiving."
+                + "waiting, receiving; with --cache also what came from there."
         ),
     ]
 
@@ -94,7 +129,8 @@ enum OptionTable {
         OptionSpec(
             .checksum, "checksum", value: .text("sha256:HEX"), group: .download,
             help:
-                "Check the downloaded file: sha256, sha384, sha512, sha1 or md5. On a mismatch the file is not put in place."
+                "Check the downloaded file: sha256, sha384, sha512, sha1 or md5. On a mismatch the file is not put in place.",
+            example: "curlew -d --checksum sha256:9f86... example.org/disk.img"
         ),
         OptionSpec(
             .segments, "segments", value: .text("N"), group: .download,

@@ -13,7 +13,7 @@ enum FailureText {
         }
     }
 
-    static func row(_ code: String) -> Row? { rows.first { $0.code == code } }
+    static func row(_ code: String, in rows: [Row] = rows) -> Row? { rows.first { $0.code == code } }
 
     static let rows: [Row] = [
         Row(
@@ -65,6 +65,19 @@ enum FailureText {
         Row("moveFailed", "the file could not be put in place"),
         Row("fileUnreadable", "a file cannot be read"),
         Row("resumeRejected", "the download cannot be continued", "the same without --continue begins again"),
+        Row("notInCache", "nothing is kept for this request", "another --cache-policy asks the server"),
+        Row("webSocketRefused", "the answer of %h opens no WebSocket", "is this the right path?"),
+        Row("webSocketClosed", "%h closed the WebSocket"),
         Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),
+    ]
+
+    /// Of a WebSocket that was open.
+    static let ofWebSockets: [Row] = [
+        Row("webSocketClosed", "%h closed the WebSocket"),
+        Row("receiveFailed", "the connection to %h broke"),
+        Row("sendFailed", "the connection to %h broke"),
+        Row("protocolViolation", "%h broke the rules of WebSockets"),
+        Row("limitExceeded", "a message of %h is larger than allowed"),
+        Row("idleTimedOut", "%h did not answer a ping in time", "a larger --timeout"),
     ]
 }

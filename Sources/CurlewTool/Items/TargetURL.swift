@@ -34,14 +34,24 @@ enum TargetURL {
         return encoded
     }
 
+    private static let schemes = ["http", "https", "ws", "wss"]
+
+    /// The scheme that a URL has, or would be given.
+    static func scheme(of text: String, default standard: String) -> String {
+        guard let separator = text.range(of: "://") else { return standard }
+        let written = text[..<separator.lowerBound].lowercased()
+        return schemes.contains(written) ? written : standard
+    }
+
     private static func withScheme(_ text: String, _ scheme: String) throws(UsageError) -> String {
         guard !text.isEmpty else { throw UsageError("the URL is empty") }
         if let separator = text.range(of: "://") {
             let written = text[..<separator.lowerBound].lowercased()
             if written.isEmpty { return scheme + text }
-            if written == "http" || written == "https" { return written + text[separator.lowerBound...] }
+            if schemes.contains(written) { return written + text[separator.lowerBound...] }
             if written.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }) {
-                throw UsageError("'\(written)' is not a scheme that curlew speaks", hint: "It speaks http and https.")
+                throw UsageError(
+                    "'\(written)' is not a scheme that curlew speaks", hint: "It speaks http, https, ws and wss.")
             }
         }
         try checkScheme(text)
@@ -60,7 +70,7 @@ enum TargetURL {
     /// A scheme with a slash or the colon missing, which would be read as a host.
     private static func checkScheme(_ text: String) throws(UsageError) {
         let lowered = text.lowercased()
-        for scheme in ["https", "http"] where lowered.hasPrefix(scheme) {
+        for scheme in ["https", "http", "wss", "ws"] where lowered.hasPrefix(scheme) {
             let tail = text.dropFirst(scheme.count)
             let rest = tail.drop { $0 == ":" || $0 == "/" }
             let mark = tail.prefix(tail.count - rest.count)

@@ -3,6 +3,8 @@ struct HeadPrinter: Sendable {
     let palette: Palette
     /// Whether what a server wrote must be made safe first.
     let isTerminal: Bool
+    /// Whether fields stand in the order of their names.
+    var sortsFields = false
 
     func request(_ head: RequestHead) -> String {
         let line = [
@@ -24,7 +26,16 @@ struct HeadPrinter: Sendable {
     }
 
     private func fields(_ headers: [HeaderField]) -> String {
-        headers.map { "\(palette(.headerName, shown($0.name))): \(palette(.headerValue, shown($0.value)))\n" }.joined()
+        ordered(headers).map { "\(palette(.headerName, shown($0.name))): \(palette(.headerValue, shown($0.value)))\n" }
+            .joined()
+    }
+
+    /// Fields of one name keep their order.
+    private func ordered(_ headers: [HeaderField]) -> [HeaderField] {
+        guard sortsFields else { return headers }
+        return headers.enumerated()
+            .sorted { ($0.element.name.lowercased(), $0.offset) < ($1.element.name.lowercased(), $1.offset) }
+            .map(\.element)
     }
 
     private func shown(_ text: String) -> String { isTerminal ? TerminalText.escaped(text) : text }

@@ -33,6 +33,12 @@ struct PrettyJSON: Sendable {
     private var hasWritten = false
     private(set) var isPassingThrough = false
 
+    /// Whether everything so far was whole JSON, with something in it.
+    var isComplete: Bool {
+        guard case .document = expectation, token == .none else { return false }
+        return hasWritten && !isPassingThrough
+    }
+
     init(palette: Palette, indent: Int = 4, isFormatted: Bool = true) {
         self.palette = palette
         self.indent = indent

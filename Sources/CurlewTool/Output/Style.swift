@@ -4,32 +4,9 @@ enum Style: Sendable, CaseIterable {
     case protocolVersion, method, url, statusSuccess, statusRedirect, statusError, reason
     case headerName, headerValue
     case jsonKey, jsonString, jsonNumber, jsonWord
+    case tag, attribute, attributeValue
     case fieldName, comment
     case barDone, barRest, error, warning, strong
-
-    /// The parameters of the SGR sequence; only the sixteen colours that every theme defines.
-    var code: String? {
-        switch self {
-        case .plain, .headerValue: nil
-        case .protocolVersion, .comment, .barRest: "90"
-        case .method: "1;32"
-        case .url: "4;36"
-        case .statusSuccess: "1;32"
-        case .statusRedirect: "1;33"
-        case .statusError: "1;31"
-        case .reason: "36"
-        case .headerName: "36"
-        case .jsonKey: "1;34"
-        case .jsonString: "33"
-        case .jsonNumber: "36"
-        case .jsonWord: "35"
-        case .fieldName: "1;34"
-        case .barDone: "32"
-        case .error: "1;31"
-        case .warning: "1;33"
-        case .strong: "1"
-        }
-    }
 
     static func status(_ status: Int) -> Style {
         switch status {
@@ -43,13 +20,13 @@ enum Style: Sendable, CaseIterable {
 /// Turns styles into escape sequences, or leaves text alone.
 struct Palette: Sendable, Equatable {
     let isColored: Bool
+    var theme = Theme.auto
 
     func callAsFunction(_ style: Style, _ text: String) -> String {
-        guard isColored, let code = style.code, !text.isEmpty else { return text }
-        return "\u{1B}[\(code)m\(text)\u{1B}[0m"
+        text.isEmpty ? text : start(style) + text + end(style)
     }
 
-    func start(_ style: Style) -> String { isColored ? style.code.map { "\u{1B}[\($0)m" } ?? "" : "" }
+    func start(_ style: Style) -> String { isColored ? theme.code(style).map { "\u{1B}[\($0)m" } ?? "" : "" }
 
-    func end(_ style: Style) -> String { isColored && style.code != nil ? "\u{1B}[0m" : "" }
+    func end(_ style: Style) -> String { isColored && theme.code(style) != nil ? "\u{1B}[0m" : "" }
 }

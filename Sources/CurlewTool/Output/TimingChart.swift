@@ -12,7 +12,7 @@ struct TimingPhases: Sendable, Equatable {
     let total: Double
 
     /// Marks that are missing (a re-used connection has no lookup) give no phase; marks that run backwards,
-    /// as clocks sometimes do, give an empty one.
+    /// as clocks sometimes do, give an empty one. What is local has not come over a network.
     init(
         lookupEnded: Double?,
         connected: Double?,
@@ -20,7 +20,8 @@ struct TimingPhases: Sendable, Equatable {
         sent: Double?,
         firstByte: Double?,
         ended: Double,
-        isReused: Bool = false
+        isReused: Bool = false,
+        isLocal: Bool = false
     ) {
         var phases: [Phase] = []
         var now = 0.0
@@ -36,7 +37,7 @@ struct TimingPhases: Sendable, Equatable {
         }
         add("send", sent)
         add("wait", firstByte)
-        add("receive", ended)
+        add(isLocal ? "cache" : "receive", ended)
         self.phases = phases
         total = max(now, ended)
     }
@@ -47,7 +48,8 @@ struct TimingChart: Sendable {
     let palette: Palette
     let hasUnicode: Bool
 
-    func render(_ timing: TimingPhases, width: Int) -> String {
+    /// `cache` is what a cache had to do with it.
+    func render(_ timing: TimingPhases, width: Int, cache: String? = nil) -> String {
         let barWidth = max(10, min(60, width - 24))
         let (full, rest) = hasUnicode ? ("█", "·") : ("#", ".")
         let scale = timing.total > 0 ? Double(barWidth) / timing.total : 0
@@ -63,6 +65,7 @@ struct TimingChart: Sendable {
             lines.append("  \(padded(phase.name, 8)) \(bar) \(Amount.time(phase.duration))")
         }
         lines.append("  \(padded("total", 8)) \(String(repeating: " ", count: barWidth)) \(Amount.time(timing.total))")
+        if let cache { lines.append("  \(cache)") }
         return lines.joined(separator: "\n") + "\n"
     }
 

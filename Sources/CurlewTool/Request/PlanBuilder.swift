@@ -43,6 +43,7 @@ struct PlanBuilder {
             let name = item.key.lowercased()
             switch item.kind {
             case .header where item.value.isEmpty:
+                try checkRemoval(item, from: plan.body)
                 fields.remove(item.key)
                 plan.suppressedHeaders.insert(name)
                 continue
@@ -69,6 +70,18 @@ struct PlanBuilder {
         guard value.utf8.allSatisfy({ $0 != 0 && $0 != 0x0A && $0 != 0x0D }) else {
             throw UsageError("'\(item.key)': a header value has no line breaks")
         }
+    }
+
+    /// Fields without which a server could not tell whom the request is for, or where its body ends.
+    private func checkRemoval(_ item: RequestItem, from body: PlannedBody) throws(UsageError) {
+        let name = item.key.lowercased()
+        var needed = ["host", "content-length", "transfer-encoding"]
+        // It names the boundary.
+        if case .multipart = body { needed.append("content-type") }
+        guard needed.contains(name) else { return }
+        throw UsageError(
+            "'\(item.original)': a request cannot be sent without \(item.key)",
+            hint: name == "host" ? "'Host:NAME' sends another name." : nil)
     }
 
     static func trimmed(_ text: String) -> String {

@@ -29,7 +29,7 @@ struct Download: Sendable {
         guard await job.begin(request) else { return .interrupted(path: await job.path, kept: false, received: 0) }
         do {
             let file = try await request.file()
-            if let head = request.head { show(head) }
+            if let head = request.head { show(head, request.metrics?.cacheStatus) }
             await job.named(file.path)
             return await saved(file.path)
         } catch {
@@ -72,6 +72,7 @@ struct Download: Sendable {
         if let checksum = settings.checksum {
             request.checksum(checksum.algorithm.forLibrary, checksum.hex)
         }
+        request.cachePolicy(preparation.invocation.cache.policy.forLibrary)
         if settings.segments > 1 { request.segments(settings.segments) }
         if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
             request.authenticate(with: authentication)
@@ -98,7 +99,7 @@ struct Download: Sendable {
         try? context.errors.write(heads.request(preparation.plan.head(bodyLength: nil, acceptEncoding: nil)) + "\n")
     }
 
-    private func show(_ head: ResponseHead) {
+    private func show(_ head: ResponseHead, _ cache: CacheStatus?) {
         guard preparation.invocation.output.parts?.contains(.responseHead) == true else { return }
         let fields = head.headers.map { HeaderField($0.name, $0.value) }
         let text = heads.response(
@@ -108,6 +109,7 @@ struct Download: Sendable {
             headers: fields
         )
         try? context.errors.write(text + "\n")
+        if let cache { context.note("Cache-Status: \(cache)") }
     }
 
     private var interceptor: (any RequestInterceptor)? {
@@ -133,7 +135,7 @@ struct Download: Sendable {
     /// Nothing was asked for yet that could be kept; what was there before is as it was.
     private func notBegun(_ error: any Error) async -> Result {
         switch ToolFailure(error) {
-        case .request(let error):
+        case .request(let error), .webSocket(let error):
             return await ended(with: error, kept: false)
         case .interrupted:
             return await ended(with: CurlewError(.cancelled, phase: .lifecycle), kept: false)

@@ -14,15 +14,20 @@ struct DownloadRun: Sendable {
         context.quietness = invocation.output.quietness
         var downloads: [Download] = []
         var shared: Session?
+        let debugLog = DebugLog(invocation, context: context)
+        let cache = try ToolCache.forRequests(invocation.cache, context: context)
         for url in invocation.urls {
             var preparation = try Preparation(invocation, url: url, context: context)
             preparation.acceptOnlyPlainBytes()
             // One session for all, unless each host has its own cookies.
+            var configuration = try SessionConfiguration(preparation)
+            configuration.cache = cache
             let session =
-                try shared
+                shared
                 ?? Session(
-                    configuration: SessionConfiguration(preparation),
-                    redirectHandler: HopPrinter(follows: true, printer: nil)
+                    configuration: configuration,
+                    redirectHandler: HopPrinter(follows: true, printer: nil),
+                    eventMonitors: debugLog.monitors
                 )
             if preparation.jar == nil { shared = session }
             let name =
@@ -32,12 +37,14 @@ struct DownloadRun: Sendable {
             downloads.append(Download(preparation: preparation, session: session, job: job, context: context))
         }
         let jobs = downloads.map(\.job)
-        let interruption = await Interruption { Task { for job in jobs { await job.interrupt() } } }
+        let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
+        interruption.answer { Task { for job in jobs { await job.interrupt() } } }
         let display = Task { [context] in await DownloadDisplay(jobs: jobs, context: context).run() }
         let results = await Self.perform(downloads)
         display.cancel()
         await display.value
+        await debugLog.flush()
         return await report(results, context: context)
     }
 

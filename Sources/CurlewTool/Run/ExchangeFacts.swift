@@ -6,6 +6,7 @@ enum ExchangeFacts {
     static func rows(_ metrics: TransferMetrics?, elapsed: Double) -> [(name: String, value: String)] {
         var rows = [(name: "Elapsed time", value: Amount.time(elapsed))]
         guard let metrics else { return rows }
+        if let cache = metrics.cacheStatus { rows.append(("Cache", cache.description)) }
         if let version = metrics.httpVersion { rows.append(("Protocol", version.rawValue)) }
         if let address = metrics.remoteAddress { rows.append(("Remote address", address)) }
         if let version = metrics.tlsVersion {
@@ -29,7 +30,8 @@ extension TimingPhases {
             sent: seconds(metrics.requestSent),
             firstByte: seconds(metrics.firstByte),
             ended: metrics.ended.timeIntervalSince(metrics.queued),
-            isReused: metrics.isConnectionReused
+            isReused: metrics.isConnectionReused,
+            isLocal: metrics.cacheStatus != nil && metrics.firstByte == nil
         )
     }
 }

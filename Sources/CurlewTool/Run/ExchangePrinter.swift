@@ -5,6 +5,8 @@ struct ExchangePrinter: Sendable {
     let output: OutputFile
     private var formatter: BodyFormatter?
     private var hasWritten = false
+    /// Whether the body has begun: what is held back has not been written yet.
+    private var hasBody = false
 
     init(parts: Set<OutputPart>, target: BodyFormatter.Target, output: OutputFile) {
         self.parts = parts
@@ -13,7 +15,11 @@ struct ExchangePrinter: Sendable {
     }
 
     private var heads: HeadPrinter {
-        HeadPrinter(palette: Palette(isColored: target.pretty.hasColors), isTerminal: target.isTerminal)
+        HeadPrinter(
+            palette: Palette(isColored: target.pretty.hasColors, theme: target.look.theme),
+            isTerminal: target.isTerminal,
+            sortsFields: target.pretty.isFormatted && target.look.format.sortsHeaders
+        )
     }
 
     /// `body` is nil where there is none, or none that can be shown.
@@ -39,12 +45,14 @@ struct ExchangePrinter: Sendable {
             try block(heads.response(version: version, status: status, reason: reason, headers: headers))
         }
         let type = headers.first { $0.name.lowercased() == "content-type" }?.value
-        formatter = BodyFormatter(kind: MediaKind(contentType: type), target: target)
+        formatter = BodyFormatter(kind: MediaKind(contentType: type, look: target.look), target: target)
+        hasBody = false
     }
 
     mutating func body(_ bytes: some Collection<UInt8>) throws(OutputFile.Failure) {
         guard parts.contains(.responseBody), !bytes.isEmpty, formatter != nil else { return }
-        if formatter?.lastByte == nil { try separate() }
+        if !hasBody { try separate() }
+        hasBody = true
         var out: [UInt8] = []
         formatter?.feed(bytes, into: &out)
         try write(out)

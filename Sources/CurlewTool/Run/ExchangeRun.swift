@@ -12,7 +12,7 @@ struct ExchangeRun: Sendable {
     func run() async throws -> ExitStatus {
         var context = context
         context.quietness = invocation.output.quietness
-        let output = try destination()
+        let output = try OutputFile.destination(invocation.output.file, otherwise: context.output)
         let isTerminal = context.terminal.isOutput && invocation.output.file == nil
         var parts = invocation.output.effectiveParts(isTerminal: isTerminal)
         if invocation.output.quietness > 0, invocation.output.file == nil { parts = [] }
@@ -20,9 +20,11 @@ struct ExchangeRun: Sendable {
             isTerminal: isTerminal,
             noColorInEnvironment: context.terminal.noColor
         )
+        var look = invocation.output.look
+        look.isLive = invocation.output.isStreaming
         let printer = ExchangePrinter(
             parts: parts,
-            target: BodyFormatter.Target(isTerminal: isTerminal, pretty: pretty),
+            target: BodyFormatter.Target(isTerminal: isTerminal, pretty: pretty, look: look),
             output: output
         )
         switch invocation.output.mode {
@@ -40,15 +42,6 @@ struct ExchangeRun: Sendable {
             return .success
         case .send:
             return try await send(SharedPrinter(printer, preparation), printer.parts, context: context)
-        }
-    }
-
-    private func destination() throws -> OutputFile {
-        guard let path = invocation.output.file else { return context.output }
-        do throws(OutputFile.Failure) {
-            return try OutputFile.create(InputFile.expanded(path))
-        } catch {
-            throw UsageError("cannot write \(path): \(error.text)")
         }
     }
 
@@ -75,26 +68,37 @@ struct ExchangeRun: Sendable {
     ) async throws -> ExitStatus {
         try await printer.use { try printRequest(&$0) }
         let recorder = invocation.output.harFile.map { _ in HARRecorder(maximumBodySize: Self.recordedBodySize) }
-        let configuration = try SessionConfiguration(preparation)
+        let debugLog = DebugLog(invocation, context: context)
+        var configuration = try SessionConfiguration(preparation)
+        configuration.cache = try ToolCache.forRequests(invocation.cache, context: context)
         let showsHops = invocation.output.printsHops && invocation.network.follows
         let session = Session(
             configuration: configuration,
             transport: showsHops ? HopTransport(base: configuration.makeTransport(), printer: printer) : nil,
             redirectHandler: HopPrinter(follows: invocation.network.follows, printer: showsHops ? printer : nil),
-            eventMonitors: recorder.map { [$0] } ?? []
+            eventMonitors: (recorder.map { [$0] } ?? []) + debugLog.monitors
         )
+        let upload = UploadDisplay(plan.body, context: context)
         let sending = Sending(
             preparation: preparation,
             session: session,
             receivesBody: invocation.output.needsBody(for: parts),
-            announce: { [context] note in context.note(note.text) }
+            announce: { [context, upload] note in
+                if let upload { await upload.note(note.text) } else { context.note(note.text) }
+            },
+            begin: { [upload] request in
+                if let upload { Task { await upload.run(request) } }
+            }
         )
         let began = Date()
         let outcome: Sending.Outcome
         do {
-            outcome = try await exchange(sending, printer)
+            outcome = try await exchange(sending, printer, upload)
             try await write(recorder)
+            await debugLog.flush()
         } catch {
+            await upload?.end()
+            await debugLog.flush()
             // What led to a failure is what one wants to see in the archive.
             try await write(recorder)
             throw error
@@ -105,6 +109,8 @@ struct ExchangeRun: Sendable {
             try $0.metadata(facts)
         }
         try finish(outcome, context: context)
+        await sending.revalidate(after: outcome)
+        try preparation.refuseLateInput()
         return invocation.network.checksStatus
             ? ExitStatus.checking(outcome.head.status, follows: invocation.network.follows) : .success
     }
@@ -121,10 +127,15 @@ struct ExchangeRun: Sendable {
         }
     }
 
-    private func exchange(_ sending: Sending, _ printer: SharedPrinter) async throws -> Sending.Outcome {
+    private func exchange(
+        _ sending: Sending,
+        _ printer: SharedPrinter,
+        _ upload: UploadDisplay?
+    ) async throws -> Sending.Outcome {
         try await sending.perform { event in
             switch event {
             case .head(let head):
+                await upload?.end()
                 try await printer.use {
                     try $0.response(
                         version: head.version.rawValue,
@@ -139,11 +150,16 @@ struct ExchangeRun: Sendable {
         }
     }
 
+    /// What the cache had to do with the answer, in the words of RFC 9211.
+    private func cacheText(_ outcome: Sending.Outcome) -> String? { outcome.metrics?.cacheStatus?.description }
+
     private func finish(_ outcome: Sending.Outcome, context: ToolContext) throws {
         if invocation.output.drawsTiming, let metrics = outcome.metrics {
             let chart = TimingChart(palette: context.errorPalette, hasUnicode: context.terminal.hasUnicode)
             let width = Terminal.size(of: context.errors.descriptor).columns
-            try? context.errors.write(chart.render(TimingPhases(metrics), width: width))
+            try? context.errors.write(chart.render(TimingPhases(metrics), width: width, cache: cacheText(outcome)))
+        } else if invocation.output.verbosity == 1, let text = cacheText(outcome) {
+            context.note("Cache-Status: \(text)")
         }
         try SessionUpdate(preparation: preparation).store()
         if invocation.network.checksStatus, outcome.head.status >= 400 {

@@ -1,5 +1,6 @@
 internal import Curlew
 internal import Foundation
+internal import FoundationNetworking
 
 /// Follows redirects or does not, and shows the responses on the way if that was asked for.
 struct HopPrinter: RedirectHandler {
@@ -13,7 +14,7 @@ struct HopPrinter: RedirectHandler {
         for response: HTTPURLResponse
     ) async -> URLRequest? {
         guard follows else { return nil }
-        await printer?.isFollowed()
+        await printer?.isFollowed(response)
         return request
     }
 }
@@ -42,10 +43,11 @@ actor SharedPrinter {
     /// A response has come whose status may lead elsewhere.
     func received(_ response: HopResponse?) { hop = response }
 
-    /// It does: it is shown, and so is the request that follows it.
-    func isFollowed() {
+    /// It does: it is shown, and so is the request that follows it. One from a cache has not been through the transport:
+    /// what Foundation's type has kept of it is shown.
+    func isFollowed(_ response: HTTPURLResponse) {
         showsNext = true
-        guard let hop else { return }
+        let hop = self.hop ?? HopResponse(response)
         self.hop = nil
         print { printer throws(OutputFile.Failure) in
             try printer.response(
@@ -81,6 +83,14 @@ actor SharedPrinter {
     private func print(_ body: (inout ExchangePrinter) throws(OutputFile.Failure) -> Void) {
         guard failure == nil else { return }
         do throws(OutputFile.Failure) { try body(&printer) } catch { failure = error }
+    }
+}
+
+extension HopResponse {
+    init(_ response: HTTPURLResponse) {
+        let fields = response.allHeaderFields.map { HTTPHeader(name: "\($0.key)", value: "\($0.value)") }
+        head = ResponseHead(
+            status: response.statusCode, headers: HTTPHeaders(received: fields.sorted { $0.name < $1.name }))
     }
 }
 

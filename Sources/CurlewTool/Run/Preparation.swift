@@ -28,6 +28,7 @@ struct Preparation: Sendable {
         }
         auth = try Self.credentials(invocation.auth ?? inURL ?? stored.auth, host: URLParts(target).host)
         if auth == nil { invocation.auth = nil }
+        try Self.refuseSecondBody(invocation)
         let streams = invocation.body.isChunked
         let isFed = !invocation.ignoresStandardInput && Self.wantsInput(invocation) && InputFile.isStandardInputFed
         if streams, !isFed {
@@ -38,7 +39,12 @@ struct Preparation: Sendable {
         var input: [UInt8]?
         if isFed, !streams {
             do {
-                let bytes = try InputFile.readAll(FileHandle.standardInput.fileDescriptor)
+                if invocation.output.quietness == 0,
+                    !InputFile.isReady(STDIN_FILENO, within: Self.patienceInMilliseconds)
+                {
+                    context.note("waiting for standard input; --ignore-stdin (-I) sends the request without it")
+                }
+                let bytes = try InputFile.readAll(STDIN_FILENO)
                 input = bytes.isEmpty ? nil : bytes
             } catch {
                 throw UsageError("cannot read standard input: \(error.text)")
@@ -58,7 +64,43 @@ struct Preparation: Sendable {
     }
 
     private static func wantsInput(_ invocation: Invocation) -> Bool {
-        invocation.body.raw == nil && !invocation.items.contains { $0.kind.isBody } && invocation.urls.count == 1
+        // Lines are messages, read while it is open.
+        !invocation.isWebSocket && invocation.body.raw == nil && !invocation.items.contains { $0.kind.isBody }
+            && invocation.urls.count == 1
+    }
+
+    /// How long the command waits for the first byte of its input without saying so.
+    private static let patienceInMilliseconds: Int32 = 10_000
+
+    /// The beginning of a pipeline starts together with the command, and may not have written yet. Standard input that stays
+    /// open and silent (ssh, a job runner) costs this much.
+    private static let startInMilliseconds: Int32 = 100
+
+    /// What is piped in must not get lost without a word.
+    private static func refuseSecondBody(_ invocation: Invocation) throws(UsageError) {
+        guard hasSecondBody(invocation, within: startInMilliseconds) else { return }
+        throw UsageError(
+            "standard input and \(bodyName(of: invocation)) cannot be combined",
+            hint: "Both are the body. --ignore-stdin (-I) leaves standard input alone, for instance in loops.")
+    }
+
+    private static func hasSecondBody(_ invocation: Invocation, within milliseconds: Int32) -> Bool {
+        guard !invocation.ignoresStandardInput,
+            invocation.body.raw != nil || invocation.items.contains(where: { $0.kind.isBody })
+        else { return false }
+        return InputFile.hasBytes(within: milliseconds)
+    }
+
+    private static func bodyName(of invocation: Invocation) -> String {
+        invocation.body.raw != nil ? "--raw" : "data items"
+    }
+
+    /// For the end of an exchange: input that came too late to be refused.
+    func refuseLateInput() throws(UsageError) {
+        guard Self.hasSecondBody(invocation, within: 0) else { return }
+        throw UsageError(
+            "standard input was not sent: the body was made of the \(Self.bodyName(of: invocation))",
+            hint: "The input came when the request had been sent. --ignore-stdin (-I) leaves standard input alone.")
     }
 
     private static func credentials(_ given: AuthSettings?, host: String) throws(UsageError) -> AuthSettings? {

@@ -14,10 +14,14 @@ struct RequestCommand: Sendable {
         if invocation.download != nil, invocation.output.mode == .send {
             return try await DownloadRun(invocation: invocation, context: context).run()
         }
-        let exchange = ExchangeRun(preparation: try Preparation(invocation, context: context), context: context)
-        let work = Task { try await exchange.run() }
-        let interruption = await Interruption { work.cancel() }
+        let preparation = try Preparation(invocation, context: context)
+        if invocation.isWebSocket { return try await WebSocketRun(preparation: preparation, context: context).run() }
+        let exchange = ExchangeRun(preparation: preparation, context: context)
+        // Before the work: a request that is on its way can be interrupted.
+        let interruption = await Interruption()
         defer { withExtendedLifetime(interruption) {} }
+        let work = Task { try await exchange.run() }
+        interruption.answer { work.cancel() }
         do {
             return try await work.value
         } catch {

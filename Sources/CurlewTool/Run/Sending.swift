@@ -22,6 +22,9 @@ struct Sending: Sendable {
     /// Says that another try follows, and when.
     var announce: @Sendable (RetryNote) async -> Void = { _ in }
 
+    /// Is given the request that is about to be sent.
+    var begin: @Sendable (DataStreamRequest) async -> Void = { _ in }
+
     /// The answer is handed on while it comes, whatever is sent.
     func perform(_ handle: (Event) async throws -> Void) async throws -> Outcome {
         let request = try makeRequest()
@@ -33,9 +36,7 @@ struct Sending: Sendable {
                 retry.check(response, retryCount: request?.retryCount ?? 0)
             }
         }
-        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
-            request.authenticate(with: authentication)
-        }
+        await begin(request)
         let head = try await request.head()
         try await handle(.head(head))
         // Leaving would cut off a body that is being sent: what libcurl has taken need not have reached the server.
@@ -49,7 +50,24 @@ struct Sending: Sendable {
         return Outcome(head: head, metrics: request.metrics, url: request.response?.url)
     }
 
+    /// What was served although its time was over, while the server may be asked about it, is validated now: the command is
+    /// about to end, and with it whatever it did in the background. The answer has been shown, so a failure is of no interest.
+    func revalidate(after outcome: Outcome) async {
+        guard outcome.metrics?.cacheStatus == .stale(.whileRevalidate), let request = try? makeRequest() else { return }
+        request.cachePolicy(.revalidate)
+        do { for try await _ in request.chunks {} } catch {}
+    }
+
     private func makeRequest() throws -> DataStreamRequest {
+        let request = try streamRequest()
+        request.cachePolicy(preparation.invocation.cache.policy.forLibrary)
+        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
+            request.authenticate(with: authentication)
+        }
+        return request
+    }
+
+    private func streamRequest() throws -> DataStreamRequest {
         let request = try plannedRequest()
         let body: RequestBody
         switch preparation.plan.body {

@@ -11,6 +11,7 @@ extension SessionConfiguration {
         // Every field stands in the plan: the tool shows what it sends.
         headers = [:]
         if suppressed.contains("accept-encoding") { acceptedEncodings = [] }
+        if suppressed.contains("accept") { addsAccept = false }
         apply(invocation.network, isLive: invocation.output.isStreaming)
         try Self.checkSocket(invocation.network.unixSocket)
         if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
@@ -30,6 +31,7 @@ extension SessionConfiguration {
             if isLive { timeouts.idle = nil }
         }
         if case .some(let time) = network.connectTimeout { timeouts.connect = time }
+        keepsDotSegments = network.keepsPath
         redirects.limit = network.maximumRedirects
         uploadRateLimit = network.rateLimit
         downloadRateLimit = network.rateLimit

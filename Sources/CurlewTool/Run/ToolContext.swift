@@ -28,8 +28,8 @@ struct ToolContext: Sendable {
     func report(_ error: UsageError) { try? errors.write(ErrorReport.usage(error, palette: errorPalette)) }
 
     /// `subject` tells which of several it was.
-    func report(_ error: CurlewError, about subject: String? = nil) {
-        var report = ErrorReport(error)
+    func report(_ error: CurlewError, about subject: String? = nil, rows: [FailureText.Row] = FailureText.rows) {
+        var report = ErrorReport(error, rows: rows)
         if let subject { report.what = "\(subject): \(report.what)" }
         try? errors.write(report.text(palette: errorPalette))
     }

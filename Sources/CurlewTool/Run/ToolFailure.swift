@@ -4,6 +4,8 @@ internal import Curlew
 enum ToolFailure: Error {
     case usage(UsageError)
     case request(CurlewError)
+    /// An open WebSocket has ended.
+    case webSocket(CurlewError)
     case output(OutputFile.Failure)
     case interrupted
 
@@ -21,7 +23,7 @@ enum ToolFailure: Error {
     var status: ExitStatus {
         switch self {
         case .usage: .failure
-        case .request(let error): ExitStatus(error)
+        case .request(let error), .webSocket(let error): ExitStatus(error)
         case .output(let failure): failure.isBrokenPipe ? .brokenPipe : .failure
         case .interrupted: .interrupted
         }
@@ -31,6 +33,7 @@ enum ToolFailure: Error {
         switch self {
         case .usage(let error): context.report(error)
         case .request(let error): context.report(error)
+        case .webSocket(let error): context.report(error, rows: FailureText.ofWebSockets)
         case .output(let failure):
             // The reader that closed the pipe knows.
             if !failure.isBrokenPipe { context.report(UsageError("cannot write the output: \(failure.text)")) }

@@ -3,6 +3,15 @@ enum AuthScheme: String, CaseIterable, Sendable {
     case basic, bearer, digest, ntlm, negotiate, any
 }
 
+/// The values of `--cache-policy`.
+enum CachePolicyChoice: String, CaseIterable, Sendable {
+    case standard = "default"
+    case reload
+    case revalidate
+    case preferCache = "prefer-cache"
+    case onlyCache = "only-cache"
+}
+
 /// The values of `--http-version`.
 enum HTTPVersionChoice: String, CaseIterable, Sendable {
     case http1_1 = "1.1"

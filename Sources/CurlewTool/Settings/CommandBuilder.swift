@@ -1,6 +1,10 @@
 /// Makes a command of a parsed command line.
 enum CommandBuilder {
-    static func command(for words: [String]) throws(UsageError) -> Command {
+    /// `defaults` are asked for requests only: a mistake in them must not keep `--help` from working.
+    static func command(
+        for words: [String],
+        defaults: () throws(UsageError) -> ParsedArguments = { ParsedArguments() }
+    ) throws(UsageError) -> Command {
         // The topic may be written as the option that it is about: `curlew help --follow`.
         if words.first == "help", words.count <= 2 { return .help(topic: words.dropFirst().first) }
         let parsed = try OptionParser.parse(words)
@@ -12,18 +16,21 @@ enum CommandBuilder {
             throw UsageError("no URL given", hint: "Try 'curlew example.org', or 'curlew --help'.")
         }
         var invocation = Invocation()
-        for option in parsed.options { try invocation.apply(option) }
+        let complete = try OptionParser.parse(words, after: try defaults())
+        for option in complete.options { try invocation.apply(option) }
         try invocation.takePositionals(parsed.positionals)
         try invocation.check()
         return .request(invocation)
     }
 
-    /// `man` and `completions` as first word. A host of that name is reached with `http://`.
+    /// `man`, `cache` and `completions` as first word. A host of that name is reached with `http://`.
     private static func builtIn(_ parsed: ParsedArguments) throws(UsageError) -> Command? {
         let words = parsed.positionals
         switch words.first {
         case "man" where words.count == 1:
             return .man
+        case "cache":
+            return try CacheCommand(parsed).map { .cache($0) }
         case "completions":
             let names = Shell.allCases.map(\.rawValue).joined(separator: ", ")
             guard words.count == 2 else { throw UsageError("completions: name a shell: \(names)") }

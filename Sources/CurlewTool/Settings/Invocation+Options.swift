@@ -11,20 +11,24 @@ extension Invocation {
         case .raw: body.raw = value
         case .compress: body.compression = body.compression == .off ? .ifSmaller : .always
         case .chunked: body.isChunked = true
-        case .print, .headers, .body, .meta, .verbose, .all, .pretty, .stream, .output, .quiet,
-            .offline, .curl, .har, .timing:
+        case .print, .headers, .body, .meta, .verbose, .all, .pretty, .style, .formatOptions, .sorted, .unsorted,
+            .responseCharset, .responseMIME, .stream, .output, .quiet, .offline, .curl, .har, .timing:
             try applyOutput(given.option, value: value, flag: flag)
         case .download, .resume, .checksum, .segments:
             try applyDownload(given.option, value: value, flag: flag)
         case .session: session = SessionSettings(name: value, isReadOnly: false)
         case .sessionReadOnly: session = SessionSettings(name: value, isReadOnly: true)
+        case .cache: cache.directory = value
+        case .cachePolicy: cache.policy = CachePolicyChoice(rawValue: value) ?? .standard
         case .auth, .authType: applyAuth(given.option, value: value)
         case .follow, .maxRedirects, .timeout, .connectTimeout, .checkStatus, .retry, .limitRate, .proxy,
-            .httpVersion, .resolve, .unixSocket, .ipv4, .ipv6, .defaultScheme, .pathAsIs, .ignoreNetrc:
+            .httpVersion, .resolve, .unixSocket, .ipv4, .ipv6, .https, .defaultScheme, .pathAsIs, .ignoreNetrc:
             try network.apply(given.option, value: value, flag: flag)
         case .verify, .ssl, .ciphers, .cert, .certKey, .certKeyPass, .pin:
             try tls.apply(given.option, value: value, flag: flag)
+        case .subprotocol, .binary, .ping, .linger: try webSocket.apply(given.option, value: value, flag: flag)
         case .ignoreStdin: ignoresStandardInput = true
+        case .debug: isDebugging = true
         case .help, .version: break
         }
     }
@@ -42,6 +46,8 @@ extension Invocation {
             if output.verbosity > 1 { output.parts?.insert(.metadata) }
         case .all: output.printsHops = true
         case .pretty: output.pretty = Pretty(rawValue: value)
+        case .style, .formatOptions, .sorted, .unsorted, .responseCharset, .responseMIME:
+            try output.look.apply(option, value: value, flag: flag)
         case .stream: output.isStreaming = true
         case .output: output.file = value
         case .quiet: output.quietness += 1

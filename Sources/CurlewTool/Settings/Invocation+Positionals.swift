@@ -7,6 +7,11 @@ extension Invocation {
             words.removeFirst()
         }
         guard let url = words.popFirst() else { throw UsageError("no URL given") }
+        if download != nil, method == nil, !words.isEmpty, CurlHabits.isData(url) {
+            throw UsageError(
+                "'\(url)' is not a URL, and -d is --download",
+                hint: "Data are items behind the URL: curlew \(words.first ?? "URL") name=value, or --raw TEXT.")
+        }
         try checkURL(url, before: words.first)
         urls = [url]
         for word in words {
@@ -54,7 +59,7 @@ extension Invocation {
     /// `:8080`, `:/path`, `http://…`: what can be nothing but a URL.
     private static func isLocalURL(_ word: String) -> Bool {
         let lowered = word.lowercased()
-        if ["http://", "https://", "://"].contains(where: lowered.hasPrefix) { return true }
+        if ["http://", "https://", "ws://", "wss://", "://"].contains(where: lowered.hasPrefix) { return true }
         guard word.hasPrefix(":") else { return false }
         guard let second = word.dropFirst().first else { return true }
         return second == "/" || second.isASCII && second.isWholeNumber
@@ -67,7 +72,7 @@ extension Invocation {
     /// Items never begin with a scheme. A word without a separator can only be a URL, where URLs may stand.
     private static func looksLikeURL(_ word: String, among manyURLs: Bool) -> Bool {
         let lowered = word.lowercased()
-        if lowered.hasPrefix("http://") || lowered.hasPrefix("https://") || lowered.hasPrefix("://") { return true }
+        if ["http://", "https://", "ws://", "wss://", "://"].contains(where: lowered.hasPrefix) { return true }
         guard manyURLs else { return false }
         if word.hasPrefix(":"), let second = word.dropFirst().first { return second == "/" || second.isWholeNumber }
         return (try? RequestItem(parsing: word)) == nil
@@ -106,6 +111,11 @@ extension Invocation {
             throw UsageError(
                 "--chunked is for input that is piped in, and \(hasData ? "data items have" : "--raw has") a known length",
                 hint: "Leave out --chunked, or pipe the body in: 'COMMAND | curlew --chunked URL'.")
+        }
+        try checkWebSocket()
+        if cache.directory?.isEmpty == true { throw UsageError("--cache needs the name of a directory") }
+        if cache.policy != .standard, cache.directory == nil {
+            throw UsageError("--cache-policy needs --cache", hint: "--cache DIR names the directory with the cache.")
         }
         if tls.key != nil, tls.certificate == nil {
             throw UsageError("--cert-key needs --cert")

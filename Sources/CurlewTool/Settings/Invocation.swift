@@ -10,10 +10,14 @@ struct Invocation: Equatable, Sendable {
     /// nil: the body is printed.
     var download: DownloadSettings?
     var session: SessionSettings?
+    var cache = CacheSettings()
     var auth: AuthSettings?
     var network = NetworkSettings()
     var tls = TLSSettings()
+    var webSocket = WebSocketSettings()
     var ignoresStandardInput = false
+    /// What happens is told on standard error.
+    var isDebugging = false
 }
 
 /// What the items become.
@@ -46,10 +50,18 @@ enum BodyKind: Equatable, Sendable { case json, form, multipart }
 /// What the tool was asked to do.
 enum Command: Equatable, Sendable {
     case request(Invocation)
+    case cache(CacheCommand)
     case help(topic: String?)
     case man
     case completions(Shell)
     case version
+}
+
+/// What `curlew cache` does.
+enum CacheCommand: Equatable, Sendable {
+    case list(directory: String, asJSON: Bool)
+    /// nil clears the whole cache. `quietness` is that of `--quiet`.
+    case clear(directory: String, url: String?, quietness: Int)
 }
 
 /// The shells that completions exist for.

@@ -14,9 +14,10 @@ extension NetworkSettings {
         case .unixSocket: unixSocket = value
         case .ipv4: family = .v4
         case .ipv6: family = .v6
+        case .https: defaultScheme = "https"
         case .defaultScheme:
-            guard ["http", "https"].contains(value) else {
-                throw UsageError("\(flag): '\(value)' is neither http nor https")
+            guard ["http", "https", "ws", "wss"].contains(value) else {
+                throw UsageError("\(flag): '\(value)' is none of http, https, ws, wss")
             }
             defaultScheme = value
         case .pathAsIs: keepsPath = true

@@ -56,6 +56,13 @@ struct SessionSettings: Equatable, Sendable {
     let isReadOnly: Bool
 }
 
+/// Where answers are kept.
+struct CacheSettings: Equatable, Sendable {
+    /// nil: nowhere.
+    var directory: String?
+    var policy = CachePolicyChoice.standard
+}
+
 /// What happens to a body that goes into a file.
 struct DownloadSettings: Equatable, Sendable {
     var continues = false

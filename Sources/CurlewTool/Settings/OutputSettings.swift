@@ -6,6 +6,7 @@ struct OutputSettings: Equatable, Sendable {
     /// How often `--verbose` was given.
     var verbosity = 0
     var pretty: Pretty?
+    var look = Look()
     var isStreaming = false
     var file: String?
     /// 1 mutes output, 2 warnings too.

@@ -7,15 +7,10 @@ enum SessionPath {
         guard name != ".", name != "..", !name.contains("\0") else {
             throw UsageError("--session: '\(name)' cannot be a name")
         }
-        let base: String
-        if let configured = environment["XDG_CONFIG_HOME"], configured.hasPrefix("/") {
-            base = configured
-        } else if let home = environment["HOME"], !home.isEmpty {
-            base = home + "/.config"
-        } else {
+        guard let base = Configuration.folder(environment) else {
             throw UsageError("--session: neither XDG_CONFIG_HOME nor HOME is set", hint: "Give the session's path.")
         }
-        return "\(base)/curlew/sessions/\(folder(host))/\(name).json"
+        return "\(base)/sessions/\(folder(host))/\(name).json"
     }
 
     /// A host as a folder name: a host cannot lead out of the sessions' folder.

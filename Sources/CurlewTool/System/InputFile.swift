@@ -37,11 +37,32 @@ enum InputFile {
     }
 
     /// Whether there may be input: a pipe, a socket or a file, not a terminal, not /dev/null.
-    static var isStandardInputFed: Bool {
+    static var isStandardInputFed: Bool { isFed(STDIN_FILENO) }
+
+    private static func isFed(_ descriptor: Int32) -> Bool {
         var info = stat()
-        guard fstat(STDIN_FILENO, &info) == 0 else { return false }
+        guard fstat(descriptor, &info) == 0 else { return false }
         let kind = info.st_mode & S_IFMT
         return kind == S_IFIFO || kind == S_IFREG || kind == S_IFSOCK
+    }
+
+    /// Whether bytes can be read: a file has not ended, or a pipe or socket gets some within so many milliseconds. It waits
+    /// no longer than until the first byte or the end.
+    static func hasBytes(_ descriptor: Int32 = STDIN_FILENO, within milliseconds: Int32) -> Bool {
+        guard isFed(descriptor) else { return false }
+        var info = stat()
+        if fstat(descriptor, &info) == 0, info.st_mode & S_IFMT == S_IFREG {
+            return lseek(descriptor, 0, SEEK_CUR) < info.st_size
+        }
+        _ = isReady(descriptor, within: milliseconds)
+        var waiting: Int32 = 0
+        return ioctl(descriptor, UInt(FIONREAD), &waiting) == 0 && waiting > 0
+    }
+
+    /// Whether a read would not block, be it for bytes, the end or an error.
+    static func isReady(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
+        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&entry, 1, milliseconds) > 0
     }
 
     static func length(_ path: String) -> Int64? {

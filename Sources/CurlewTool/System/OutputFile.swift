@@ -23,6 +23,16 @@ struct OutputFile: Sendable {
         return OutputFile(descriptor: descriptor)
     }
 
+    /// The file of `--output`.
+    static func destination(_ path: String?, otherwise output: OutputFile) throws(UsageError) -> OutputFile {
+        guard let path else { return output }
+        do throws(Failure) {
+            return try create(InputFile.expanded(path))
+        } catch {
+            throw UsageError("cannot write \(path): \(error.text)")
+        }
+    }
+
     func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
 
     func write(_ bytes: [UInt8]) throws(Failure) {

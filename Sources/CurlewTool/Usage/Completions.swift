@@ -9,7 +9,9 @@ enum Completions {
     }
 
     private static let methods = "GET HEAD POST PUT PATCH DELETE OPTIONS"
-    private static let commands = "help man completions"
+    private static let commands = "help man completions cache"
+    /// Of `curlew cache`.
+    private static let cacheCommands = "list clear"
 
     private static var bash: String {
         var cases: [String] = []
@@ -21,6 +23,7 @@ enum Completions {
             case .file: reply = "COMPREPLY=($(compgen -f -- \"$cur\"))"
             case .choice, .suggestion:
                 reply = "COMPREPLY=($(compgen -W '\(value.words.joined(separator: " "))' -- \"$cur\"))"
+            case .session: reply = "COMPREPLY=($(compgen -W \"$(_curlew_sessions)\" -- \"$cur\"))"
             case .text: reply = "COMPREPLY=()"
             }
             cases.append("        \(pattern)) \(reply); return ;;")
@@ -28,11 +31,14 @@ enum Completions {
         let all = OptionTable.all.flatMap(flags).joined(separator: " ")
         return """
             # Completion for curlew in bash. Made by 'curlew completions bash'.
+            \(sessionNames)
             _curlew() {
                 local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
                 case $prev in
             \(cases.joined(separator: "\n"))
                     completions) COMPREPLY=($(compgen -W '\(Shell.allCases.map(\.rawValue).joined(separator: " "))' -- "$cur")); return ;;
+                    cache) if [ "$COMP_CWORD" -eq 2 ]; then COMPREPLY=($(compgen -W '\(cacheCommands)' -- "$cur")); return; fi ;;
+                    list|clear) if [ "${COMP_WORDS[1]}" = cache ]; then COMPREPLY=($(compgen -d -- "$cur")); return; fi ;;
                     help) COMPREPLY=($(compgen -W '\(Topics.all.map(\.name).joined(separator: " "))' -- "$cur")); return ;;
                 esac
                 case $cur in
@@ -41,7 +47,7 @@ enum Completions {
                     *) if [ "$COMP_CWORD" -eq 1 ]; then COMPREPLY=($(compgen -W '\(methods) \(commands)' -- "$cur")); fi ;;
                 esac
             }
-            complete -o default -F _curlew curlew
+            complete -o default -F _curlew curlew curlews
 
             """
     }
@@ -57,6 +63,7 @@ enum Completions {
                 case .file: action = ":\(zshQuoted(value.placeholder)):_files"
                 case .choice, .suggestion:
                     action = ":\(zshQuoted(value.placeholder)):(\(value.words.joined(separator: " ")))"
+                case .session: action = ":\(zshQuoted(value.placeholder)):($(_curlew_sessions))"
                 case .text: action = ":\(zshQuoted(value.placeholder)): "
                 }
             }
@@ -66,11 +73,15 @@ enum Completions {
             }
         }
         return """
-            #compdef curlew
+            #compdef curlew curlews
             # Completion for curlew in zsh. Made by 'curlew completions zsh'.
+            \(sessionNames)
             _curlew_word() {
                 if (( CURRENT == 2 )); then compadd -- \(methods) \(commands); fi
                 if [[ $words[2] == completions ]]; then compadd -- \(Shell.allCases.map(\.rawValue).joined(separator: " ")); fi
+                if [[ $words[2] == cache ]]; then
+                    if (( CURRENT == 3 )); then compadd -- \(cacheCommands); elif (( CURRENT == 4 )); then _files -/; fi
+                fi
                 if [[ $words[2] == help ]]; then compadd -- \(Topics.all.map(\.name).joined(separator: " ")); fi
                 if compset -P '*@'; then _files; fi
             }
@@ -79,7 +90,7 @@ enum Completions {
             \(lines.joined(separator: " \\\n")) \\
                 '*:word:_curlew_word'
             }
-            if [ "$funcstack[1]" = _curlew ]; then _curlew "$@"; else compdef _curlew curlew; fi
+            if [ "$funcstack[1]" = _curlew ]; then _curlew "$@"; else compdef _curlew curlew curlews; fi
 
             """
     }
@@ -87,9 +98,12 @@ enum Completions {
     private static var fish: String {
         var lines = [
             "# Completion for curlew in fish. Made by 'curlew completions fish'.",
+            fishSessionNames,
             "complete -c curlew -n __fish_is_first_arg -f -a '\(methods) \(commands)'",
             "complete -c curlew -n '__fish_seen_subcommand_from completions' -f -a "
                 + "'\(Shell.allCases.map(\.rawValue).joined(separator: " "))'",
+            "complete -c curlew -n '__fish_seen_subcommand_from cache; and not __fish_seen_subcommand_from \(cacheCommands)'"
+                + " -f -a '\(cacheCommands)'",
             "complete -c curlew -n '__fish_seen_subcommand_from help' -f -a "
                 + "'\(Topics.all.map(\.name).joined(separator: " "))'",
         ]
@@ -101,13 +115,32 @@ enum Completions {
                 switch value.kind {
                 case .file: line += " -r -F"
                 case .choice, .suggestion: line += " -x -a '\(value.words.joined(separator: " "))'"
+                case .session: line += " -x -a '(__curlew_sessions)'"
                 case .text: line += " -x"
                 }
             }
             lines.append(line + " -d '\(firstSentence(spec.help).replacingQuotes(with: "\\'"))'")
         }
-        return lines.joined(separator: "\n") + "\n"
+        // The same once more for the other name.
+        return lines.joined(separator: "\n") + "\ncomplete -c curlews -w curlew\n"
     }
+
+    /// The names of the stored sessions, for bash and zsh.
+    private static let sessionNames = """
+        _curlew_sessions() {
+            find "${CURLEW_CONFIG_DIR:-${XDG_CONFIG_HOME:-$HOME/.config}/curlew}/sessions" \\
+                -mindepth 2 -maxdepth 2 -name '*.json' 2>/dev/null | sed 's,.*/,,; s,\\.json$,,' | grep -x '[A-Za-z0-9._-]*' | sort -u
+        }
+        """
+
+    private static let fishSessionNames = """
+        function __curlew_sessions
+            set -l folder "$HOME/.config/curlew"
+            if test -n "$XDG_CONFIG_HOME"; set folder "$XDG_CONFIG_HOME/curlew"; end
+            if test -n "$CURLEW_CONFIG_DIR"; set folder "$CURLEW_CONFIG_DIR"; end
+            find "$folder/sessions" -mindepth 2 -maxdepth 2 -name '*.json' 2>/dev/null | sed 's,.*/,,; s,\\.json$,,' | grep -x '[A-Za-z0-9._-]*' | sort -u
+        end
+        """
 
     private static func flags(_ spec: OptionSpec) -> [String] {
         (spec.short.map { ["-\($0)"] } ?? []) + spec.names.map { "--" + $0 }

@@ -3,6 +3,8 @@ enum HelpText {
     static let usageLines = [
         "curlew [METHOD] URL [ITEM...] [OPTION...]",
         "curlew --download URL... [OPTION...]",
+        "curlew ws://HOST[/PATH] [ITEM...] [OPTION...]",
+        "curlew cache list DIR | clear DIR [URL]",
         "curlew help [TOPIC] | man | completions SHELL",
     ]
 
@@ -15,9 +17,11 @@ enum HelpText {
         for group in OptionGroup.allCases {
             lines += ["", "\(group.rawValue):"]
             for spec in OptionTable.all where spec.group == group {
-                lines += entry(label(spec), spec.help, indent: 2, column: 26, width: width)
+                lines += entry(label(spec), spec.fullHelp, indent: 2, column: 26, width: width)
             }
         }
+        lines += ["", "Examples:"]
+        for row in Topics.examples { lines += entry(row.command, row.meaning, indent: 2, column: 26, width: width) }
         lines.append("")
         lines += TextWrap.lines(
             "Every option can be taken back with '--no-' before its name. What follows '--' is never an option.",
@@ -30,7 +34,9 @@ enum HelpText {
 
     /// One option in full, for `curlew help --follow` and `curlew help follow`.
     static func option(_ spec: OptionSpec, width: Int = 80) -> String {
-        let lines = [label(spec)] + TextWrap.lines(spec.help, width: max(40, width - 4)).map { "    " + $0 }
+        let lines =
+            [label(spec)] + TextWrap.lines(spec.fullHelp, width: max(40, width - 4)).map { "    " + $0 }
+            + (spec.example.map { ["", "    " + $0] } ?? [])
         return lines.joined(separator: "\n") + "\n"
     }
 
@@ -47,5 +53,14 @@ enum HelpText {
         guard label.count + indent + 2 <= column else { return [margin + label] + body.map { padding + $0 } }
         let first = margin + label + String(repeating: " ", count: column - indent - label.count) + body[0]
         return [first] + body.dropFirst().map { padding + $0 }
+    }
+}
+
+extension OptionSpec {
+    /// The help, with the words that may be chosen from.
+    var fullHelp: String {
+        guard case .choice(let words)? = value?.kind else { return help }
+        let missing = words.filter { !help.contains("'\($0)'") && !help.contains("(\($0))") }
+        return missing.isEmpty ? help : help + " One of \(words.joined(separator: ", "))."
     }
 }

@@ -12,7 +12,7 @@ enum ManPage {
             ".fi", ".SH DESCRIPTION",
             escaped(
                 "Sends one HTTP request, described by the items, and shows the answer: coloured and formatted on a "
-                    + "terminal, byte for byte elsewhere."),
+                    + "terminal, byte for byte elsewhere. With ws:// and wss:// lines go out and come in as messages."),
             ".SH REQUEST ITEMS",
         ]
         for row in Topics.items { out += [".TP", ".B " + escaped(row.form), escaped(row.meaning)] }
@@ -20,13 +20,18 @@ enum ManPage {
         for group in OptionGroup.allCases {
             out.append(".SS " + escaped(group.rawValue))
             for spec in OptionTable.all where spec.group == group {
-                out += [".TP", label(spec), escaped(spec.help)]
+                out += [".TP", label(spec), escaped(spec.fullHelp)]
+                if let example = spec.example { out += [".IP", ".B " + escaped(example)] }
             }
         }
+        out += [".SH EXAMPLES"]
+        for row in Topics.examples { out += [".TP", ".B " + escaped(row.command), escaped(row.meaning)] }
         for topic in Topics.all where topic.name != "items" { out += section(topic) }
         out += [
             ".SH ENVIRONMENT", ".TP", ".B NO_COLOR", "Switches colours off unless \\fB\\-\\-pretty\\fR asks for them.",
-            ".TP", ".B XDG_CONFIG_HOME", escaped("Where sessions are kept; ~/.config if it is not set."),
+            ".TP", ".B CURLEW_CONFIG_DIR",
+            escaped("Where config.json and sessions are kept; $XDG_CONFIG_HOME/curlew if it is not set."),
+            ".TP", ".B XDG_CONFIG_HOME", escaped("Where curlew/ is; ~/.config if it is not set."),
             ".TP", ".B http_proxy, https_proxy, all_proxy, no_proxy", "As for curl.",
             ".SH SEE ALSO", ".BR curl (1)",
         ]

@@ -9,7 +9,7 @@ struct DemoTests {
         demo.program = ToolProcess.built("CurlewDemo")
         let outcome = try await demo.run(limit: .seconds(60))
         #expect(outcome.status == 0, "\(outcome.text)")
-        #expect(outcome.lines.count { $0.hasPrefix("   ✓ ") } == 8)
+        #expect(outcome.lines.count { $0.hasPrefix("   ✓ ") } == 9)
         #expect(outcome.text.contains("   │ let bird = try await session.request("))
     }
 }

@@ -51,6 +51,21 @@ struct ShellTests {
         #expect(try await words("curlew x photo@pho") == ["photo@photo.jpg"])
     }
 
+    @Test func bashCompletesTheNamesOfSessions() async throws {
+        try FileManager.default.createDirectory(
+            at: scratch.url.appending(path: "own/sessions/example.org"), withIntermediateDirectories: true)
+        try scratch.write("own/sessions/example.org/ada.json", "{}")
+        let outcome = try await read("completions", "bash", with: "bash") { file in
+            [
+                "-c",
+                "export CURLEW_CONFIG_DIR=own; . \(file); COMP_WORDS=(curlew --session a); COMP_CWORD=2; _curlew; "
+                    + "printf '%s\\n' \"${COMPREPLY[@]}\"",
+            ]
+        }
+        #expect(outcome.errors == "")
+        #expect(outcome.text == "ada\n")
+    }
+
     @Test(.enabled(if: isThere("fish"), "fish is not installed")) func fishCompletes() async throws {
         let outcome = try await read("completions", "fish", with: "fish") { file in
             ["--no-config", "-c", "source \(file); complete -C 'curlew --fol'; complete -C 'curlew completions z'"]

@@ -28,6 +28,8 @@ struct ToolProcess {
 
     var arguments: [String]
     var input: Data?
+    /// Instead of `input`: stays open until the test closes it.
+    var inputPipe: Pipe?
     var environment: [String: String] = [:]
     var folder: URL?
 
@@ -65,7 +67,9 @@ struct ToolProcess {
         let (output, errors) = (Pipe(), Pipe())
         process.standardOutput = output
         process.standardError = errors
-        if let input {
+        if let inputPipe {
+            process.standardInput = inputPipe
+        } else if let input {
             let pipe = Pipe()
             process.standardInput = pipe
             DispatchQueue.global().async {

@@ -35,9 +35,11 @@ struct ReportTests {
             .receiveFailed, .truncated, .protocolViolation, .contentDecodingFailed, .limitExceeded, .queueTimedOut,
             .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut, .tooManyRedirects, .redirectRefused,
             .authenticationFailed, .destinationExists, .destinationMissing, .diskFull, .moveFailed, .fileUnreadable,
-            .resumeRejected, .unsupported,
+            .resumeRejected, .notInCache, .webSocketRefused, .webSocketClosed, .unsupported,
         ]
-        #expect(codes.allSatisfy { code in known.contains { $0.rawValue == code } })
+        let ofWebSockets = FailureText.ofWebSockets.map(\.code)
+        #expect(Set(ofWebSockets).count == ofWebSockets.count)
+        #expect((codes + ofWebSockets).allSatisfy { code in known.contains { $0.rawValue == code } })
     }
 
     @Test func exitsByCode() {

@@ -116,7 +116,8 @@ struct BodyFormatterTests {
             ("a/b+json", .json, nil),
             ("application/x-ndjson", .lines, nil), ("text/event-stream", .events, nil), (nil, .other, nil),
             ("", .other, nil),
-            ("text/html;charset=latin1", .other, "latin1"), ("text/html;charset=", .other, nil),
+            ("text/html;charset=latin1", .html, "latin1"), ("text/html;charset=", .html, nil),
+            ("image/svg+xml", .xml, nil), ("text/plain", .text, nil), ("image/png", .other, nil),
         ] as [(String?, MediaKind.Format, String?)])
     func readsContentTypes(_ type: String?, _ format: MediaKind.Format, _ charset: String?) {
         let kind = MediaKind(contentType: type)

@@ -16,6 +16,27 @@ struct UsageTests {
         #expect(topic.text(width: 80).split(separator: "\n").allSatisfy { $0.count <= 100 })
     }
 
+    @Test func helpNamesEveryChoiceAndShowsExamples() throws {
+        for spec in OptionTable.all {
+            guard case .choice(let words)? = spec.value?.kind else { continue }
+            for word in words { #expect(spec.fullHelp.contains(word)) }
+        }
+        let style = try #require(OptionTable.spec(.style))
+        #expect(HelpText.option(style).hasSuffix("\n\n    curlew --style=monokai example.org\n"))
+        #expect(HelpText.overview().contains("Examples:\n  curlew example.org"))
+    }
+
+    @Test("every example is a command line that curlew takes")
+    func examplesAreSound() throws {
+        for example in Topics.examples.map(\.command) + OptionTable.all.compactMap(\.example) {
+            guard !example.contains("| "), !example.contains("'") else { continue }
+            var words = example.split(separator: " ").map(String.init)
+            #expect(words.removeFirst() == "curlew")
+            let sound = words.map { $0.replacing("9f86...", with: String(repeating: "0", count: 64)) }
+            #expect(throws: Never.self) { try CommandBuilder.command(for: sound) }
+        }
+    }
+
     @Test func manPageNamesEveryOption() {
         let text = ManPage.text(version: "1.0")
         for spec in OptionTable.all { #expect(text.contains("\\fB" + ManPage.escaped(spec.flag) + "\\fR")) }

@@ -1,0 +1,90 @@
+internal import Foundation
+
+/// What `curlew cache list` prints: a line for each answer, or JSON.
+struct CacheTable: Sendable {
+    struct Item: Sendable {
+        let url: String
+        let status: Int
+        let size: Int64
+        let stored: Date
+        let freshUntil: Date
+        /// The request fields that the answer depends on.
+        let vary: [String]
+        /// Whether it is kept for the credentials of its request alone.
+        let isForCredentials: Bool
+    }
+
+    let asJSON: Bool
+    let isTerminal: Bool
+    private var isFirst = true
+
+    init(asJSON: Bool, isTerminal: Bool) {
+        self.asJSON = asJSON
+        self.isTerminal = isTerminal
+    }
+
+    var beginning: String {
+        asJSON ? "[" : line("METHOD", "STATUS", "SIZE", "STORED", "FRESH UNTIL", "VARY", "URL")
+    }
+
+    var end: String { asJSON ? (isFirst ? "]\n" : "\n]\n") : "" }
+
+    mutating func row(_ item: Item) -> String {
+        defer { isFirst = false }
+        guard asJSON else {
+            let vary = item.vary + (item.isForCredentials ? ["(credentials)"] : [])
+            // Servers choose the names in Vary, and redirects may be to any URL.
+            return line(
+                Self.method, String(item.status), Amount.bytes(item.size), Self.text(item.stored),
+                Self.text(item.freshUntil), shown(vary.isEmpty ? "-" : vary.joined(separator: ",")), shown(item.url)
+            )
+        }
+        let object = JSONValue.object([
+            "url": .string(item.url),
+            "method": .string(Self.method),
+            "status": .number(String(item.status)),
+            "size": .number(String(item.size)),
+            "stored": .string(Self.text(item.stored)),
+            "freshUntil": .string(Self.text(item.freshUntil)),
+            "vary": .array(item.vary.map(JSONValue.string)),
+            "credentials": .bool(item.isForCredentials),
+        ])
+        return (isFirst ? "\n    " : ",\n    ") + JSONWriter.compact(object)
+    }
+
+    /// Answers to other methods are not kept.
+    private static let method = "GET"
+
+    private static func text(_ date: Date) -> String {
+        // Dates that no calendar shows: what was kept may say anything.
+        guard abs(date.timeIntervalSince1970) < 1e11 else {
+            return date < Date(timeIntervalSince1970: 0) ? "never" : "ever"
+        }
+        return date.formatted(.iso8601)
+    }
+
+    private func shown(_ text: String) -> String { isTerminal ? TerminalText.escaped(text) : text }
+
+    private func line(
+        _ method: String,
+        _ status: String,
+        _ size: String,
+        _ stored: String,
+        _ freshUntil: String,
+        _ vary: String,
+        _ url: String
+    ) -> String {
+        let columns = [
+            method.padded(to: 6), status.padded(to: 6), size.padded(to: 10, atEnd: false), stored.padded(to: 20),
+            freshUntil.padded(to: 20), vary.padded(to: 16), url,
+        ]
+        return columns.joined(separator: "  ") + "\n"
+    }
+}
+
+extension String {
+    fileprivate func padded(to width: Int, atEnd: Bool = true) -> String {
+        let padding = String(repeating: " ", count: max(0, width - count))
+        return atEnd ? self + padding : padding + self
+    }
+}

@@ -1,0 +1,112 @@
+internal import Foundation
+
+/// Turns text of any charset that the C library knows into UTF-8, a piece at a time. What is no text becomes U+FFFD.
+struct CharsetDecoder: Sendable {
+    private let singleByte: SingleByteDecoder?
+    private let converter: CharsetConverter?
+    /// The beginning of a character whose end has not come yet.
+    private var pending: [UInt8] = []
+
+    /// nil where there is nothing to decode, or no way to.
+    init?(charset: String) {
+        let label = charset.lowercased()
+        if Self.isUTF8(label) { return nil }
+        singleByte = SingleByteDecoder(charset: label)
+        converter = singleByte == nil ? CharsetConverter(from: Self.name(of: label)) : nil
+        if singleByte == nil, converter == nil { return nil }
+    }
+
+    static func isKnown(_ charset: String) -> Bool {
+        isUTF8(charset.lowercased()) || CharsetDecoder(charset: charset) != nil
+    }
+
+    private static func isUTF8(_ label: String) -> Bool { label == "utf-8" || label == "utf8" }
+
+    mutating func decode(_ bytes: some Sequence<UInt8>) -> [UInt8] {
+        guard let converter else { return singleByte?.decode(bytes) ?? Array(bytes) }
+        let (text, rest) = converter.convert(pending + bytes)
+        pending = rest
+        return text
+    }
+
+    /// What is left of a character that was cut off.
+    mutating func finish() -> [UInt8] {
+        defer { pending = [] }
+        return pending.isEmpty ? [] : CharsetConverter.replacement
+    }
+
+    /// Labels that the web reads as larger charsets than they name (WHATWG, Encoding).
+    private static let wider = [
+        "shift_jis": "cp932", "shift-jis": "cp932", "sjis": "cp932", "x-sjis": "cp932", "ms_kanji": "cp932",
+        "gb2312": "gb18030", "gbk": "gb18030", "x-gbk": "gb18030", "gb_2312-80": "gb18030",
+        "euc-kr": "cp949", "ks_c_5601-1987": "cp949", "ksc5601": "cp949", "korean": "cp949",
+        "big5": "big5-hkscs", "x-euc-jp": "euc-jp", "iso-8859-9": "cp1254", "latin5": "cp1254",
+        "iso-8859-11": "cp874", "tis-620": "cp874", "x-mac-cyrillic": "mac-cyrillic",
+    ]
+
+    private static func name(of label: String) -> String {
+        if let wider = wider[label] { return wider }
+        return label.hasPrefix("windows-") ? "cp" + label.dropFirst("windows-".count) : label
+    }
+}
+
+/// The conversion of the C library. It remembers the shifts of charsets that have them, so it serves one text.
+final class CharsetConverter: Sendable {
+    static let replacement: [UInt8] = [0xEF, 0xBF, 0xBD]
+
+    /// The descriptor, as a number: only one formatter has this object, and uses it from one place at a time.
+    private let descriptor: Int
+
+    init?(from name: String) {
+        // A server chooses the name, and the C library gives some characters a meaning.
+        let isPlain = name.utf8.allSatisfy {
+            $0 &- 0x30 < 10 || ($0 | 0x20) &- 0x61 < 26 || "-_.".utf8.contains($0)
+        }
+        guard isPlain, 1...40 ~= name.utf8.count else { return nil }
+        descriptor = Int(bitPattern: iconv_open("UTF-8", name))
+        if descriptor == -1 { return nil }
+    }
+
+    deinit { iconv_close(iconv_t(bitPattern: descriptor)) }
+
+    /// The text, and the bytes at the end that are not a whole character.
+    func convert(_ bytes: [UInt8]) -> (text: [UInt8], rest: [UInt8]) {
+        var text: [UInt8] = []
+        var source = bytes.map(CChar.init(bitPattern:))
+        var offset = 0
+        while offset < source.count {
+            var target = [CChar](repeating: 0, count: 4096)
+            let (used, made, code) = step(&source, from: offset, into: &target)
+            offset += used
+            text += target[..<made].lazy.map(UInt8.init(bitPattern:))
+            switch code {
+            case 0, E2BIG: break
+            // A character may go on in the next piece; the longest have eight bytes, with a shift before them.
+            case EINVAL where source.count - offset <= 16: return (text, Array(bytes[offset...]))
+            default:
+                text += Self.replacement
+                offset += 1
+            }
+        }
+        return (text, [])
+    }
+
+    private func step(
+        _ source: inout [CChar],
+        from offset: Int,
+        into target: inout [CChar]
+    ) -> (used: Int, made: Int, code: Int32) {
+        let (available, room) = (source.count - offset, target.count)
+        var (left, free) = (available, room)
+        var code: Int32 = 0
+        source.withUnsafeMutableBufferPointer { input in
+            target.withUnsafeMutableBufferPointer { output in
+                var from = input.baseAddress.map { $0 + offset }
+                var to = output.baseAddress
+                let result = iconv(iconv_t(bitPattern: descriptor), &from, &left, &to, &free)
+                code = result == Int(bitPattern: UInt.max) || Int(bitPattern: UInt(result)) == -1 ? errno : 0
+            }
+        }
+        return (available - left, room - free, code)
+    }
+}

@@ -1,0 +1,93 @@
+/// Cuts XML and HTML into tags, comments and the like, a byte at a time. Text goes through.
+struct MarkupScanner: Sendable {
+    enum Token: Equatable, Sendable {
+        case text(UInt8)
+        case markup([UInt8])
+    }
+
+    /// A longer token is none.
+    private static let limit = 1 << 20
+
+    let isHTML: Bool
+    /// Begins with `<`; empty between tokens.
+    private(set) var token: [UInt8] = []
+    private var quote: UInt8?
+    private var brackets = 0
+
+    init(isHTML: Bool) { self.isHTML = isHTML }
+
+    var isFull: Bool { token.count > Self.limit }
+
+    mutating func take(_ byte: UInt8) -> Token? {
+        if token.isEmpty {
+            guard byte == UInt8(ascii: "<") else { return .text(byte) }
+            token = [byte]
+            return nil
+        }
+        token.append(byte)
+        guard isEnd(byte) else { return nil }
+        return .markup(abandon())
+    }
+
+    /// Gives the bytes of an unfinished token back.
+    mutating func abandon() -> [UInt8] {
+        defer { (token, quote, brackets) = ([], nil, 0) }
+        return token
+    }
+
+    private mutating func isEnd(_ byte: UInt8) -> Bool {
+        let isClosing = byte == UInt8(ascii: ">")
+        if token.starts(with: "<!--".utf8) { return isClosing && token.count > 6 && ends(with: "-->") }
+        if token.starts(with: "<![CDATA[".utf8) { return isClosing && ends(with: "]]>") }
+        if token.starts(with: "<?".utf8) { return isClosing && (isHTML || ends(with: "?>")) }
+        if let open = quote {
+            if byte == open { quote = nil }
+            return false
+        }
+        switch byte {
+        // A quotation mark in `<!-` or `<![` belongs to what they begin.
+        case UInt8(ascii: "\""), UInt8(ascii: "'"): quote = byte
+        case UInt8(ascii: "[") where isDeclaration: brackets += 1
+        case UInt8(ascii: "]") where isDeclaration: brackets -= 1
+        default: break
+        }
+        return isClosing && brackets <= 0
+    }
+
+    private var isDeclaration: Bool { token.starts(with: "<!".utf8) }
+
+    private func ends(with text: String) -> Bool { token.suffix(text.utf8.count).elementsEqual(text.utf8) }
+}
+
+/// What a token of markup is.
+struct MarkupTag: Equatable, Sendable {
+    enum Kind: Equatable, Sendable { case open, close, selfClosing, characterData, other, none }
+
+    let kind: Kind
+    /// As it is written.
+    let name: String
+
+    init(_ token: [UInt8]) {
+        let first = token.dropFirst().first ?? 0
+        if token.starts(with: "<![CDATA[".utf8) {
+            (kind, name) = (.characterData, "")
+        } else if first == UInt8(ascii: "!") || first == UInt8(ascii: "?") {
+            (kind, name) = (.other, "")
+        } else {
+            let isClosing = first == UInt8(ascii: "/")
+            let rest = token.dropFirst(isClosing ? 2 : 1).dropLast()
+            name = String(decoding: rest.prefix { !Shaping.isSpace($0) && $0 != UInt8(ascii: "/") }, as: UTF8.self)
+            if name.isEmpty || !MarkupTag.beginsName(rest.first ?? 0) {
+                kind = .none
+            } else if isClosing {
+                kind = .close
+            } else {
+                kind = rest.last == UInt8(ascii: "/") ? .selfClosing : .open
+            }
+        }
+    }
+
+    static func beginsName(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- 0x61 < 26 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":") || byte >= 0x80
+    }
+}

@@ -1,0 +1,57 @@
+/// Event streams line by line: names and comments coloured, a `data:` line with JSON indented.
+///
+/// Every further line of the JSON gets its own `data:`, so what is written is an event stream with the same data.
+struct PrettyEvents: BodyShaper {
+    /// Longer lines are written as they come.
+    private static let limit = 1 << 20
+
+    private let shaping: Shaping
+    private var colors: EventColors
+    private var line: [UInt8] = []
+    private var isLong = false
+
+    init(shaping: Shaping) {
+        self.shaping = shaping
+        colors = EventColors(palette: shaping.palette)
+    }
+
+    mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
+        for byte in bytes {
+            if isLong {
+                colors.feed(CollectionOfOne(byte), into: &out)
+                isLong = byte != 0x0A
+                continue
+            }
+            line.append(byte)
+            if byte == 0x0A { endLine(into: &out) } else if line.count > Self.limit { releaseLine(into: &out) }
+        }
+    }
+
+    mutating func finish(into out: inout [UInt8]) {
+        if !line.isEmpty { endLine(into: &out) }
+        colors.finish(into: &out)
+    }
+
+    private mutating func releaseLine(into out: inout [UInt8]) {
+        isLong = true
+        colors.feed(line, into: &out)
+        line = []
+    }
+
+    private mutating func endLine(into out: inout [UInt8]) {
+        defer { line = [] }
+        let field = Array("data:".utf8)
+        let hasEnd = line.last == 0x0A
+        let value = line.dropFirst(field.count).dropLast(hasEnd ? 1 : 0)
+        guard line.starts(with: field), let first = value.first(where: { !Shaping.isSpace($0) }),
+            Shaping.beginsJSON(first), let shaped = shaping.formattedJSON(value)
+        else { return colors.feed(line, into: &out) }
+        let palette = shaping.palette
+        let name = Array((palette(.fieldName, "data") + ": ").utf8)
+        for (index, piece) in shaped.split(separator: 0x0A, omittingEmptySubsequences: false).enumerated() {
+            if index > 0 { out.append(0x0A) }
+            out += name + piece
+        }
+        if hasEnd { out.append(0x0A) }
+    }
+}

@@ -1,0 +1,23 @@
+/// Cuts what comes from standard input into lines. A carriage return before the line feed belongs to the end of the line.
+struct InputLines: Sendable {
+    private var pending: [UInt8] = []
+
+    /// The lines that are complete now, without their ends.
+    mutating func feed(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {
+        var lines: [[UInt8]] = []
+        for byte in bytes {
+            if byte == UInt8(ascii: "\n") {
+                if pending.last == UInt8(ascii: "\r") { pending.removeLast() }
+                lines.append(exchange(&pending, with: []))
+            } else {
+                pending.append(byte)
+            }
+        }
+        return lines
+    }
+
+    /// The last line, where no line feed ends it.
+    mutating func finish() -> [UInt8]? {
+        pending.isEmpty ? nil : exchange(&pending, with: [])
+    }
+}

@@ -1,0 +1,198 @@
+internal import Curlew
+internal import Foundation
+
+/// A WebSocket whose messages are lines: those of standard input go out, those of the server are printed.
+struct WebSocketRun: Sendable {
+    private let preparation: Preparation
+    private let context: ToolContext
+
+    private var invocation: Invocation { preparation.invocation }
+    private var settings: WebSocketSettings { invocation.webSocket }
+
+    /// The silence behind the last answer after which none is expected any more.
+    private static let silence = Duration.milliseconds(500)
+
+    init(preparation: Preparation, context: ToolContext) {
+        var context = context
+        context.quietness = preparation.invocation.output.quietness
+        self.preparation = preparation
+        self.context = context
+    }
+
+    func run() async throws -> ExitStatus {
+        let isTerminal = context.terminal.isOutput && invocation.output.file == nil
+        let target = BodyFormatter.Target(
+            isTerminal: isTerminal,
+            pretty: invocation.output.effectivePretty(
+                isTerminal: isTerminal, noColorInEnvironment: context.terminal.noColor),
+            look: invocation.output.look)
+        let output = try OutputFile.destination(invocation.output.file, otherwise: context.output)
+        let configuration = try SessionConfiguration(preparation)
+        let session = Session(
+            configuration: configuration,
+            redirectHandler: HopPrinter(follows: invocation.network.follows, printer: nil))
+        let request = try preparation.plan.urlRequest()
+        // Before the connection: one that is on its way can be interrupted.
+        let interruption = await Interruption()
+        defer { withExtendedLifetime(interruption) {} }
+        let socket = session.webSocket(request, protocols: settings.subprotocols) { options in
+            options.pingInterval = settings.pingInterval
+            if case .some(.some(let time)) = invocation.network.timeout { options.pongTimeout = time }
+        }
+        if let authentication = preparation.auth.flatMap({ TransferAuthentication($0) }) {
+            socket.authenticate(with: authentication)
+        }
+        let farewell = Farewell(patience(configuration.timeouts.idle)) { try? await socket.close(code: $0) }
+        interruption.answer { Task { await farewell.interrupt() } }
+        do {
+            let status = try await talk(over: socket, farewell, target, output)
+            if let failure = await farewell.failure { throw failure }
+            if await farewell.isInterrupted { throw ToolFailure.interrupted }
+            return status
+        } catch {
+            if await farewell.isInterrupted { throw ToolFailure.interrupted }
+            throw error
+        }
+    }
+
+    private func patience(_ idle: Duration?) -> Farewell.Patience {
+        if let linger = settings.linger { return .init(whileUnanswered: linger, afterAnswers: linger) }
+        return .init(whileUnanswered: idle, afterAnswers: Self.silence)
+    }
+
+    // MARK: The exchange
+
+    private func talk(
+        over socket: WebSocketRequest, _ farewell: Farewell, _ target: BodyFormatter.Target, _ output: OutputFile
+    ) async throws -> ExitStatus {
+        let began = Date()
+        var parts = invocation.output.parts ?? [.responseBody]
+        if invocation.output.quietness > 0, invocation.output.file == nil { parts = [] }
+        var printer = ExchangePrinter(parts: parts, target: target, output: output)
+        try printer.request(requestHead(), body: nil, contentType: nil)
+        let head: ResponseHead
+        do {
+            head = try await socket.opened()
+        } catch {
+            guard error.code == .webSocketRefused, let head = socket.head, head.status != 101 else { throw error }
+            // Without a choice, as an ordinary request would show it.
+            if invocation.output.parts == nil, invocation.output.quietness == 0 {
+                parts = invocation.output.effectiveParts(isTerminal: target.isTerminal)
+            }
+            let refusal = ExchangePrinter(parts: parts, target: target, output: output)
+            return try printRefusal(head, error, invocation.output.parts == nil ? refusal : printer)
+        }
+        try printer.response(head)
+        if parts.contains(.responseHead), parts.contains(.responseBody) { try output.write("\n") }
+        try SessionUpdate(preparation: preparation).store()
+        let isTyped = context.terminal.isInput
+        if isTyped, target.isTerminal, !invocation.ignoresStandardInput {
+            context.note("connected; each line is a message, Ctrl-D or Ctrl-C closes")
+        }
+        if !invocation.ignoresStandardInput, isTyped || InputFile.isStandardInputFed {
+            // Not awaited: reading may block for ever, and the server may end all of this before.
+            Task { await feed(socket, farewell) }
+        }
+        try await receive(
+            from: socket, farewell, parts.contains(.responseBody) ? MessagePrinter(target: target, output: output) : nil
+        )
+        try printer.metadata(ExchangeFacts.rows(socket.metrics, elapsed: Date().timeIntervalSince(began)))
+        return .success
+    }
+
+    private func receive(
+        from socket: WebSocketRequest, _ farewell: Farewell, _ printer: MessagePrinter?
+    ) async throws {
+        do {
+            for try await message in socket.messages {
+                try printer?.write(message)
+                await farewell.received()
+            }
+        } catch let error as OutputFile.Failure {
+            try? await socket.close(code: .goingAway)
+            throw error
+        } catch let error as CurlewError {
+            throw ToolFailure.webSocket(error)
+        }
+        // The exchange is over, and its metrics are known, when this returns.
+        try? await socket.close()
+        if invocation.output.verbosity > 0, let code = socket.closeCode {
+            context.note("closed with \(code.rawValue)" + (socket.closeReason.map { " (\($0))" } ?? ""))
+        }
+    }
+
+    private func feed(_ socket: WebSocketRequest, _ farewell: Farewell) async {
+        var lines = InputLines()
+        var number = 0
+        func send(_ line: [UInt8]) async throws {
+            number += 1
+            await farewell.sends()
+            guard !settings.sendsBinary else { return try await socket.send(Data(line)) }
+            guard let text = String(validating: line, as: UTF8.self) else {
+                throw UsageError("line \(number) is not UTF-8", hint: "--binary sends any bytes.")
+            }
+            try await socket.send(text)
+        }
+        do {
+            for try await piece in StandardInputBody() {
+                for line in lines.feed(piece) { try await send(line) }
+            }
+            if let last = lines.finish() { try await send(last) }
+            await farewell.inputEnded()
+        } catch is CurlewError {
+            // The WebSocket has ended: the messages say why.
+        } catch let error as OutputFile.Failure {
+            await farewell.failed(UsageError("cannot read standard input: \(error.text)"))
+        } catch {
+            await farewell.failed(error)
+        }
+    }
+
+    // MARK: Heads
+
+    /// What is sent, without the fields that are made for one handshake: the key and the offer of compression.
+    private func requestHead() -> RequestHead {
+        var head = preparation.plan.head(bodyLength: 0, acceptEncoding: nil)
+        head.headers += [
+            HeaderField("Upgrade", "websocket"), HeaderField("Connection", "Upgrade"),
+            HeaderField("Sec-WebSocket-Version", "13"),
+        ]
+        if !settings.subprotocols.isEmpty {
+            head.headers.append(
+                HeaderField("Sec-WebSocket-Protocol", settings.subprotocols.joined(separator: ", ")))
+        }
+        // The jar knows the schemes of HTTP.
+        let url = URL(string: "http" + preparation.plan.url.dropFirst(2))
+        if let url, let cookies = preparation.jar?.cookies(for: url), !cookies.isEmpty {
+            head.headers.append(HeaderField("Cookie", cookies.map(\.pair).joined(separator: "; ")))
+        }
+        return head
+    }
+
+    private func printRefusal(
+        _ head: ResponseHead, _ error: CurlewError, _ printer: ExchangePrinter
+    ) throws -> ExitStatus {
+        var printer = printer
+        try printer.response(head)
+        try printer.body(error.responseBody ?? Data())
+        try printer.endBody()
+        try SessionUpdate(preparation: preparation).store()
+        let host = URLParts(preparation.plan.url).authority
+        let reason = head.reason.isEmpty ? "" : " " + head.reason
+        context.report(UsageError("\(host) did not open a WebSocket: \(head.status)\(reason)"))
+        guard invocation.network.checksStatus else { return .failure }
+        let status = ExitStatus.checking(head.status, follows: invocation.network.follows)
+        return status == .success ? .failure : status
+    }
+}
+
+extension ExchangePrinter {
+    mutating func response(_ head: ResponseHead) throws(OutputFile.Failure) {
+        try response(
+            version: head.version.rawValue,
+            status: head.status,
+            reason: head.reason,
+            headers: head.headers.map { HeaderField($0.name, $0.value) }
+        )
+    }
+}

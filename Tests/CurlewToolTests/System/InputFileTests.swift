@@ -1,0 +1,48 @@
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("What tells whether input is there", .timeLimit(.minutes(1)))
+struct InputFileTests {
+    /// Longer than any test: what waits so long in vain fails by the suite's limit.
+    private static let long: Int32 = 600_000
+
+    @Test func waitsForTheFirstByteOfAPipe() async throws {
+        let pipe = Pipe()
+        let descriptor = pipe.fileHandleForReading.fileDescriptor
+        #expect(!InputFile.hasBytes(descriptor, within: 0))
+        let began = Gate()
+        async let isThere = Task.detached {
+            began.open()
+            return InputFile.hasBytes(descriptor, within: Self.long)
+        }.value
+        try await began.wait()
+        try pipe.fileHandleForWriting.write(contentsOf: Data("x".utf8))
+        #expect(await isThere)
+        // It is still to be read.
+        #expect(try InputFile.readPiece(descriptor) == [0x78])
+    }
+
+    @Test func theEndOfAPipeIsNoByte() throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForWriting.close()
+        withExtendedLifetime(pipe) {
+            #expect(!InputFile.hasBytes(pipe.fileHandleForReading.fileDescriptor, within: Self.long))
+        }
+    }
+
+    @Test func aFileHasBytesUpToItsEnd() throws {
+        let folder = try ScratchDirectory()
+        try folder.write("text", "x")
+        let file = try FileHandle(forReadingFrom: folder.url.appending(path: "text"))
+        defer { try? file.close() }
+        #expect(InputFile.hasBytes(file.fileDescriptor, within: 0))
+        _ = try file.readToEnd()
+        #expect(!InputFile.hasBytes(file.fileDescriptor, within: 0))
+        let nothing = try #require(FileHandle(forReadingAtPath: "/dev/null"))
+        #expect(!InputFile.hasBytes(nothing.fileDescriptor, within: Self.long))
+        try nothing.close()
+    }
+}

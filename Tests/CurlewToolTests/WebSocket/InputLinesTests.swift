@@ -1,0 +1,30 @@
+import Testing
+
+@testable import CurlewTool
+
+@Suite("Lines of standard input")
+struct InputLinesTests {
+    private func lines(_ pieces: [[UInt8]]) -> [String] {
+        var input = InputLines()
+        var lines = pieces.flatMap { input.feed($0) }
+        if let last = input.finish() { lines.append(last) }
+        return lines.map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    @Test(
+        "are the same however they were cut",
+        arguments: [
+            ("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\r\nb", ["a", "b"]), ("\n\n", ["", ""]), ("\r\n", [""]),
+            ("a\rb\r\r\n", ["a\rb\r"]), ("ä\r", ["ä\r"]),
+        ] as [(String, [String])])
+    func cuts(text: String, expected: [String]) {
+        let bytes = Array(text.utf8)
+        for first in 0...bytes.count {
+            for second in first...bytes.count {
+                let pieces = [bytes[..<first], bytes[first..<second], bytes[second...]].map(Array.init)
+                // Bytes: a carriage return and a line feed are one character.
+                #expect(lines(pieces).map { Array($0.utf8) } == expected.map { Array($0.utf8) })
+            }
+        }
+    }
+}
