@@ -45,6 +45,19 @@ let package = Package(
             ],
             swiftSettings: strict
         ),
+        .executableTarget(
+            name: "bench-cache",
+            dependencies: [
+                "BenchmarkSupport", .product(name: "Curlew", package: "Curlew"),
+                .product(name: "CurlewDiskCache", package: "Curlew"),
+            ],
+            swiftSettings: strict
+        ),
+        .executableTarget(
+            name: "bench-websocket",
+            dependencies: ["BenchmarkSupport", .product(name: "Curlew", package: "Curlew")],
+            swiftSettings: strict
+        ),
         .executableTarget(name: "bench-urlsession", dependencies: ["BenchmarkSupport"], swiftSettings: strict),
     ],
     swiftLanguageModes: [.v6]

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import statistics
 import subprocess
@@ -28,10 +29,11 @@ CLIENTS = OURS | {
     "go": [BUILD / "peer-go"],
     "reqwest": [BUILD / "rust" / "release" / "peer"],
     "aiohttp": [PYTHON, PEERS / "python" / "aiohttp_client.py"],
+    "httpx": [PYTHON, PEERS / "python" / "httpx_client.py"],
     "pycurl": [PYTHON, PEERS / "python" / "pycurl_client.py"],
 }
 # What a run of a client adds to the command line.
-SUFFIXES = {"chained": ["chained=1"], "decorated": ["decorated=1"]}
+SUFFIXES = {"chained": ["chained=1"], "decorated": ["decorated=1"], "cached": ["cached=1"]}
 
 
 def run(command, **more):
@@ -60,7 +62,7 @@ def build_swift(product):
 
 def build_peer(peer):
     """False where it cannot be built here."""
-    if peer in ("aiohttp", "pycurl"):
+    if peer in ("aiohttp", "httpx", "pycurl"):
         return succeeds([PYTHON, "-c", f"import {peer}"])
     if peer == "go":
         return shutil.which("go") and succeeds(
@@ -117,7 +119,7 @@ def number(value):
 COUNTED_BY = {
     "c": "malloc", "engine": "malloc", "session": "malloc", "chained": "malloc", "decorated": "malloc",
     "urlsession": "malloc", "reqwest": "malloc", "go": "runtime.MemStats", "aiohttp": "malloc, PYTHONMALLOC=malloc",
-    "pycurl": "malloc, PYTHONMALLOC=malloc",
+    "httpx": "malloc, PYTHONMALLOC=malloc", "pycurl": "malloc, PYTHONMALLOC=malloc",
 }
 
 
@@ -143,6 +145,21 @@ def per_request(count_of, short=500, long=2500):
     return (count_of(long) - count_of(short)) / (long - short)
 
 
+def instructions_of(client, program, arguments):
+    """How many instructions one run of a client takes, from its start to its end, as callgrind counts them."""
+    done = subprocess.run([
+        "valgrind", "--tool=callgrind", f"--callgrind-out-file={BUILD}/callgrind.{client}", "--error-exitcode=0",
+        program, *arguments, *SUFFIXES.get(client, []),
+    ], capture_output=True, text=True, timeout=240)
+    found = re.search(r"Collected\s*:\s*(\d+)", done.stderr)
+    if not found:
+        raise CountFailed(f"valgrind counted nothing:\n{done.stdout}{done.stderr}")
+    answer = json.loads(done.stdout.strip().splitlines()[-1])
+    if answer["failures"]:
+        raise CountFailed(f"{answer['failures']} requests failed: {answer['error']}")
+    return int(found.group(1))
+
+
 def small_gets(url, count, in_flight=16):
     return ["get", url, f"in-flight={in_flight}", f"count={count}"]
 
@@ -155,12 +172,12 @@ def item(index):
             "tags": ["red", "green", "blue"][: index % 4]}
 
 
-def write_document(directory):
-    """A megabyte of JSON, for nginx to serve as /document.json."""
-    document, index = [], 0
-    while index % 1000 or len(json.dumps(document)) < 1 << 20:
-        document.append(item(index))
-        index += 1
-    path = directory / "files" / "document.json"
-    path.write_text(json.dumps(document))
+def write_document(directory, name="document.json", size=1 << 20):
+    """JSON of at least so many bytes, by default a megabyte, for nginx to serve under this name."""
+    items, count = [], 0
+    while count < size:
+        items.append(json.dumps(item(len(items))))
+        count += len(items[-1]) + 2
+    path = directory / "files" / name
+    path.write_text(f"[{', '.join(items)}]")
     return path

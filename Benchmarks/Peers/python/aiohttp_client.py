@@ -3,10 +3,11 @@
 import asyncio
 import os
 import sys
+from functools import partial
 
 import aiohttp
 
-from measuring import Options, Tally, raise_descriptor_limit
+from measuring import Options, Tally, raise_descriptor_limit, worker
 
 
 async def once(session, options, url):
@@ -30,14 +31,6 @@ async def once(session, options, url):
     return count
 
 
-async def worker(session, options, tally):
-    while (number := tally.next()) is not None:
-        try:
-            tally.done(await once(session, options, f"{options.url}?{number}"))
-        except Exception as error:  # whatever it is, it is counted
-            tally.fail(error)
-
-
 async def main():
     options = Options(sys.argv)
     if options.http2:
@@ -47,7 +40,7 @@ async def main():
     connector = aiohttp.TCPConnector(limit=options.in_flight, force_close=options.closes)
     timeout = aiohttp.ClientTimeout(total=None, connect=60)
     async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=True) as session:
-        await asyncio.gather(*(worker(session, options, tally) for _ in range(options.in_flight)))
+        await asyncio.gather(*(worker(tally, partial(once, session, options)) for _ in range(options.in_flight)))
     tally.report("aiohttp")
 
 

@@ -105,6 +105,15 @@ class Tally:
         }))
 
 
+async def worker(tally, once):
+    """Sends one request after the other, by a function of a URL, as long as there are to be more."""
+    while (number := tally.next()) is not None:
+        try:
+            tally.done(await once(f"{tally.options.url}?{number}"))
+        except Exception as error:  # whatever it is, it is counted
+            tally.fail(error)
+
+
 def raise_descriptor_limit():
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -42,6 +42,8 @@ public struct Options: Sendable {
     public var isChained = false
     /// Whether the session's transport is wrapped in one that only hands on.
     public var isDecorated = false
+    /// Whether the session has a cache.
+    public var isCached = false
 
     public init?(_ arguments: [String]) {
         guard arguments.count >= 3, let mode = Mode(rawValue: arguments[1]) else { return nil }
@@ -65,6 +67,7 @@ public struct Options: Sendable {
             case "pem": (rootsFile, hasRootsInMemory) = (URL(fileURLWithPath: parts[1]), true)
             case "chained": isChained = parts[1] == "1"
             case "decorated": isDecorated = parts[1] == "1"
+            case "cached": isCached = parts[1] == "1"
             default: return nil
             }
         }
@@ -73,7 +76,7 @@ public struct Options: Sendable {
 
     public static let usage = """
         MODE URL [in-flight=N seconds=S warm-up=S count=N file=PATH http2=1 http3=1 close=1 ca=PATH pem=PATH
-         chained=1 decorated=1 connections=N engines=N]
+         chained=1 decorated=1 cached=1 connections=N engines=N]
         MODE: get json download upload multipart hold
         """
 }

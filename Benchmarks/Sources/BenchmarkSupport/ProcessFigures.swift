@@ -19,6 +19,12 @@ public enum ProcessFigures {
         return 0
     }
 
+    /// How many descriptors this process has open.
+    public static var descriptors: Int {
+        // Reading the directory opens one itself.
+        ((try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd"))?.count ?? 1) - 1
+    }
+
     static func raiseDescriptorLimit() {
         var limit = rlimit()
         guard getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit) == 0 else { return }

@@ -9,8 +9,9 @@ struct Main {
             case "lines": try await Lines(arguments).run()
             case "document": try await Document(arguments).run()
             case "events": try Events(arguments).run()
+            case "text": try await Text(arguments).run()
             case "sleeper": try await Sleeper(arguments).run()
-            default: throw Arguments.Missing("lines, document, events or sleeper")
+            default: throw Arguments.Missing("lines, document, events, text or sleeper")
             }
         }
     }

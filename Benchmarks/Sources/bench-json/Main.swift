@@ -2,16 +2,17 @@ internal import BenchmarkSupport
 internal import Curlew
 internal import Foundation
 
-/// FastJSONDecoder beside JSONDecoder: `bench-json decode size=100000` prints CPU seconds for each document,
-/// `bench-json peak size=5000000 side=fast` the process's peak memory in KiB.
+/// FastJSONDecoder and FastJSONEncoder beside Foundation's: `bench-json decode size=100000` (or `encode`) prints CPU
+/// seconds for each document, `bench-json peak work=encode file=people.json side=fast` the process's peak memory in KiB.
 @main
 struct Main {
     static func main() {
         runScenario("bench-json") { arguments in
             switch arguments.scenario {
             case "decode": try decode(arguments)
+            case "encode": try encode(arguments)
             case "peak": try peak(arguments)
-            default: throw Arguments.Missing("decode or peak")
+            default: throw Arguments.Missing("decode, encode or peak")
             }
         }
     }
@@ -24,25 +25,43 @@ struct Main {
 
     private static func decode(_ arguments: Arguments) throws -> Figures {
         let data = try document(arguments.number("size", or: 100_000))
-        let turns = max(1, 20_000_000 / data.count)
-        var figures: Figures = ["bytes": [Double(data.count)]]
+        let (fast, foundation) = (FastJSONDecoder(), JSONDecoder())
+        return try compare(arguments, data.count) {
+            try fast.decode([Person].self, from: data).count
+        } foundation: {
+            try foundation.decode([Person].self, from: data).count
+        }
+    }
+
+    private static func encode(_ arguments: Arguments) throws -> Figures {
+        let data = try document(arguments.number("size", or: 100_000))
+        let people = try FastJSONDecoder().decode([Person].self, from: data)
+        let (fast, foundation) = (FastJSONEncoder(), JSONEncoder())
+        return try compare(arguments, data.count) {
+            try fast.encode(people).count
+        } foundation: {
+            try foundation.encode(people).count
+        }
+    }
+
+    private static func compare(
+        _ arguments: Arguments, _ size: Int, fast: () throws -> Int, foundation: () throws -> Int
+    ) throws -> Figures {
+        let turns = max(1, 20_000_000 / size)
+        var figures: Figures = ["bytes": [Double(size)]]
         for _ in 0..<arguments.number("rounds", or: 5) {
-            try measure("fast", FastJSONDecoder(), data, turns, &figures)
-            try measure("foundation", JSONDecoder(), data, max(1, turns / 4), &figures)
+            try measure("fast", turns, &figures, fast)
+            try measure("foundation", max(1, turns / 4), &figures, foundation)
         }
         return figures
     }
 
     private static func measure(
-        _ name: String,
-        _ decoder: some DataDecoder,
-        _ data: Data,
-        _ turns: Int,
-        _ figures: inout Figures
+        _ name: String, _ turns: Int, _ figures: inout Figures, _ body: () throws -> Int
     ) throws {
         let stopwatch = Stopwatch()
         var count = 0
-        for _ in 0..<turns { count += try decoder.decode([Person].self, from: data).count }
+        for _ in 0..<turns { count += try body() }
         let cpu = stopwatch.cpu
         guard count > 0 else { throw Arguments.Missing("persons") }
         figures[name, default: []].append(cpu / Double(turns))
@@ -56,8 +75,15 @@ struct Main {
             return [:]
         }
         let data = try Data(contentsOf: file)
+        if arguments["work"] == "encode" { return try peak(encoding: data, isFast: side == "fast") }
         let decoder: any DataDecoder = side == "fast" ? FastJSONDecoder() : JSONDecoder()
         let people = try decoder.decode([Person].self, from: data)
         return ["people": [Double(people.count)], "peak": [Double(ProcessFigures.status("VmHWM"))]]
+    }
+
+    private static func peak(encoding data: Data, isFast: Bool) throws -> Figures {
+        let people = try FastJSONDecoder().decode([Person].self, from: data)
+        let text = try isFast ? FastJSONEncoder().encode(people) : JSONEncoder().encode(people)
+        return ["bytes": [Double(text.count)], "peak": [Double(ProcessFigures.status("VmHWM"))]]
     }
 }

@@ -20,6 +20,7 @@ struct SessionClient: Client {
             $0.maximumConnectionsPerHost = max(6, connections)
             $0.maximumConnections = max(256, connections)
             $0.proxy = .none
+            if options.isCached { $0.cache = ResponseCache() }
             if let file = options.rootsFile {
                 $0.tls.trustRoots = options.hasRootsInMemory ? .pem(try Data(contentsOf: file)) : .file(file)
             }

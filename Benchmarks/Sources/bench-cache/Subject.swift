@@ -1,0 +1,47 @@
+internal import BenchmarkSupport
+internal import Curlew
+internal import CurlewDiskCache
+internal import Foundation
+
+/// Two sessions that differ in the cache alone, and the address of what both ask for.
+struct Subject {
+    let url: String
+    let plain: Session
+    let cached: Session
+    let cache: ResponseCache
+
+    private static let roomy = 1 << 30
+
+    /// `cache=memory`, or `cache=disk directory=PATH`.
+    init(_ arguments: Arguments) throws {
+        url = try arguments.text("url")
+        let store: any CacheStore
+        if arguments["cache"] == "disk" {
+            store = try DiskCacheStore(
+                directory: URL(fileURLWithPath: try arguments.text("directory")), maximumSize: Int64(Self.roomy),
+                maximumEntrySize: Int64(Self.roomy))
+        } else {
+            store = MemoryCacheStore(maximumSize: Self.roomy, maximumEntrySize: Self.roomy)
+        }
+        let cache = ResponseCache(store: store)
+        let connections = max(6, arguments.number("in-flight", or: 1))
+        func session(_ cache: ResponseCache?) -> Session {
+            Session(
+                configuration: SessionConfiguration {
+                    $0.proxy = .none
+                    $0.maximumConnectionsPerHost = connections
+                    $0.maximumBodySize = .max
+                    $0.cache = cache
+                })
+        }
+        self.cache = cache
+        plain = session(nil)
+        cached = session(cache)
+    }
+
+    /// Fails where what was asked for was not found in the cache.
+    func expect(hits: Int, since before: CacheStatistics) throws {
+        let found = cache.statistics.hits - before.hits
+        guard found == hits else { throw UnexpectedAnswer("\(found) hits of \(hits)") }
+    }
+}

@@ -1,0 +1,1 @@
+../../../Sources/CurlewCore/WebSocket/WebSocketMask.swift
