@@ -5,8 +5,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources \
-	Image/Package.swift Image/Sources Image/Tests
+SWIFT_SOURCES := Package.swift Sources Tests Benchmarks/Package.swift Benchmarks/Sources
 
 .PHONY: help
 help: ## Shows the targets
@@ -77,6 +76,8 @@ bench: ## Measures Curlew, plain C, URLSession and other languages' clients agai
 	@scripts/bench-bodies
 	@scripts/bench-json
 	@scripts/bench-growth
+	@scripts/bench-cache
+	@scripts/bench-websocket
 	@scripts/bench-startup
 
 .PHONY: servers
@@ -89,8 +90,9 @@ format: ## Formats the Swift sources in place
 	swift format format --in-place --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 
 .PHONY: check
-check: ## Checks the arrows between targets, the words, the compatibility page, the C for aarch64 and the formatting
+check: ## Checks the arrows between targets, counted exceptions, the words, the compatibility page, the C for aarch64 and the formatting
 	@scripts/check-arrows
+	@scripts/check-exceptions
 	@scripts/check-words
 	@scripts/check-compatibility
 	@scripts/check-aarch64
@@ -106,4 +108,4 @@ ci: ## Everything that continuous integration runs
 
 .PHONY: clean
 clean: ## Removes what was built
-	rm -rf .build Benchmarks/.build Image/.build .docs .servers
+	rm -rf .build Benchmarks/.build .docs .servers

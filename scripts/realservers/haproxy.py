@@ -13,13 +13,16 @@ defaults
     timeout connect 5s
     timeout client 60s
     timeout server 60s
+    timeout tunnel 60s
 frontend plain
     bind 127.0.0.1:{HAPROXY}
     http-request set-header Via haproxy
+    use_backend websockets if {{ path_beg /socket/ }}
     default_backend nginx
 frontend secure
     bind 127.0.0.1:{HAPROXY_TLS} ssl crt {good} alpn h2,http/1.1
     http-request set-header Via haproxy
+    use_backend websockets if {{ path_beg /socket/ }}
     default_backend nginx
 frontend dead
     bind 127.0.0.1:{HAPROXY_DEAD}
@@ -34,6 +37,8 @@ frontend untrusted
     default_backend proxy
 backend nginx
     server nginx 127.0.0.1:{nginx}
+backend websockets
+    server websockets 127.0.0.1:{websockets}
 backend nobody
     server nobody 127.0.0.1:{closed}
 backend proxy
@@ -49,5 +54,6 @@ def write_pair(folder: Path, name: str, pair):
     return path
 
 
-def configuration(ports: dict, good: Path, unknown: Path, nginx: int, closed: int, proxy: int):
-    return CONFIGURATION.format(**ports, good=good, unknown=unknown, nginx=nginx, closed=closed, proxy=proxy)
+def configuration(ports: dict, good: Path, unknown: Path, **behind):
+    """`behind` are the ports of what it leads to."""
+    return CONFIGURATION.format(**ports, good=good, unknown=unknown, **behind)

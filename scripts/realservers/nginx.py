@@ -50,11 +50,22 @@ LOCATIONS = """
         # No byte for an hour: credentials are missing, and nginx says so late. The file is never opened.
         location = /kept { auth_basic kept; auth_basic_user_file none; auth_delay 1h; }
         location = /slow.txt { limit_rate 2k; }
+        location /socket/ {
+            proxy_pass http://127.0.0.1:{websockets};
+            proxy_http_version 1.1;
+            proxy_set_header Upgrade $http_upgrade;
+            proxy_set_header Connection upgrade;
+            proxy_set_header Host $http_host;
+            proxy_set_header Via nginx;
+        }
         location /stored/ {
             client_max_body_size 0;
             dav_methods PUT DELETE;
             create_full_put_path on;
         }
+        # What a cache may keep.
+        location = /fresh { default_type text/plain; add_header Cache-Control max-age=3600; return 200 "Hello from a real server.\\n"; }
+        location /fresh/ { alias {folder}/files/; add_header Cache-Control max-age=3600; }
         location = /words.json { gzip on; gzip_types application/json; gzip_min_length 100; add_trailer X-Trailer late; }
 """
 
@@ -81,7 +92,9 @@ def write_files(folder: Path, large: int):
     (folder / "temp").mkdir()
 
 
-def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str, root: bool, descriptors: int, staples: dict):
+def configuration(
+    folder: Path, ports: dict, pairs: dict, ca: Path, socket: str, root: bool, descriptors: int, staples: dict, websockets: str
+):
     tls_any = "ssl_protocols TLSv1.2 TLSv1.3;\nssl_session_cache shared:s:1m;"
     text = HEAD.format(
         folder=folder, user="user root;" if root else "", descriptors=descriptors,
@@ -119,7 +132,7 @@ def configuration(folder: Path, ports: dict, pairs: dict, ca: Path, socket: str,
         f"127.0.0.1:{ports['NGINX_TLS10']} ssl", "ssl_protocols TLSv1;\nssl_ciphers DEFAULT:@SECLEVEL=0;", pairs["good"]
     )
     text += "}\n"
-    return text.replace("%LOCATIONS%", LOCATIONS.replace("{folder}", str(folder)))
+    return text.replace("%LOCATIONS%", LOCATIONS.replace("{folder}", str(folder)).replace("{websockets}", websockets))
 
 
 PORTS = [

@@ -110,6 +110,6 @@ extension FuzzTarget {
             }
         }
         try require(collector.size <= bytes.count + 1, "no line is counted twice")
-        return found + collector.trailers.map(\.description)
+        return found + collector.takeTrailers().map(\.description)
     }
 }

@@ -1,0 +1,187 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import Testing
+
+/// WebSockets with Python's `websockets`, straight and through what stands before a server.
+@Suite("WebSockets and real servers", .realServers, .timeLimit(.minutes(4)))
+struct WebSocketTests {
+    private func session(_ change: (inout SessionConfiguration) throws -> Void = { _ in }) throws -> Session {
+        var configuration = SessionConfiguration()
+        configuration.proxy = .none
+        configuration.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
+        try change(&configuration)
+        return Session(configuration: configuration)
+    }
+
+    /// Messages of every length form, text and bytes, each answered by itself.
+    private static let messages: [WebSocketMessage] = [
+        .text("hello"), .text(""), .data(Data([0, 255])), .text(String(repeating: "wörd ", count: 40)),
+        .data(TestServer.patternBytes(count: 1_000_000)), .text("end"),
+    ]
+
+    private func talk(over socket: WebSocketRequest) async throws {
+        #expect(try await socket.opened().status == 101)
+        var answers = socket.messages.makeAsyncIterator()
+        for message in Self.messages {
+            try await socket.send(message)
+            let answer = try await answers.next()
+            #expect(answer == message)
+        }
+        #expect(try await socket.ping() > .zero)
+        try await socket.close()
+        #expect(socket.closeCode == .normalClosure)
+    }
+
+    /// The fields of the handshake as the server saw them.
+    private func fields(_ socket: WebSocketRequest) async throws -> String {
+        for try await message in socket.messages {
+            if case .text(let text) = message { return text }
+        }
+        return ""
+    }
+
+    @Test(
+        "a server, reverse proxies, and TLS that ends at either of them; servers of HTTP/2 are asked for HTTP/1.1",
+        arguments: [
+            "WEBSOCKETS", "WEBSOCKETS_TLS", "NGINX", "NGINX_TLS", "NGINX_TLS_HTTP1", "NGINX_TLS13", "HAPROXY",
+            "HAPROXY_TLS",
+        ],
+        [WebSocketOptions.Compression.negotiated, .off])
+    func direct(server: String, compression: WebSocketOptions.Compression) async throws {
+        let url = try IntegrationEnvironment.url(server, "/socket/echo")
+        try await talk(over: session().webSocket(url) { $0.compression = compression })
+    }
+
+    @Test("what stands between is passed through", arguments: ["NGINX", "HAPROXY"])
+    func fieldsArrive(server: String) async throws {
+        let url = try IntegrationEnvironment.url(server, "/socket/fields")
+        let socket = try session().webSocket(url, protocols: ["other", "chat"], headers: ["X-Own": "mine"])
+        let seen = try await fields(socket)
+        #expect(seen.contains("via=\(server.lowercased())\n"))
+        #expect(seen.contains("x-own=mine\n"))
+        #expect(socket.selectedProtocol == "chat")
+    }
+
+    @Test(
+        "proxies that are told where to: squid's CONNECT, with and without a password, a proxy over TLS, SOCKS",
+        arguments: ["SQUID", "SQUID_BASIC", "PROXY", "HAPROXY_TLS_PROXY", "DANTE", "SOCKS"], ["NGINX", "NGINX_TLS"])
+    func forward(proxy: String, server: String) async throws {
+        let session = try session { configuration in
+            let url = try IntegrationEnvironment.url(proxy)
+            guard proxy == "SQUID_BASIC" else { return configuration.proxy = .url(url) }
+            configuration.proxy = .url(
+                url, username: try IntegrationEnvironment.text("SQUID_USER"),
+                password: try IntegrationEnvironment.text("SQUID_PASSWORD"))
+        }
+        // By address: dante refuses IPv6. The certificate names it, too.
+        let port = try #require(IntegrationEnvironment.url(server).port)
+        let scheme = server == "NGINX" ? "ws" : "wss"
+        try await talk(over: session.webSocket("\(scheme)://127.0.0.1:\(port)/socket/echo"))
+    }
+
+    @Test func aProxyThatRefusesIsProxyFailed() async throws {
+        let session = try session {
+            $0.proxy = .url(try IntegrationEnvironment.url("SQUID_BASIC"), username: "stranger", password: "wrong")
+        }
+        let socket = session.webSocket(try IntegrationEnvironment.url("NGINX_TLS", "/socket/echo"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .proxyFailed)
+        #expect(error?.responseCode == 407)
+    }
+
+    @Test func aUnixSocketCarriesIt() async throws {
+        let path = try IntegrationEnvironment.text("NGINX_UNIX_SOCKET")
+        let session = try session { $0.unixSocketPath = path }
+        try await talk(over: session.webSocket("ws://localhost/socket/echo"))
+    }
+
+    // MARK: Trust
+
+    @Test("a certificate that is not trusted opens nothing", arguments: ["WEBSOCKETS_TLS", "NGINX_TLS"])
+    func untrusted(server: String) async throws {
+        let session = try session { $0.tls.trustRoots = .system }
+        let socket = session.webSocket(try IntegrationEnvironment.url(server, "/socket/echo"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .certificateUntrusted)
+        #expect(error?.phase == .tls)
+    }
+
+    @Test(
+        "certificates of another host and of the past are refused",
+        arguments: [
+            ("NGINX_WRONG_HOST", CurlewError.Code.certificateHostMismatch), ("NGINX_EXPIRED", .certificateExpired),
+        ])
+    func wrong(server: String, code: CurlewError.Code) async throws {
+        let socket = try session().webSocket(try IntegrationEnvironment.url(server, "/socket/echo"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == code)
+    }
+
+    @Test("a pin lets its key in and no other", arguments: [true, false])
+    func pins(isRight: Bool) async throws {
+        let certificates = Certificate.all(in: try Data(contentsOf: IntegrationEnvironment.file("GOOD_CERTIFICATE")))
+        let right = try #require(certificates.first).publicKey.pin
+        let wrong = "sha256//" + Data(repeating: 7, count: 32).base64EncodedString()
+        let session = try session { $0.tls.publicKeyPins = [isRight ? right : wrong] }
+        let socket = session.webSocket(try IntegrationEnvironment.url("NGINX_TLS", "/socket/echo"))
+        if isRight { return try await talk(over: socket) }
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .certificateUntrusted)
+    }
+
+    @Test(
+        "an evaluator decides over wss, too", .enabled(if: Capabilities.current.usesOpenSSL, "evaluators need OpenSSL"))
+    func evaluator() async throws {
+        let manager = ServerTrustManager(
+            evaluators: [
+                "localhost": PublicKeysTrustEvaluator(pins: ["sha256//" + Data(count: 32).base64EncodedString()])
+            ])
+        let configuration = try SessionConfiguration {
+            $0.proxy = .none
+            $0.tls.trustRoots = .file(try IntegrationEnvironment.file("CA_FILE"))
+        }
+        let session = Session(configuration: configuration, serverTrustManager: manager)
+        let socket = session.webSocket(try IntegrationEnvironment.url("NGINX_TLS", "/socket/echo"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .certificateUntrusted)
+    }
+
+    @Test func aServerThatAsksForACertificateGetsIt() async throws {
+        let url = try IntegrationEnvironment.url("NGINX_CLIENT_CERTIFICATE", "/socket/echo")
+        let identity = ClientIdentity.files(
+            certificate: try IntegrationEnvironment.file("CLIENT_CERTIFICATE"),
+            key: try IntegrationEnvironment.file("CLIENT_KEY"))
+        try await talk(over: session { $0.tls.clientIdentity = identity }.webSocket(url))
+        let refused = try session().webSocket(url)
+        let error = await #expect(throws: CurlewError.self) { try await refused.opened() }
+        #expect(error?.code == .webSocketRefused)
+        #expect(error?.responseCode == 400)
+    }
+
+    // MARK: Answers and ends
+
+    @Test func aServerWithoutWebSocketsIsRefused() async throws {
+        let socket = try session().webSocket(try IntegrationEnvironment.url("NGINX", "/small"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.code == .webSocketRefused)
+        #expect(error?.responseCode == 200)
+        #expect(error?.responseBody == Data("Hello from a real server.\n".utf8))
+    }
+
+    @Test("a dead server behind a proxy is the proxy's answer")
+    func dead() async throws {
+        let socket = try session().webSocket(try IntegrationEnvironment.url("HAPROXY_DEAD", "/socket/echo"))
+        let error = await #expect(throws: CurlewError.self) { try await socket.opened() }
+        #expect(error?.responseCode == 503)
+    }
+
+    @Test("a close code and its reason come through", arguments: ["WEBSOCKETS", "NGINX", "HAPROXY"])
+    func closeCode(server: String) async throws {
+        let socket = try session().webSocket(try IntegrationEnvironment.url(server, "/socket/close"))
+        let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
+        #expect(error?.code == .webSocketClosed)
+        #expect(error?.closeCode?.rawValue == 4001)
+        #expect(error?.closeReason == "enough")
+    }
+}
