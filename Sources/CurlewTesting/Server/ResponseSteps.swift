@@ -133,7 +133,9 @@ extension TestServer.Response {
     }
 
     /// Whether the request's body is read while it is answered.
-    func echoes(_ request: TestServer.Request) -> Bool { if case .echo = body { sendsBody(to: request) } else { false } }
+    func echoes(_ request: TestServer.Request) -> Bool {
+        if case .echo = body { sendsBody(to: request) } else { false }
+    }
 
     /// nil where it is known only at the end.
     var bodyLength: Int64? {
