@@ -23,7 +23,7 @@ public enum BodySource: Sendable {
 
 /// A body that is pulled as fast as the peer takes it.
 ///
-/// The engine calls `read` and `rewind` one at a time, on its loop thread: neither may block. A source
+/// The engine calls `read` and `rewind` one at a time, in turns of its loop: neither may block. A source
 /// that has nothing yet answers `.pending` and calls the waker, from any thread, when it has more.
 public protocol BodyStream: AnyObject, Sendable {
     /// Whether `rewind` can work.

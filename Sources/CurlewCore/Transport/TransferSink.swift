@@ -1,8 +1,8 @@
 package import Foundation
 
-/// Receives one exchange. Called from the transport's own thread, one call at a time, never after
-/// `perform` has returned. It must not block, and must not call back into the transport but through
-/// the control it was given.
+/// Receives one exchange. Called in turns of the transport's loop: on its own thread or, at the start, on the
+/// caller's; one call at a time, never after `perform` has returned. It must not block, and must not call back
+/// into the transport but through the control it was given.
 public protocol TransferSink: AnyObject, Sendable {
     /// First call. The control may be kept and used from any thread until `perform` returns; later it does nothing.
     func willStart(_ control: any TransferControl)

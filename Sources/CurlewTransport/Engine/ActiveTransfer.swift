@@ -12,8 +12,8 @@ enum TransferCommand {
 }
 
 /// One exchange from `perform` to its return.
-// SAFETY: `perform` makes it and hands it to the loop through the inbox; the loop thread alone
-// touches its variables until it resumes the continuation, `perform` alone afterwards. Other
+// SAFETY: `perform` makes it and hands it to the loop through the inbox, or borrows the loop's turn; the thread that has
+// the turn alone touches its variables until the continuation is resumed, `perform` alone afterwards. Other
 // threads use `loop` only, which is constant.
 final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     enum Stage {
@@ -186,10 +186,11 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         fieldBytes.map { UnsafeRawBufferPointer(start: $0.bytes, count: $0.length) }
     }
 
-    /// Gives the transfer to the loop. A loop that has ended takes nothing: the transfer ends here.
+    /// Gives the transfer to the loop, or starts it here while the loop sleeps. A loop that has ended takes nothing: the
+    /// transfer ends here.
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         self.continuation = continuation
-        if loop.send(.start(self)) { return }
+        if loop.sendOrDo(.start(self)) { return }
         finalError = makeError(.sessionClosed, "the transport is shut down", phase: .lifecycle)
         handBack()
     }

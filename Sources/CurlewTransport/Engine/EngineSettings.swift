@@ -25,6 +25,9 @@ struct EngineSettings: Sendable {
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
+    /// Callers may start transfers on their own threads. The loop thread blocks SIGPIPE, theirs do not: a libcurl before 7.88
+    /// lets its TLS libraries write to sockets without `MSG_NOSIGNAL`.
+    let lendsTurns: Bool
     /// Content codings are undone unless a request wants them left.
     let decodesContent: Bool
     /// Where other transfer codings stand beside it libcurl 8.5 does not undo chunking either; 8.14 refuses such a response.
@@ -62,6 +65,7 @@ struct EngineSettings: Sendable {
         libcurlFailsShortBodies = surroundings.capabilities.isAtLeast(8, 7, 0)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
+        lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
         garblesTransferCodings =
             surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 14, 0)

@@ -19,12 +19,12 @@ final class Sockets {
         poller = Poller(queue: queue)
     }
 
-    // MARK: Waiting
+    // MARK: Turns
 
-    /// Waits until a socket is ready or the time is over; -1 waits without limit.
-    func wait(nanoseconds: Int64) {
+    /// The wait is over, and has found so many events.
+    func beginTurn(eventCount: Int) {
         loop.assertOnLoop()
-        poller.wait(nanoseconds: nanoseconds)
+        poller.waited(eventCount: eventCount)
         now = .now()
     }
 

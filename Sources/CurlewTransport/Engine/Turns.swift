@@ -14,13 +14,20 @@ enum EngineWork: Sendable {
 }
 
 /// The steps of the loop's turns, for one engine.
-// SAFETY: the loop's thread alone touches it and what it owns, from the first turn to the last. Before that thread starts,
-// only the inits run. `published` is a lock.
+// SAFETY: one thread at a time touches it and what it owns, the one that has the loop's turn: the inbox's lock hands the turn
+// on. Before the loop thread starts, only the inits run. `queue`, `waitingTime` and `foundCount` are the loop thread's
+// alone. `published` is a lock.
 final class Turns: LoopClient, @unchecked Sendable {
     private let transfers: Transfers
     private let sockets: Sockets
     private let handles: Handles
     private let published: Lock<TransportStatistics>
+    /// nil once there is nothing to wait for any more.
+    private var queue: (any ReadinessQueue)?
+    private var waitingTime: Int64 = 0
+    private var foundCount = 0
+    private var wait = PlannedWait()
+    private let mayLendTurns: Bool
     private var loopTurns = 0
     private var closing: [UnsafeContinuation<Void, Never>] = []
 
@@ -34,20 +41,36 @@ final class Turns: LoopClient, @unchecked Sendable {
         handles = Handles(settings, sockets: sockets, loop: loop)
         transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
         self.published = published
+        self.queue = queue
+        mayLendTurns = settings.lendsTurns && queue.changesDuringWaits
     }
 
+    func planWait() {
+        wait.plan(until: deadline, at: sockets.now, isLent: lendsTurns)
+        waitingTime = wait.nanoseconds
+    }
+
+    /// Beside many others a start costs less where the loop thread takes them together.
+    var lendsTurns: Bool { mayLendTurns && transfers.liveCount < Self.mostInFlightForBorrowing }
+
+    private static let mostInFlightForBorrowing = 32
+
     func waitForSockets(mayWait: Bool) {
-        sockets.wait(nanoseconds: mayWait ? waitingTime : 0)
+        foundCount = queue?.wait(nanoseconds: mayWait ? waitingTime : 0) ?? 0
+    }
+
+    func beginTurn() {
+        sockets.beginTurn(eventCount: foundCount)
+        if foundCount > 0 { wait.somethingHappened() }
         loopTurns += 1
     }
 
-    private var waitingTime: Int64 {
-        let earliest = min(transfers.deadline, sockets.connectingDue, handles.deadline)
-        if earliest == .never { return -1 }
-        return Int64(clamping: earliest.nanoseconds(since: .now()))
-    }
+    var waitsTooLong: Bool { deadline < wait.end }
+
+    private var deadline: LoopInstant { min(transfers.deadline, sockets.connectingDue, handles.deadline) }
 
     func take(_ work: EngineWork) {
+        wait.somethingHappened()
         switch work {
         case .start(let transfer): transfers.start(transfer)
         case .command(let transfer, let command): transfers.take(command, for: transfer)
@@ -110,6 +133,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         endTurn()
         handles.freeShare()
         sockets.close()
+        queue = nil
     }
 
     private func closeAll() {

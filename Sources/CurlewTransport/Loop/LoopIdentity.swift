@@ -1,18 +1,31 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// Which thread is the loop's, for those whose state belongs to it.
+/// Which thread has the loop's turn, for those whose state belongs to it: the loop's own, or a caller's that has borrowed it.
 final class LoopIdentity: Sendable {
-    /// nil before the thread's first turn and after its last.
-    private let thread = Lock<pthread_t?>(nil)
+    private struct Threads {
+        /// nil before the loop thread's first turn and after its last.
+        var own: pthread_t?
+        /// The own, or a caller's; nil where `own` is.
+        var holder: pthread_t?
+    }
 
-    func threadBegins() { thread.withLock { $0 = pthread_self() } }
+    private let threads = Lock(Threads())
 
-    func threadEnds() { thread.withLock { $0 = nil } }
+    func threadBegins() { threads.withLock { $0 = Threads(own: pthread_self(), holder: pthread_self()) } }
 
-    /// Whether the caller runs on the loop's thread.
-    var isCurrent: Bool { thread.withLock { $0.map { pthread_equal($0, pthread_self()) != 0 } ?? false } }
+    func threadEnds() { threads.withLock { $0 = Threads() } }
 
-    /// Stops a debug build that touches the loop's state on another thread.
-    func assertOnLoop() { assert(isCurrent, "the engine's state was touched outside of its loop's thread") }
+    /// The calling thread has borrowed the turn.
+    func borrowedTurnBegins() { threads.withLock { $0.holder = pthread_self() } }
+
+    func borrowedTurnEnds() { threads.withLock { $0.holder = $0.own } }
+
+    /// Whether the caller runs within one of the loop's turns.
+    var isCurrent: Bool {
+        threads.withLock { $0.holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    /// Stops a debug build that touches the loop's state outside of a turn.
+    func assertOnLoop() { assert(isCurrent, "the engine's state was touched outside of its loop's turns") }
 }

@@ -2,28 +2,37 @@ internal import CCurl
 internal import CurlewLocks
 internal import Glibc
 
-/// What runs on the loop thread. Every call comes from that thread.
+/// What the loop runs. Every call comes from the thread that has the turn; `waitForSockets` alone comes from the loop thread
+/// while a caller may have the turn.
 protocol LoopClient: AnyObject, Sendable {
     /// What other threads ask of it.
     associatedtype Work: Sendable
 
-    /// Waits for sockets, at most until the next deadline.
+    /// Decides how long the next wait may last. The turn may be lent from then on.
+    func planWait()
+    /// Whether callers may have turns of their own during the wait.
+    var lendsTurns: Bool { get }
+    /// Waits for sockets: not at all, or as long as was planned. Touches nothing that a borrowed turn does.
     func waitForSockets(mayWait: Bool)
+    /// The wait is over, and the turn is the loop thread's again.
+    func beginTurn()
     func take(_ work: Work)
     /// Serves the sockets that the wait has found.
     func serveSockets()
     /// Everything of this turn was taken: run timers, hand results over.
     func endTurn()
+    /// After a borrowed turn: whether the planned wait is too long by now.
+    var waitsTooLong: Bool { get }
     /// The loop ends: fail what runs, free everything.
     func end()
 }
 
-/// One thread that is an event loop.
+/// One thread that is an event loop, and lends its turns to callers while it sleeps.
 ///
 /// The thread owns this object; it ends after `stop`. It is not joined.
 final class LoopThread<Client: LoopClient>: Sendable {
     let identity = LoopIdentity()
-    private let inbox = Inbox<Client.Work>()
+    private let inbox = Inbox<Client>()
     /// nil when the thread has ended.
     private let wakeUp: Lock<(any WakeUp)?>
 
@@ -34,6 +43,20 @@ final class LoopThread<Client: LoopClient>: Sendable {
     /// Queues work; false once the loop has ended.
     @discardableResult
     func send(_ work: Client.Work) -> Bool { add(.work(work)) }
+
+    /// Does the work at once on the calling thread where the loop thread sleeps and lends its turn; queues it otherwise.
+    /// False once the loop has ended.
+    func sendOrDo(_ work: Client.Work) -> Bool {
+        guard let client = inbox.borrowTurn() else { return send(work) }
+        identity.borrowedTurnBegins()
+        client.take(work)
+        client.endTurn()
+        let lender = client.lendsTurns ? client : nil
+        let wakesLoop = client.waitsTooLong
+        identity.borrowedTurnEnds()
+        if inbox.giveTurnBack(lender: lender, wakesLoop: wakesLoop) { wake() }
+        return true
+    }
 
     /// Ends the thread, after everything that was queued before.
     func stop() { _ = add(.stop) }
@@ -86,7 +109,10 @@ final class LoopThread<Client: LoopClient>: Sendable {
         var batch: [LoopItem<Client.Work>] = []
         var stops = false
         while !stops {
-            client.waitForSockets(mayWait: inbox.prepareToSleep())
+            client.planWait()
+            client.waitForSockets(mayWait: inbox.prepareToSleep(lender: client.lendsTurns ? client : nil))
+            inbox.takeTurnBack()
+            client.beginTurn()
             // Before the sockets: a command that was given before its effect reached a socket comes first. libcurl may
             // start the next transfer from within a socket's event, and that one may just have been suspended.
             stops = takeAll(&batch, client)

@@ -27,7 +27,7 @@ struct Poller {
     }
 
     /// nil once there is nothing to wait for any more.
-    private var queue: (any ReadinessQueue)?
+    private(set) var queue: (any ReadinessQueue)?
     private var registrations: [Registration] = []
     /// How many events the last wait has given, to `take`.
     private(set) var eventCount = 0
@@ -110,7 +110,8 @@ struct Poller {
 
     // MARK: Waiting
 
-    mutating func wait(nanoseconds: Int64) { eventCount = queue?.wait(nanoseconds: nanoseconds) ?? 0 }
+    /// The queue's wait is over.
+    mutating func waited(eventCount: Int) { self.eventCount = eventCount }
 
     /// The event at `index` of the last wait, or nil where nothing waits for it any more.
     mutating func take(_ index: Int) -> Ready? {

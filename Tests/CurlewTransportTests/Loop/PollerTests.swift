@@ -215,3 +215,10 @@ struct PollerTests {
         #expect(events(&poller).map(\.fd) == [ends.own])
     }
 }
+
+extension Poller {
+    /// What the loop thread does: it waits, and then tells what the wait has found.
+    fileprivate mutating func wait(nanoseconds: Int64) {
+        waited(eventCount: queue?.wait(nanoseconds: nanoseconds) ?? 0)
+    }
+}

@@ -13,6 +13,8 @@ final class EpollQueue: ReadinessQueue {
     private static let wakeUpTag = UInt64.max
 
     var forgetsClosedDescriptors: Bool { true }
+    /// The set is the kernel's; here, `events` alone changes, by `wait`.
+    var changesDuringWaits: Bool { true }
 
     /// nil when the process has no descriptors left.
     init?(wakeUp: EventDescriptor) {

@@ -12,6 +12,8 @@ final class PollQueue: ReadinessQueue {
 
     /// A number that is closed is told as POLLNVAL, and one that is used again as if it were the old one.
     var forgetsClosedDescriptors: Bool { false }
+    /// poll(2) has its own list until it returns.
+    var changesDuringWaits: Bool { false }
 
     init(wakeUp: WakeUpPipe) {
         self.wakeUp = wakeUp

@@ -1,0 +1,199 @@
+import CurlewLocks
+import Dispatch
+import Glibc
+import Testing
+
+@testable import CurlewTransport
+
+/// A caller that does its work in the loop's place while the loop thread waits.
+@Suite("Borrowed turns", .timeLimit(.minutes(4)))
+struct BorrowedTurnTests {
+    @Test func aCallersWorkIsDoneOnItsThreadWhileTheLoopWaits() throws {
+        let (loop, client) = try makeLoop()
+        client.awaitSleep()
+        #expect(loop.sendOrDo(.note("one")))
+        #expect(client.notes == ["one: own thread"])
+        #expect(loop.sendOrDo(.note("two")))
+        #expect(client.notes == ["one: own thread", "two: own thread"])
+        #expect(client.waits == 1)
+        loop.stop()
+        client.awaitEnd()
+    }
+
+    @Test func itIsQueuedWhereTheClientLendsNothing() throws {
+        let (loop, client) = try makeLoop(lends: false)
+        client.awaitSleep()
+        #expect(loop.sendOrDo(.note("one")))
+        loop.stop()
+        client.awaitEnd()
+        #expect(client.notes == ["one: loop thread"])
+    }
+
+    @Test func whatIsSentDuringABorrowedTurnComesAfterIt() throws {
+        let (loop, client) = try makeLoop()
+        client.awaitSleep()
+        #expect(loop.sendOrDo(.sendTwice))
+        loop.stop()
+        client.awaitEnd()
+        #expect(client.notes == ["sent", "inner: loop thread", "inner: loop thread"])
+    }
+
+    @Test func theLoopWaitsForATurnThatItWants() throws {
+        let (loop, client) = try makeLoop()
+        client.awaitSleep()
+        // The loop thread has woken up when the turn ends, since its wait is over before.
+        #expect(loop.sendOrDo(.endWaitAndNote))
+        loop.stop()
+        client.awaitEnd()
+        #expect(client.notes == ["noted before the next turn"])
+        #expect(client.turnsWhileBorrowed == 0)
+    }
+
+    @Test func aLoopThatSleepsForTooLongIsWoken() throws {
+        let (loop, client) = try makeLoop()
+        client.awaitSleep()
+        #expect(loop.sendOrDo(.shorten))
+        // Nothing else wakes it: the second wait is a sign of the first one's end.
+        client.awaitSleep()
+        #expect(client.waits == 2)
+        loop.stop()
+        client.awaitEnd()
+    }
+
+    @Test func aLoopThatHasEndedTakesNothing() throws {
+        let (loop, client) = try makeLoop()
+        loop.stop()
+        client.awaitEnd()
+        while loop.send(.note("late")) { sched_yield() }
+        #expect(!loop.sendOrDo(.note("later")))
+    }
+
+    @Test func oneThreadAtATimeHasTheTurn() async throws {
+        let (loop, client) = try makeLoop()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<4 {
+                group.addTask {
+                    for _ in 0..<2_000 { #expect(loop.sendOrDo(.count)) }
+                }
+            }
+        }
+        loop.stop()
+        client.awaitEnd()
+        #expect(client.count == 8_000)
+    }
+
+    private func makeLoop(lends: Bool = true) throws -> (LoopThread<LendingClient>, LendingClient) {
+        let made = try #require(LoopMechanism.epoll.make())
+        let loop = LoopThread<LendingClient>(wakeUp: made.wakeUp)
+        let client = LendingClient(loop: loop, queue: made.queue, wakeUp: made.wakeUp, lends: lends)
+        try #require(loop.start(client))
+        return (loop, client)
+    }
+}
+
+/// A loop's client that waits for ever, and does what is asked of it.
+// SAFETY: `total` and `isShortened` are touched within turns alone; what else changes is behind a lock.
+private final class LendingClient: LoopClient, @unchecked Sendable {
+    enum Work: Sendable { case note(String), sendTwice, endWaitAndNote, shorten, count }
+
+    let lendsTurns: Bool
+    private let loop: LoopThread<LendingClient>
+    private let queue: any ReadinessQueue
+    private let wakeUp: any WakeUp
+    private let sleeps = DispatchSemaphore(value: 0)
+    private let wokenUp = DispatchSemaphore(value: 0)
+    private let ended = DispatchSemaphore(value: 0)
+    private let seen = Lock(Seen())
+    /// Not behind a lock: the sanitizer finds two threads that have a turn at once.
+    private var total = 0
+    private var isShortened = false
+
+    private struct Seen {
+        var notes: [String] = []
+        var waits = 0
+        var total = 0
+        var isBorrowed = false
+        var turnsWhileBorrowed = 0
+        var loopThread: pthread_t?
+    }
+
+    init(loop: LoopThread<LendingClient>, queue: any ReadinessQueue, wakeUp: any WakeUp, lends: Bool) {
+        (self.loop, self.queue, self.wakeUp, lendsTurns) = (loop, queue, wakeUp, lends)
+    }
+
+    // MARK: The test
+
+    var notes: [String] { seen.withLock { $0.notes } }
+    var waits: Int { seen.withLock { $0.waits } }
+    var count: Int { seen.withLock { $0.total } }
+    var turnsWhileBorrowed: Int { seen.withLock { $0.turnsWhileBorrowed } }
+
+    /// Returns when the loop thread is within its next wait.
+    func awaitSleep() {
+        sleeps.wait()
+        seen.withLock { _ in }
+    }
+
+    func awaitEnd() {
+        ended.wait()
+        seen.withLock { _ in }
+    }
+
+    // MARK: The loop
+
+    func planWait() {}
+    var waitsTooLong: Bool { isShortened }
+
+    func waitForSockets(mayWait: Bool) {
+        guard mayWait else { return }
+        seen.withLock {
+            $0.waits += 1
+            $0.loopThread = pthread_self()
+        }
+        sleeps.signal()
+        _ = queue.wait(nanoseconds: -1)
+        wokenUp.signal()
+    }
+
+    func beginTurn() {
+        isShortened = false
+        seen.withLock { if $0.isBorrowed { $0.turnsWhileBorrowed += 1 } }
+    }
+
+    func take(_ work: Work) {
+        switch work {
+        case .note(let text): note(text + (isOnLoopThread ? ": loop thread" : ": own thread"))
+        case .sendTwice:
+            for _ in 0..<2 { loop.send(.note("inner")) }
+            note("sent")
+        case .endWaitAndNote:
+            seen.withLock { $0.isBorrowed = true }
+            wakeUp.signal()
+            wokenUp.wait()
+            // Time for a loop thread that would not wait.
+            for _ in 0..<200 { sched_yield() }
+            note("noted before the next turn")
+            seen.withLock { $0.isBorrowed = false }
+        case .shorten:
+            isShortened = true
+            note("shortened")
+        case .count: total += 1
+        }
+    }
+
+    func serveSockets() {}
+    func endTurn() {}
+
+    func end() {
+        seen.withLock { $0.total = total }
+        ended.signal()
+    }
+
+    private var isOnLoopThread: Bool {
+        seen.withLock { $0.loopThread.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
+    }
+
+    private func note(_ text: String) {
+        seen.withLock { $0.notes.append(loop.identity.isCurrent ? text : "outside of a turn") }
+    }
+}

@@ -1,0 +1,48 @@
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Planned waits")
+struct PlannedWaitTests {
+    private let now = LoopInstant(nanoseconds: 5_000_000_000)
+    private let later = LoopInstant(nanoseconds: 90_000_000_000)
+    private let soon = LoopInstant(nanoseconds: 5_000_000_500)
+
+    @Test func lastUntilTheNextDeadline() {
+        var wait = PlannedWait()
+        wait.plan(until: later, at: now, isLent: true)
+        #expect(wait.end == later)
+        wait.plan(until: .never, at: now, isLent: true)
+        #expect(wait.end == .never)
+        #expect(wait.nanoseconds == -1)
+    }
+
+    @Test func areShortOnceAfterSomethingHasHappened() {
+        var wait = PlannedWait()
+        wait.somethingHappened()
+        wait.plan(until: .never, at: now, isLent: true)
+        #expect(wait.end == now.advanced(byNanoseconds: PlannedWait.shortNanoseconds))
+        wait.plan(until: .never, at: now, isLent: true)
+        #expect(wait.end == .never)
+    }
+
+    @Test func areNotLongerThanTheDeadline() {
+        var wait = PlannedWait()
+        wait.somethingHappened()
+        wait.plan(until: soon, at: now, isLent: true)
+        #expect(wait.end == soon)
+    }
+
+    @Test func areNotShortenedWhereNothingIsLent() {
+        var wait = PlannedWait()
+        wait.somethingHappened()
+        wait.plan(until: .never, at: now, isLent: false)
+        #expect(wait.end == .never)
+    }
+
+    @Test func aDeadlineThatHasPassedIsNoTimeAtAll() {
+        var wait = PlannedWait()
+        wait.plan(until: LoopInstant(nanoseconds: 1), at: now, isLent: true)
+        #expect(wait.nanoseconds == 0)
+    }
+}
