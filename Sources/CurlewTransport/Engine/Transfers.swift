@@ -17,6 +17,8 @@ final class Transfers {
 
     private var isClosed = false
     private(set) var endedCount = 0
+    /// How many callers the last turn has resumed: they may start their next transfers now.
+    private(set) var resumedCount = 0
 
     private struct InFlight {
         var live: [ActiveTransfer] = []
@@ -337,6 +339,7 @@ final class Transfers {
     /// Resumes the callers of the transfers that have ended.
     func handBackEnded() {
         loop.assertOnLoop()
+        resumedCount = inFlight.ended.count
         guard !inFlight.ended.isEmpty else { return }
         for index in inFlight.ended.indices { inFlight.ended[index].handBack() }
         inFlight.ended.removeAll(keepingCapacity: true)

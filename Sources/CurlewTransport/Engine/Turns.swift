@@ -50,10 +50,11 @@ final class Turns: LoopClient, @unchecked Sendable {
         waitingTime = wait.nanoseconds
     }
 
-    /// Beside many others a start costs less where the loop thread takes them together.
-    var lendsTurns: Bool { mayLendTurns && transfers.liveCount < Self.mostInFlightForBorrowing }
+    /// Starts of several callers cost less where the loop thread takes them together. Those who were resumed just now
+    /// count as well: they are about to start again.
+    var lendsTurns: Bool { mayLendTurns && transfers.liveCount + transfers.resumedCount <= Self.mostAtOnce }
 
-    private static let mostInFlightForBorrowing = 32
+    private static let mostAtOnce = 2
 
     func waitForSockets(mayWait: Bool) {
         foundCount = queue?.wait(nanoseconds: mayWait ? waitingTime : 0) ?? 0
