@@ -60,9 +60,15 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var connection: Connection?
         var parser: EventStreamParser
         var reconnection: EventReconnection?
+        private var piece = Data()
+        /// How far the piece was parsed.
+        private var place = EventStreamParser.Place()
         /// The last first.
         private var ready: [ServerSentEvent] = []
         private var failure: CurlewError?
+
+        /// So many events are parsed at once, for the same reasons as `LineReader` cuts a few lines at a time.
+        private static let batch = 7
 
         init(
             open: @escaping Open,
@@ -82,23 +88,26 @@ public struct StreamEvents: AsyncSequence, Sendable {
             isolation actor: isolated (any Actor)?
         ) async throws(CurlewError) -> ServerSentEvent? {
             // Most events are there already, and need no second asynchronous call.
-            if let event = ready.popLast() { return event }
+            if let event = takeReady() { return event }
             return try await read(isolation: actor)
         }
 
         private mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> ServerSentEvent?
         {
             while true {
-                if let event = ready.popLast() { return event }
+                if let event = takeReady() { return event }
                 if let failure {
                     self.failure = nil
                     connection = nil
                     throw failure
                 }
                 guard connection != nil else { return nil }
+                // While more is waited for, nothing of what was read stays in memory.
+                (piece, place) = (Data(), EventStreamParser.Place())
                 do throws(CurlewError) {
-                    if let chunk = try await connection?.reader.next(isolation: actor) {
-                        take(chunk)
+                    if let next = try await connection?.reader.next(isolation: actor) {
+                        piece = next
+                        reconnection?.streamed()
                     } else if let action = reconnection?.ended(status: connection?.status()) {
                         try await follow(action, nil, actor)
                     } else {
@@ -114,14 +123,24 @@ public struct StreamEvents: AsyncSequence, Sendable {
             }
         }
 
-        private mutating func take(_ chunk: Data) {
-            reconnection?.streamed()
-            chunk.withUnsafeBytes { bytes in
+        /// The next event, where it ends in the piece that is there.
+        private mutating func takeReady() -> ServerSentEvent? {
+            if let event = ready.popLast() { return event }
+            guard place.position < piece.count else { return nil }
+            parse(piece)
+            return ready.popLast()
+        }
+
+        private mutating func parse(_ piece: Data) {
+            piece.withUnsafeBytes { bytes in
                 do throws(CurlewError) {
-                    try parser.parse(bytes) { ready.append($0) }
+                    while ready.count < Self.batch, let event = try parser.next(in: bytes, from: &place) {
+                        ready.append(event)
+                    }
                 } catch {
                     // It comes after the events before it, and no connection would heal it.
                     failure = error
+                    self.piece = Data()
                     connection?.reader.leave()
                 }
             }

@@ -45,10 +45,15 @@ struct StreamReader: Sendable {
 }
 
 /// Cuts what a reader gets into lines, and each line into something of the caller's choice.
+///
+/// A few lines at a time: each access to a piece's bytes has a price, and so has memory that was not just given back.
 struct LineReader<Line: Sendable>: Sendable {
     private var reader: StreamReader
     private let make: Make
     private var splitter: LineSplitter
+    private var piece = Data()
+    /// Where the part of the piece begins that was not cut yet.
+    private var position = 0
     /// The last first.
     private var ready: [Line] = []
     private var end: Result<Void, CurlewError>?
@@ -56,6 +61,9 @@ struct LineReader<Line: Sendable>: Sendable {
     /// Makes a line of its bytes, or of nothing that is to be left out. Most lines are a part of the piece that they come
     /// from.
     typealias Make = @Sendable (_ bytes: UnsafeRawBufferPointer, _ piece: Data) -> Line?
+
+    /// So many lines are cut at once. The C library keeps the memory of as many at hand.
+    private static var batch: Int { 7 }
 
     init(_ reader: StreamReader, maximumLength: Int, make: @escaping Make) {
         self.reader = reader
@@ -71,22 +79,35 @@ struct LineReader<Line: Sendable>: Sendable {
                 try end.get()
                 return nil
             }
-            if let chunk = try await reader.next() { take(chunk) } else { takeLast() }
+            // While more is waited for, nothing of what was read stays in memory.
+            (piece, position) = (Data(), 0)
+            if let next = try await reader.next() { piece = next } else { takeLast() }
         }
     }
 
-    /// A line that was cut already.
-    mutating func takeReady() -> Line? { ready.popLast() }
+    /// The next line, where it ends in the piece that is there.
+    mutating func takeReady() -> Line? {
+        if let line = ready.popLast() { return line }
+        guard position < piece.count else { return nil }
+        cut(piece)
+        return ready.popLast()
+    }
 
     func leave() { reader.leave() }
 
     // An error comes after the lines before it.
-    private mutating func take(_ chunk: Data) {
-        chunk.withUnsafeBytes { bytes in
+    private mutating func cut(_ piece: Data) {
+        piece.withUnsafeBytes { bytes in
             do throws(CurlewError) {
-                try splitter.split(bytes) { if let line = make($0, chunk) { ready.append(line) } }
+                while ready.count < Self.batch, let line = try splitter.next(in: bytes, from: &position) {
+                    switch line {
+                    case .inside(let range): add(UnsafeRawBufferPointer(rebasing: bytes[range]), of: piece)
+                    case .joined(let line): line.withUnsafeBytes { add($0, of: piece) }
+                    }
+                }
             } catch {
                 end = .failure(error)
+                self.piece = Data()
                 reader.leave()
             }
         }
@@ -95,10 +116,14 @@ struct LineReader<Line: Sendable>: Sendable {
 
     private mutating func takeLast() {
         do throws(CurlewError) {
-            try splitter.finish { if let line = make($0, Data()) { ready.append(line) } }
+            if let line = try splitter.last() { line.withUnsafeBytes { add($0, of: Data()) } }
             end = .success(())
         } catch {
             end = .failure(error)
         }
+    }
+
+    private mutating func add(_ line: UnsafeRawBufferPointer, of piece: Data) {
+        if let line = make(line, piece) { ready.append(line) }
     }
 }

@@ -15,8 +15,8 @@ public struct EventStreamParser: Sendable {
     /// The last chunk ended in CR: a LF at the start of the next one belongs to it.
     private var skipsLineFeed = false
 
-    // The event that is being read. Every data line is followed by a line feed here, also the last.
-    private var data: [UInt8] = []
+    // The event that is being read.
+    private var data = EventData()
     private var type: String?
     private var pendingID: String?
     private var retry: Duration?
@@ -44,80 +44,110 @@ public struct EventStreamParser: Sendable {
         _ bytes: UnsafeRawBufferPointer,
         _ body: (ServerSentEvent) -> Void
     ) throws(CurlewError) {
-        var start = 0
-        if skipsLineFeed, let first = bytes.first {
+        var place = Place()
+        while let event = try next(in: bytes, from: &place) { body(event) }
+    }
+
+    /// How far some bytes were read.
+    package struct Place: Sendable {
+        /// The first byte that was not read.
+        package fileprivate(set) var position = 0
+        /// The first line feed from there on, the count of the bytes where there is none, or one that was passed. A text
+        /// without line feeds is not walked for each of its lines.
+        fileprivate var lineFeed = -1
+
+        package init() {}
+    }
+
+    /// The next event that ends in `bytes`, from `place` on. Without one the rest is kept until more bytes come, and `place`
+    /// is at the end. So a caller takes event after event of the same bytes as it needs them.
+    package mutating func next(
+        in bytes: UnsafeRawBufferPointer,
+        from place: inout Place
+    ) throws(CurlewError) -> ServerSentEvent? {
+        guard place.position < bytes.count else { return nil }
+        if skipsLineFeed {
             skipsLineFeed = false
-            if first == UInt8(ascii: "\n") { start = 1 }
+            if bytes[place.position] == UInt8(ascii: "\n") { place.position += 1 }
         }
-        guard let base = bytes.baseAddress else { return }
-        let count = bytes.count
-        func position(of byte: UInt8, _ range: Range<Int>) -> Int? {
-            memchr(base + range.lowerBound, Int32(byte), range.count).map { UnsafeRawPointer($0) - base }
-        }
-        // Looked for again only when it was passed: a text without line feeds is not walked for each of its lines.
-        var lineFeed = position(of: UInt8(ascii: "\n"), start..<count)
-        while start < count {
-            if let passed = lineFeed, passed < start { lineFeed = position(of: UInt8(ascii: "\n"), start..<count) }
-            let carriageReturn = position(of: UInt8(ascii: "\r"), start..<(lineFeed ?? count))
-            guard var index = carriageReturn ?? lineFeed else { break }
-            let byte = bytes[index]
-            try end(UnsafeRawBufferPointer(rebasing: bytes[start..<index]), body)
-            index += 1
-            if byte == UInt8(ascii: "\r") {
-                if index == count {
-                    skipsLineFeed = true
-                } else if bytes[index] == UInt8(ascii: "\n") {
-                    index += 1
+        while let line = nextLine(in: bytes, from: &place) {
+            let isBlank =
+                if partial.isEmpty {
+                    try take(line, of: bytes)
+                } else {
+                    try takePartial(endingWith: UnsafeRawBufferPointer(rebasing: bytes[line]))
                 }
-            }
-            start = index
+            if isBlank, let event = dispatch(bytes) { return event }
         }
-        guard start < count else { return }
-        partial.append(contentsOf: bytes[start...])
+        data.keep(bytes)
+        partial.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[place.position...]))
+        place.position = bytes.count
         try check(partial.count + data.count)
+        return nil
     }
 
-    private mutating func end(
-        _ piece: UnsafeRawBufferPointer,
-        _ body: (ServerSentEvent) -> Void
-    ) throws(CurlewError) {
-        if partial.isEmpty {
-            try line(piece, body)
-        } else {
-            partial.append(contentsOf: piece)
-            var whole: [UInt8] = []
-            swap(&whole, &partial)
-            try whole.withUnsafeBufferPointer { buffer throws(CurlewError) in try line(.init(buffer), body) }
-            whole.removeAll(keepingCapacity: true)
-            swap(&whole, &partial)
+    /// Where the next line is that ends in `bytes`. `place` is moved behind its end.
+    private mutating func nextLine(in bytes: UnsafeRawBufferPointer, from place: inout Place) -> Range<Int>? {
+        let (start, count) = (place.position, bytes.count)
+        guard let base = bytes.baseAddress, start < count else { return nil }
+        func position(of byte: UInt8, upTo end: Int) -> Int? {
+            memchr(base + start, Int32(byte), end - start).map { UnsafeRawPointer($0) - base }
+        }
+        if place.lineFeed < start { place.lineFeed = position(of: UInt8(ascii: "\n"), upTo: count) ?? count }
+        if let end = position(of: UInt8(ascii: "\r"), upTo: place.lineFeed) {
+            place.position = end + 1
+            if place.position == count {
+                skipsLineFeed = true
+            } else if bytes[place.position] == UInt8(ascii: "\n") {
+                place.position += 1
+            }
+            return start..<end
+        }
+        guard place.lineFeed < count else { return nil }
+        place.position = place.lineFeed + 1
+        return start..<place.lineFeed
+    }
+
+    /// The line that began in earlier bytes has ended. True where it is blank.
+    private mutating func takePartial(endingWith end: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
+        partial.append(contentsOf: end)
+        let line = exchange(&partial, with: [])
+        return try line.withUnsafeBufferPointer { buffer throws(CurlewError) in
+            let bytes = UnsafeRawBufferPointer(buffer)
+            let isBlank = try take(0..<bytes.count, of: bytes)
+            data.keep(bytes)
+            return isBlank
         }
     }
 
-    private mutating func line(
-        _ line: UnsafeRawBufferPointer,
-        _ body: (ServerSentEvent) -> Void
-    ) throws(CurlewError) {
+    /// Reads a line. True where it is blank.
+    private mutating func take(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
         // The byte order mark counts, as it does while its line comes in pieces.
         try check(line.count + data.count)
         var line = line
         if isFirstLine {
             isFirstLine = false
-            if line.starts(with: [0xEF, 0xBB, 0xBF]) { line = UnsafeRawBufferPointer(rebasing: line[3...]) }
+            if bytes[line].starts(with: [0xEF, 0xBB, 0xBF]) { line = line.lowerBound + 3..<line.upperBound }
         }
-        if line.isEmpty { return dispatch(body) }
-        guard let colon = line.firstIndex(of: UInt8(ascii: ":")) else {
-            return field(line, value: .init(rebasing: line[line.count...]))
+        if line.isEmpty { return true }
+        guard let colon = bytes[line].firstIndex(of: UInt8(ascii: ":")) else {
+            field(.init(rebasing: bytes[line]), value: line.upperBound..<line.upperBound, of: bytes)
+            return false
         }
         var first = colon + 1
-        if first < line.count, line[first] == UInt8(ascii: " ") { first += 1 }
-        field(.init(rebasing: line[..<colon]), value: .init(rebasing: line[first...]))
+        if first < line.upperBound, bytes[first] == UInt8(ascii: " ") { first += 1 }
+        field(.init(rebasing: bytes[line.lowerBound..<colon]), value: first..<line.upperBound, of: bytes)
+        return false
     }
 
-    private mutating func field(_ name: UnsafeRawBufferPointer, value: UnsafeRawBufferPointer) {
-        if Self.isEqual(name, "data") {
-            data.append(contentsOf: value)
-            data.append(UInt8(ascii: "\n"))
-        } else if Self.isEqual(name, "event") {
+    private mutating func field(
+        _ name: UnsafeRawBufferPointer,
+        value range: Range<Int>,
+        of bytes: UnsafeRawBufferPointer
+    ) {
+        if Self.isEqual(name, "data") { return data.add(range, of: bytes) }
+        let value = UnsafeRawBufferPointer(rebasing: bytes[range])
+        if Self.isEqual(name, "event") {
             type = value.isEmpty ? nil : String(decoding: value, as: UTF8.self)
         } else if Self.isEqual(name, "id") {
             if !value.contains(0) { pendingID = value.isEmpty ? nil : String(decoding: value, as: UTF8.self) }
@@ -128,16 +158,12 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    private mutating func dispatch(_ body: (ServerSentEvent) -> Void) {
+    /// After a blank line: the event, where it has data.
+    private mutating func dispatch(_ bytes: UnsafeRawBufferPointer) -> ServerSentEvent? {
         lastEventID = pendingID
-        defer {
-            type = nil
-            retry = nil
-            data.removeAll(keepingCapacity: true)
-        }
-        guard !data.isEmpty else { return }
-        let text = data.withUnsafeBufferPointer { String(decoding: $0.dropLast(), as: UTF8.self) }
-        body(ServerSentEvent(id: lastEventID, event: type ?? "message", data: text, retry: retry))
+        let (type, retry) = (exchange(&self.type, with: nil), exchange(&self.retry, with: nil))
+        guard let text = data.take(from: bytes) else { return nil }
+        return ServerSentEvent(id: lastEventID, event: type ?? "message", data: text, retry: retry)
     }
 
     private static func isEqual(_ bytes: UnsafeRawBufferPointer, _ text: StaticString) -> Bool {
@@ -150,5 +176,45 @@ public struct EventStreamParser: Sendable {
         guard size > maximumEventSize else { return }
         throw CurlewError(
             .limitExceeded, phase: .receive, reason: "an event is larger than \(maximumEventSize) bytes")
+    }
+}
+
+/// The data lines of one event. The first is not copied while the bytes are there in which it lies: most events have no other.
+private struct EventData: Sendable {
+    /// The first line, in the bytes that are being read.
+    private var first: Range<Int>?
+    /// Every line is followed by a line feed here, also the last.
+    private var lines: [UInt8] = []
+
+    /// Bytes, with a line feed after each line.
+    var count: Int { first.map { $0.count + 1 } ?? lines.count }
+
+    mutating func add(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) {
+        if count == 0 {
+            first = line
+        } else {
+            keep(bytes)
+            append(line, of: bytes)
+        }
+    }
+
+    /// Copies what lies in the bytes: they are about to go.
+    mutating func keep(_ bytes: UnsafeRawBufferPointer) {
+        if let line = exchange(&first, with: nil) { append(line, of: bytes) }
+    }
+
+    /// The text of all lines, and none from now on; nil where there was none.
+    mutating func take(from bytes: UnsafeRawBufferPointer) -> String? {
+        if let line = exchange(&first, with: nil) {
+            return String(decoding: UnsafeRawBufferPointer(rebasing: bytes[line]), as: UTF8.self)
+        }
+        guard !lines.isEmpty else { return nil }
+        defer { lines.removeAll(keepingCapacity: true) }
+        return String(decoding: lines.dropLast(), as: UTF8.self)
+    }
+
+    private mutating func append(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) {
+        lines.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[line]))
+        lines.append(UInt8(ascii: "\n"))
     }
 }

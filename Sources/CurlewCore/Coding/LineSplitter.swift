@@ -14,42 +14,59 @@ package struct LineSplitter: Sendable {
     /// Makes a splitter that refuses lines above this length.
     package init(maximumLength: Int) { self.maximumLength = maximumLength }
 
+    /// Where a line is that has ended.
+    package enum Line {
+        /// In the bytes that were searched.
+        case inside(Range<Int>)
+        /// It began in earlier bytes.
+        case joined([UInt8])
+    }
+
+    /// The next line that ends in `bytes`, from `position` on, which is moved behind it.
+    ///
+    /// Without one the rest is kept until more bytes come, and `position` moves to the end. So a caller takes line after line
+    /// of the same bytes as it needs them.
+    package mutating func next(
+        in bytes: UnsafeRawBufferPointer,
+        from position: inout Int
+    ) throws(CurlewError) -> Line? {
+        let start = position
+        guard let base = bytes.baseAddress, start < bytes.count else { return nil }
+        guard let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start) else {
+            position = bytes.count
+            partial.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...]))
+            // The last byte may be the beginning of `\r\n`.
+            try check(partial.count - (partial.last == UInt8(ascii: "\r") ? 1 : 0))
+            return nil
+        }
+        let end = UnsafeRawPointer(found) - base
+        position = end + 1
+        guard partial.isEmpty else { return .joined(try join(UnsafeRawBufferPointer(rebasing: bytes[start..<end]))) }
+        let isReturn = end > start && bytes[end - 1] == UInt8(ascii: "\r")
+        let line = start..<(isReturn ? end - 1 : end)
+        try check(line.count)
+        return .inside(line)
+    }
+
     /// Calls `body` with each line that ends in `bytes`, in order. The buffer is valid during the call only.
     package mutating func split(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (UnsafeRawBufferPointer) -> Void
     ) throws(CurlewError) {
-        guard let base = bytes.baseAddress else { return }
-        var start = 0
-        let count = bytes.count
-        while let found = memchr(base + start, Int32(UInt8(ascii: "\n")), count - start) {
-            let index = UnsafeRawPointer(found) - base
-            let piece = UnsafeRawBufferPointer(rebasing: bytes[start..<index])
-            if partial.isEmpty {
-                try end(piece, body)
-            } else {
-                partial.append(contentsOf: piece)
-                // Taken out first, so that `body` may throw the splitter away.
-                var line: [UInt8] = []
-                swap(&line, &partial)
-                try line.withUnsafeBufferPointer { buffer throws(CurlewError) in try end(.init(buffer), body) }
-                line.removeAll(keepingCapacity: true)
-                swap(&line, &partial)
+        var position = 0
+        while let line = try next(in: bytes, from: &position) {
+            switch line {
+            case .inside(let range): body(UnsafeRawBufferPointer(rebasing: bytes[range]))
+            case .joined(let line): line.withUnsafeBytes(body)
             }
-            start = index + 1
         }
-        guard start < count else { return }
-        partial.append(contentsOf: bytes[start...])
-        // The last byte may be the beginning of `\r\n`.
-        try check(partial.count - (partial.last == UInt8(ascii: "\r") ? 1 : 0))
     }
 
-    /// The stream has ended: calls `body` with the last line if its end is missing.
-    package mutating func finish(_ body: (UnsafeRawBufferPointer) -> Void) throws(CurlewError) {
-        guard !partial.isEmpty else { return }
+    /// The stream has ended: the last line, if its end is missing.
+    package mutating func last() throws(CurlewError) -> [UInt8]? {
+        guard !partial.isEmpty else { return nil }
         try check(partial.count)
-        partial.withUnsafeBytes(body)
-        partial = []
+        return exchange(&partial, with: [])
     }
 
     /// The lines that end in `chunk`.
@@ -66,15 +83,14 @@ package struct LineSplitter: Sendable {
 
     /// The last line, if the stream ended without an end of line.
     package mutating func lastLine() throws(CurlewError) -> String? {
-        var line: String?
-        try finish { line = String(decoding: $0, as: UTF8.self) }
-        return line
+        try last().map { String(decoding: $0, as: UTF8.self) }
     }
 
-    private func end(_ line: UnsafeRawBufferPointer, _ body: (UnsafeRawBufferPointer) -> Void) throws(CurlewError) {
-        let length = line.last == UInt8(ascii: "\r") ? line.count - 1 : line.count
-        try check(length)
-        body(UnsafeRawBufferPointer(rebasing: line[..<length]))
+    private mutating func join(_ end: UnsafeRawBufferPointer) throws(CurlewError) -> [UInt8] {
+        partial.append(contentsOf: end)
+        if partial.last == UInt8(ascii: "\r") { partial.removeLast() }
+        try check(partial.count)
+        return exchange(&partial, with: [])
     }
 
     private func check(_ length: Int) throws(CurlewError) {

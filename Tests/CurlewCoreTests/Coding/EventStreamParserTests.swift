@@ -25,6 +25,42 @@ struct EventStreamParserTests {
         }
     }
 
+    @Test("events are taken one after the other, and what begins another is kept for the next bytes")
+    func oneByOne() throws {
+        var parser = EventStreamParser(maximumEventSize: 100)
+        let chunks = [Array("data: a\r\rdata: b\ndata: c\n\n: x\n\ndata: d".utf8), Array("\n\ndata: e\n\n".utf8)]
+        let expected = [["a", "b\nc"], ["d", "e"]]
+        for (chunk, texts) in zip(chunks, expected) {
+            var place = EventStreamParser.Place()
+            try chunk.withUnsafeBytes { bytes in
+                for text in texts {
+                    #expect(place.position < bytes.count)
+                    let event = try parser.next(in: bytes, from: &place)
+                    #expect(event?.data == text)
+                }
+                for _ in 0..<2 {
+                    let none = try parser.next(in: bytes, from: &place)
+                    #expect(none == nil)
+                    #expect(place.position == bytes.count)
+                }
+            }
+        }
+    }
+
+    @Test("data lines that come in several chunks are joined", arguments: ["\n", "\r", "\r\n"])
+    func joinedData(end: String) throws {
+        let stream = Data("data: one\(end)data: two\(end)data\(end)data:\(end)data: three\(end)\(end)".utf8)
+        for first in 0...stream.count {
+            for second in first...stream.count {
+                var parser = EventStreamParser(maximumEventSize: 100)
+                let texts = try [stream[..<first], stream[first..<second], stream[second...]].flatMap {
+                    try parser.events(in: Data($0)).map(\.data)
+                }
+                #expect(texts == ["one\ntwo\n\n\nthree"], "cut at \(first) and \(second)")
+            }
+        }
+    }
+
     @Test(
         "an event above the maximum is refused",
         arguments: ["data: 0123456789\n\n", "data: 01234\ndata: 56789\n\n", "data: 0123456789", ": 01234567890\n"])

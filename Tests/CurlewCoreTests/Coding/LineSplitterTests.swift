@@ -52,6 +52,29 @@ struct LineSplitterTests {
         }
     }
 
+    @Test("lines are taken one after the other, and what begins another is kept for the next bytes")
+    func oneByOne() throws {
+        var splitter = LineSplitter(maximumLength: 10)
+        func take(_ text: String) throws -> [String] {
+            try Array(text.utf8).withUnsafeBytes { bytes in
+                var (position, found) = (0, [String]())
+                while let line = try splitter.next(in: bytes, from: &position) {
+                    switch line {
+                    case .inside(let range): found.append("inside \(range)")
+                    case .joined(let line): found.append("joined " + String(decoding: line, as: UTF8.self))
+                    }
+                }
+                #expect(position == bytes.count)
+                return found
+            }
+        }
+        #expect(try take("a\nbc\r\nd") == ["inside 0..<1", "inside 2..<4"])
+        #expect(try take("ef\n\ng\r") == ["joined def", "inside 3..<3"])
+        #expect(try take("\nh") == ["joined g"])
+        #expect(try splitter.lastLine() == "h")
+        #expect(try splitter.lastLine() == nil)
+    }
+
     @Test("lines before one that is too long are still given")
     func linesBeforeTheError() {
         var splitter = LineSplitter(maximumLength: 3)

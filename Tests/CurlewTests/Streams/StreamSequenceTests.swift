@@ -64,6 +64,37 @@ struct StreamSequenceTests {
         #expect(lines == ["a", "b"])
     }
 
+    @Test("more lines than are cut at once come out the same at every split")
+    func manyLines() async throws {
+        let expected = (0..<17).map { String(repeating: "x", count: $0 % 4) }
+        let text = expected.map { $0 + "\n" }.joined()
+        for split in 0...text.count {
+            #expect(try await collectLines([String(text.prefix(split)), String(text.dropFirst(split))]) == expected)
+        }
+    }
+
+    @Test("lines are cut when they are asked for: what is wrong far behind them shows only there")
+    func linesAreCutLate() async throws {
+        let abandoned = Lock(false)
+        let channel = BodyChannel { abandoned.withLock { $0 = true } }
+        Self.send(String(repeating: "a\n", count: 50) + "12345678901\nb\n", into: channel)
+        var lines = StreamLines(open: Self.open(channel), maximumLength: 10).makeAsyncIterator()
+        for index in 0..<50 {
+            let line = try await lines.next()
+            #expect(line == "a")
+            if index < 40 { #expect(!abandoned.withLock { $0 }) }
+        }
+        do throws(CurlewError) {
+            _ = try await lines.next()
+            Issue.record("no error")
+        } catch {
+            #expect(error.code == .limitExceeded)
+        }
+        #expect(abandoned.withLock { $0 })
+        let none = try await lines.next()
+        #expect(none == nil)
+    }
+
     @Test("a line that is too long is an error after those before it, and stops the transfer")
     func longLine() async {
         let abandoned = Lock(false)
@@ -154,6 +185,26 @@ struct StreamSequenceTests {
         for try await event in StreamEvents(open: connections.open, maximumEventSize: 100) { events.append(event) }
         #expect(events == [ServerSentEvent(id: "1", data: "a"), ServerSentEvent(id: "1", data: "b")])
         #expect(connections.opened.isEmpty)
+    }
+
+    @Test("more events than are parsed at once come out the same at every split, and an error after them")
+    func manyEvents() async throws {
+        let expected = (0..<17).map { ServerSentEvent(id: "\($0)", data: String(repeating: "x", count: $0 % 3)) }
+        let text = expected.map { "id: \($0.id ?? "")\ndata: \($0.data)\r\n\n" }.joined()
+        let bytes = Array(text.utf8)
+        for split in 0...bytes.count {
+            let halves = [bytes[..<split], bytes[split...]].map { String(decoding: $0, as: UTF8.self) }
+            let connections = Connections([(Self.channel(halves, error: Self.broken), 200)])
+            var events: [ServerSentEvent] = []
+            do throws(CurlewError) {
+                let stream = StreamEvents(open: connections.open, maximumEventSize: 100)
+                for try await event in stream { events.append(event) }
+                Issue.record("no error")
+            } catch {
+                #expect(error.code == .truncated)
+            }
+            #expect(events == expected, "cut at \(split)")
+        }
     }
 
     @Test("reconnecting goes on after ends and breaks, with the last event id, until 204")

@@ -68,7 +68,7 @@ extension FuzzTarget {
             for chunk in chunks {
                 try chunk.withUnsafeBytes { try splitter.split($0) { run.lines.append(Array($0)) } }
             }
-            try splitter.finish { run.lines.append(Array($0)) }
+            if let line = try splitter.last() { run.lines.append(line) }
         } catch {
             run.isTooLong = true
         }
