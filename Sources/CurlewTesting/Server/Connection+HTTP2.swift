@@ -5,8 +5,9 @@ extension Connection {
     func speaksHTTP2() -> Bool? {
         let protocols = server.configuration.protocols
         guard exchanges == 1, protocols.contains(.http2) else { return false }
-        guard protocols.contains(.http1) else { return true }
-        // Over TLS too: a client that agreed on h2 begins with the preface, and one that did not may know beforehand.
+        // Who agreed on HTTP/2 and says anything else than its preface is told so by HTTP/2's means.
+        guard protocols.contains(.http1), !wire.hasAgreedOnHTTP2 else { return true }
+        // Over TLS too: a client that agreed on nothing may know beforehand.
         let start = input.prefix(HTTP2Frame.preface.count)
         guard HTTP2Frame.preface.starts(with: start) else { return false }
         return start.count == HTTP2Frame.preface.count ? true : nil

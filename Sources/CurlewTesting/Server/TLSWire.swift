@@ -124,6 +124,14 @@ final class TLSWire: Wire {
         _ = shutdown(descriptor, Int32(SHUT_WR))
     }
 
+    var hasAgreedOnHTTP2: Bool {
+        var name: UnsafePointer<UInt8>?
+        var count: UInt32 = 0
+        SSL_get0_alpn_selected(connection, &name, &count)
+        let agreed = UnsafeBufferPointer(start: name, count: Int(count))
+        return agreed.elementsEqual(TestServer.ApplicationProtocol.http2.rawValue.utf8)
+    }
+
     private func turn(_ call: () -> Int32) -> WireTurn {
         // What an earlier call left on this thread would be taken for this one's error.
         ERR_clear_error()

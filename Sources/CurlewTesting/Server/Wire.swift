@@ -8,6 +8,8 @@ protocol Wire: AnyObject {
     func send(_ bytes: UnsafeRawBufferPointer) -> WireTurn
     /// Says that nothing more will be sent.
     func endSending()
+    /// Whether a handshake has agreed on HTTP/2.
+    var hasAgreedOnHTTP2: Bool { get }
 }
 
 /// What one call brought about.
@@ -44,4 +46,6 @@ final class PlainWire: Wire {
     }
 
     func endSending() { _ = shutdown(descriptor, Int32(SHUT_WR)) }
+
+    var hasAgreedOnHTTP2: Bool { false }
 }
