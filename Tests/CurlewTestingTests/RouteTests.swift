@@ -94,6 +94,7 @@ struct RouteTests {
         Case(
             target: "/redirect-to?url=http%3A%2F%2Fx%2F&status_code=308", status: 308,
             expected: ["Location": "http://x/"]),
+        Case(target: "/redirect-to?url=http://x/y", status: 302, expected: ["Location": "http://x/y"]),
         Case(target: "/redirect-to?url=a%0Ab", status: 400),
         Case(
             target: "/cookies", fields: ["Cookie: a=b; c=d=e"],
@@ -148,6 +149,7 @@ struct RouteTests {
         Case(target: "/image/png", expected: ["Content-Type": "image/png"]),
         Case(target: "/links/3/1", contains: ["<a href=\"/links/3/0\">0</a> 1 <a"]),
         Case(target: "/robots.txt", contains: ["User-agent"]),
+        Case(target: "/get?of=http://x/y", contains: ["\"url\": \"http://test/get?of=http://x/y\""]),
         Case(target: "http://elsewhere.test/get", contains: ["\"url\": \"http://elsewhere.test/get\""]),
     ]
 

@@ -49,13 +49,16 @@ extension TestServer {
         /// The target's path as sent.
         public var rawPath: String {
             var path = Substring(target)
-            if let scheme = path.range(of: "://") {
+            if isAbsolute, let scheme = path.range(of: "://") {
                 path = path[scheme.upperBound...]
                 path = path.firstIndex(of: "/").map { path[$0...] } ?? "/"
             }
             if let question = path.firstIndex(of: "?") { path = path[..<question] }
             return String(path)
         }
+
+        /// Whether the target is a URL. A path is none, although its query may hold one.
+        private var isAbsolute: Bool { !target.hasPrefix("/") && target.contains("://") }
 
         /// The target's query as sent, without the question mark.
         public var rawQuery: String? {
@@ -73,7 +76,7 @@ extension TestServer {
 
         /// The URL the client must have meant, from the Host field.
         public var url: String {
-            if target.contains("://") { return target }
+            if isAbsolute { return target }
             return "\(isSecure ? "https" : "http")://\(headers["Host"] ?? "127.0.0.1:\(serverPort)")\(target)"
         }
     }
