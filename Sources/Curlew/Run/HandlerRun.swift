@@ -64,8 +64,8 @@ enum HandlerRun {
             if let error = result.error { request.failed(with: error) }
             finish(request)
             var completions: [@Sendable () -> Void] = []
-            while let serializer = request.record.withLock({ $0.handlers.nextSerializer() }) {
-                let serialized = serializer(result)
+            while let (serializer, given) = request.record.withLock({ $0.nextSerializer(of: result) }) {
+                let serialized = serializer(given)
                 var replacement: CurlewError?
                 if let error = serialized.error, !request.isCancelled {
                     switch await run.decideRetry(after: error) {
@@ -84,21 +84,34 @@ enum HandlerRun {
     private static func serialize(_ request: Request, _ result: RunResult) -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         while true {
-            let serializer = request.record.withLock { record -> HandlerQueue.Serializer? in
-                if let next = record.handlers.nextSerializer() { return next }
+            let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
+                if let next = record.nextSerializer(of: result) { return next }
                 // In one step with the look: a handler that comes later starts a task of its own.
                 record.handlers.end()
                 record.finish()
                 return nil
             }
-            guard let serializer else { return completions }
-            let serialized = serializer(result)
+            guard let next else { return completions }
+            let serialized = next.serializer(next.given)
             completions.append { serialized.complete(nil) }
         }
     }
 
     private static func finish(_ request: Request) {
         request.eventSink?.emitLast(.finished) { { $0.requestDidFinish(request) } }
+    }
+}
+
+extension RequestRecord {
+    /// The next serializer, and what it is given. A request that was cancelled by then has failed, although all of its
+    /// response came.
+    fileprivate mutating func nextSerializer(
+        of result: RunResult
+    ) -> (serializer: HandlerQueue.Serializer, given: RunResult)? {
+        guard let serializer = handlers.nextSerializer() else { return nil }
+        guard result.error == nil, isCancelled, let cancellation else { return (serializer, result) }
+        let error = cancellation.located(in: result)
+        return (serializer, result.failing(with: error, resumeData: result.resumeData))
     }
 }
 

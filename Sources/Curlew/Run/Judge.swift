@@ -87,7 +87,8 @@ extension Run {
         for validation in ended.validations {
             if let error = validation(request, seen, response, body) { return (error, false) }
         }
-        return (nil, false)
+        // A validation may have cancelled the request.
+        return (request.isCancelled ? request.cancellation : nil, false)
     }
 
     /// Says where and when it happened.
