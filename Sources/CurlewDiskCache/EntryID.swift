@@ -23,13 +23,15 @@ struct EntryID: Sendable, Hashable {
 
     /// The digits, in lower case.
     var text: String {
-        var digits: [UInt8] = []
-        digits.reserveCapacity(32)
-        for byte in data {
-            digits.append(Self.digit(byte >> 4))
-            digits.append(Self.digit(byte & 15))
+        data.withUnsafeBytes { bytes in
+            String(unsafeUninitializedCapacity: 2 * bytes.count) { digits in
+                for (index, byte) in bytes.enumerated() {
+                    digits[2 * index] = Self.digit(byte >> 4)
+                    digits[2 * index + 1] = Self.digit(byte & 15)
+                }
+                return 2 * bytes.count
+            }
         }
-        return String(decoding: digits, as: UTF8.self)
     }
 
     private static func digit(_ value: UInt8) -> UInt8 { value < 10 ? 0x30 + value : 0x57 + value }

@@ -42,13 +42,12 @@ final class CacheIndex {
 
     /// The rows of a key, checked.
     func rows(of key: CacheKey) throws(DatabaseFault) -> [FoundRow] {
-        let place = IndexPlace(key)
         var found: [FoundRow] = []
         try database.run(
             """
             SELECT number, id, size, file, entry_check, body_check, entry, bytes, variant, origin
             FROM entries LEFT JOIN bodies USING (number) WHERE url = ? AND key = ? ORDER BY number DESC
-            """, [.integer(place.url), .integer(place.key)]
+            """, [.integer(IndexPlace.url(key.url)), .integer(IndexPlace.key(key))]
         ) { row in
             let id = row.blob(1)
             let whole = Self.checked(row, id: id)

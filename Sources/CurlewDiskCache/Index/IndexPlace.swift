@@ -11,9 +11,11 @@ struct IndexPlace: Sendable, Hashable {
     init(_ key: CacheKey, variant: String = "") {
         origin = Self.origin(key.origin)
         url = Self.url(key.url)
-        self.key = Int64(bitPattern: StoreChecksum.of(key.text))
+        self.key = Self.key(key)
         self.variant = Self.variant(variant)
     }
+
+    static func key(_ key: CacheKey) -> Int64 { Int64(bitPattern: StoreChecksum.of(key.text)) }
 
     static func variant(_ variant: String) -> Int64 { Int64(bitPattern: StoreChecksum.of(variant)) }
 

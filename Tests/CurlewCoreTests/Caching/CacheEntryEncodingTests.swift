@@ -49,6 +49,15 @@ import Testing
         #expect(decoded?.lifetime.usableUntil == Date(timeIntervalSince1970: 1e12))
     }
 
+    @Test func aTextThatIsNotUTF8IsRefused() throws {
+        var encoded = Self.entry.encoded
+        let letter = try #require(encoded.firstRange(of: Data("ä".utf8)))
+        encoded.replaceSubrange(letter, with: "ö".utf8)
+        #expect(CacheEntry(encoded: encoded)?.key.url == "https://example.org/ö?q=1")
+        encoded.replaceSubrange(letter, with: [0xC3, 0x41])
+        #expect(CacheEntry(encoded: encoded) == nil)
+    }
+
     @Test func everyTruncationIsRefused() {
         let encoded = Self.entry.encoded
         for length in 0..<encoded.count { #expect(CacheEntry(encoded: encoded.prefix(length)) == nil) }
