@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// A request whose response others wait for.
-final class CacheFlight: Sendable {
+/// A request whose response others may wait for: the one that is sent, of several for the same key.
+struct CacheFlight: Sendable, Equatable {
     enum End: Sendable {
         /// The response is in the store.
         case stored
@@ -14,23 +14,25 @@ final class CacheFlight: Sendable {
         case stalled
     }
 
+    fileprivate let number: UInt64
+}
+
+/// Those who wait for a flight. Most flights have none, and nothing is made for them.
+final class CacheFollowers: Sendable {
     private struct State: Sendable {
-        var end: End?
+        var end: CacheFlight.End?
         /// When something of the response came last; nil before its head.
         var lastHeard: ContinuousClock.Instant?
         var waiters: [OneShot<Bool>] = []
     }
 
-    let key: CacheKey
     private let state = Lock(State())
 
-    init(key: CacheKey) { self.key = key }
-
-    var end: End? { state.withLock { $0.end } }
+    var end: CacheFlight.End? { state.withLock { $0.end } }
     var lastHeard: ContinuousClock.Instant? { state.withLock { $0.lastHeard } }
 
     /// The head of the response is there: those who wait have other time limits now.
-    func headCame() {
+    fileprivate func headCame() {
         let waiters = state.withLock { state -> [OneShot<Bool>] in
             state.lastHeard = .now
             return exchange(&state.waiters, with: [])
@@ -39,14 +41,14 @@ final class CacheFlight: Sendable {
     }
 
     /// Something of the body came. Who begins to wait later counts from then.
-    func bytesCame() {
+    fileprivate func bytesCame() {
         state.withLock { state in
             if !state.waiters.isEmpty { state.lastHeard = .now }
         }
     }
 
     /// The first end counts.
-    func end(_ end: End) {
+    func end(_ end: CacheFlight.End) {
         let waiters = state.withLock { state -> [OneShot<Bool>] in
             guard state.end == nil else { return [] }
             state.end = end
@@ -71,13 +73,28 @@ final class CacheFlights: Sendable {
         /// This request is the one that is sent; the flight has to be landed.
         case lead(CacheFlight)
         /// Another is under way.
-        case follow(CacheFlight)
+        case follow(CacheFollowers)
         /// One has ended since the store was asked: its response may be there by now.
         case lookAgain
     }
 
+    /// A request by its key, at the cost of one reference.
+    private struct Asked: Sendable, Hashable {
+        let request: CacheRequest
+
+        static func == (lhs: Asked, rhs: Asked) -> Bool { lhs.request.key == rhs.request.key }
+
+        func hash(into hasher: inout Hasher) { request.key.hash(into: &hasher) }
+    }
+
+    private struct UnderWay: Sendable {
+        let flight: CacheFlight
+        var followers: CacheFollowers?
+    }
+
     private struct State: Sendable {
-        var flights: [CacheKey: CacheFlight] = [:]
+        var flights: [Asked: UnderWay] = [:]
+        var lastNumber: UInt64 = 0
         var landings: UInt64 = 0
         /// The keys of the last of them, by their number.
         var recent: [CacheKey?] = Array(repeating: nil, count: 64)
@@ -94,35 +111,65 @@ final class CacheFlights: Sendable {
     /// How many have stored a response. To be asked before the store is.
     var landings: UInt64 { state.withLock { $0.landings } }
 
-    func join(_ key: CacheKey, since mark: UInt64) -> Joining {
+    func join(_ asked: CacheRequest, since mark: UInt64) -> Joining {
         state.withLock { state in
-            let hasLanded = state.hasLanded(key, since: mark)
-            return Self.join(&state.flights[key], key, hasLanded: hasLanded)
+            let hasLanded = state.hasLanded(asked.key, since: mark)
+            let number = state.lastNumber + 1
+            let joining = Self.join(
+                &state.flights[Asked(request: asked)], hasLanded: hasLanded, CacheFlight(number: number))
+            if case .lead = joining { state.lastNumber = number }
+            return joining
         }
     }
 
     /// One lookup of the key, for its flight and for the place of a new one.
-    private static func join(_ current: inout CacheFlight?, _ key: CacheKey, hasLanded: Bool) -> Joining {
-        if let flight = current, flight.end == nil { return .follow(flight) }
+    private static func join(_ current: inout UnderWay?, hasLanded: Bool, _ next: CacheFlight) -> Joining {
+        if let underWay = current {
+            let followers = underWay.followers ?? CacheFollowers()
+            if followers.end == nil {
+                current?.followers = followers
+                return .follow(followers)
+            }
+        }
         if hasLanded { return .lookAgain }
-        let flight = CacheFlight(key: key)
-        current = flight
-        return .lead(flight)
+        current = UnderWay(flight: next)
+        return .lead(next)
     }
 
-    /// The flight is over. What it stored is in the store already.
-    func land(_ flight: CacheFlight, _ end: CacheFlight.End) {
-        state.withLock { state in
+    /// The head of a response is there that others may use, and those who come from now on have to know it.
+    func headCame(of flight: CacheFlight, for asked: CacheRequest) {
+        let followers = state.withLock { state -> CacheFollowers? in
+            guard let underWay = state.flights[Asked(request: asked)], underWay.flight == flight else { return nil }
+            let followers = underWay.followers ?? CacheFollowers()
+            state.flights[Asked(request: asked)]?.followers = followers
+            return followers
+        }
+        followers?.headCame()
+    }
+
+    func bytesCame(of flight: CacheFlight, for asked: CacheRequest) {
+        let followers = state.withLock { state -> CacheFollowers? in
+            guard let underWay = state.flights[Asked(request: asked)], underWay.flight == flight else { return nil }
+            return underWay.followers
+        }
+        followers?.bytesCame()
+    }
+
+    /// The flight is over for others. What it stored is in the store already. The first end counts.
+    func land(_ flight: CacheFlight, for asked: CacheRequest, _ end: CacheFlight.End) {
+        let followers = state.withLock { state -> CacheFollowers? in
             if case .stored = end {
-                state.recent[Int(state.landings % UInt64(state.recent.count))] = flight.key
+                state.recent[Int(state.landings % UInt64(state.recent.count))] = asked.key
                 state.landings += 1
             }
-            Self.remove(flight, from: &state.flights[flight.key])
+            return Self.remove(flight, from: &state.flights[Asked(request: asked)])
         }
-        flight.end(end)
+        followers?.end(end)
     }
 
-    private static func remove(_ flight: CacheFlight, from current: inout CacheFlight?) {
-        if current === flight { current = nil }
+    private static func remove(_ flight: CacheFlight, from current: inout UnderWay?) -> CacheFollowers? {
+        guard let underWay = current, underWay.flight == flight else { return nil }
+        current = nil
+        return underWay.followers
     }
 }

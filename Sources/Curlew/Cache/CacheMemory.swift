@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The entries of a `MemoryCacheStore`: found by URL and partition, and in the order in which they are to go.
+/// The entries of a `MemoryCacheStore`: found by their keys, and in the order in which they are to go.
 ///
 /// There are two queues. What is new stands in the first, and moves to the second when it is used there; what is used in the
 /// second moves to its front. The second has four fifths of the room, and what does not fit there goes back to the first.
@@ -10,7 +10,9 @@ struct CacheMemory {
     let limit: Int
     private(set) var size = 0
     private(set) var count = 0
-    private var places: [String: [String: [Node]]] = [:]
+    private var places: [CacheKey: [Node]] = [:]
+    /// The partitions of a URL that have entries.
+    private var partitions: [String: Set<String>] = [:]
     private var new = CacheQueue()
     private var proven = CacheQueue()
 
@@ -18,7 +20,7 @@ struct CacheMemory {
 
     init(limit: Int) { self.limit = limit }
 
-    func nodes(for key: CacheKey) -> [Node] { places[key.url]?[key.partition] ?? [] }
+    func nodes(for key: CacheKey) -> [Node] { places[key] ?? [] }
 
     private func node(_ key: CacheKey, _ id: String) -> Node? { nodes(for: key).first { $0.entry.id == id } }
 
@@ -46,7 +48,8 @@ struct CacheMemory {
         guard node.cost <= limit else { return (false, []) }
         var gone: [Node] = []
         for other in nodes(for: entry.key) where other.entry.variant == entry.variant { gone.append(drop(other)) }
-        places[entry.key.url, default: [:]][entry.key.partition, default: []].append(node)
+        places[entry.key, default: []].append(node)
+        if nodes(for: entry.key).count == 1 { partitions[entry.key.url, default: []].insert(entry.key.partition) }
         // What takes the place of an entry that was used is as likely to be used as that was.
         node.isProven = gone.contains { $0.isProven }
         if node.isProven { proven.append(node) } else { new.append(node) }
@@ -62,20 +65,23 @@ struct CacheMemory {
     mutating func removeAll() -> [Node] { removeAll { _ in true } }
 
     mutating func removeAll(where matches: (String) -> Bool) -> [Node] {
-        let nodes = places.filter { matches($0.key) }.values.flatMap { $0.values.flatMap { $0 } }
+        let nodes = places.filter { matches($0.key.url) }.values.flatMap { $0 }
         return nodes.map { drop($0) }
     }
 
     mutating func removeAll(url: String) -> [Node] {
-        guard let partitions = places[url] else { return [] }
-        return partitions.values.flatMap { $0 }.map { drop($0) }
+        let keys = (partitions[url] ?? []).map { CacheKey(url: url, partition: $0) }
+        return keys.flatMap { nodes(for: $0) }.map { drop($0) }
     }
 
     private mutating func drop(_ node: Node) -> Node {
         let key = node.entry.key
-        places[key.url]?[key.partition]?.removeAll { $0 === node }
-        if places[key.url]?[key.partition]?.isEmpty == true { places[key.url]?[key.partition] = nil }
-        if places[key.url]?.isEmpty == true { places[key.url] = nil }
+        places[key]?.removeAll { $0 === node }
+        if places[key]?.isEmpty == true {
+            places[key] = nil
+            partitions[key.url]?.remove(key.partition)
+            if partitions[key.url]?.isEmpty == true { partitions[key.url] = nil }
+        }
         if node.isProven { proven.remove(node) } else { new.remove(node) }
         size -= node.cost
         count -= 1

@@ -10,7 +10,7 @@ extension CacheRun {
         case free
         /// It is the first in this process; another process may have sent one.
         case claiming(CacheFlight)
-        case following(CacheFlight)
+        case following(CacheFollowers)
         /// Another one has landed since the store was asked.
         case late
 
@@ -18,10 +18,10 @@ extension CacheRun {
     }
 
     mutating func place(since mark: UInt64, mayWait: Bool) -> Place {
-        guard asked.isCollapsible, cache.collapsesRequests, mayWait, background != nil, awaited != .notStored else {
+        guard asked.isPlain, cache.collapsesRequests, mayWait, !isInBackground, awaited != .notStored else {
             return .free
         }
-        switch flights.join(asked.key, since: mark) {
+        switch flights.join(asked, since: mark) {
         case .lookAgain: return .late
         case .follow(let other): return .following(other)
         case .lead(let led):
@@ -40,11 +40,11 @@ extension CacheRun {
             do throws(CurlewError) {
                 guard try await claim() else {  // CacheRun+Waiting.swift
                     // Another process has stored it.
-                    flights.land(led, .stored)
+                    flights.land(led, for: asked, .stored)
                     return false
                 }
             } catch {
-                flights.land(led, .failed)
+                flights.land(led, for: asked, .failed)
                 throw error
             }
             flight = led
@@ -66,7 +66,7 @@ extension CacheRun {
     mutating func landInProcess(_ end: CacheFlight.End) -> Bool {
         guard let landed = flight else { return false }
         flight = nil
-        flights.land(landed, end)
+        flights.land(landed, for: asked, end)
         return true
     }
 }

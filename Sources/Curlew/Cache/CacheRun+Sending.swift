@@ -42,10 +42,10 @@ extension CacheRun {
 
     /// Most of what is not stored concerns nothing that is: then there is nothing to wait for.
     mutating func isOver(_ status: CacheStatus, _ outcome: inout TransferOutcome, _ cacheSink: CacheSink) -> Bool {
-        guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait,
-            case .none = Invalidation(method: request.method, url: request.url, head: outcome.head)
+        guard cacheSink.storage == nil, asked.policy != .reload, !cache.storeMayWait, asked.method.isSafe,
+            !cacheSink.mayInvalidate
         else { return false }
-        landInProcess(.notStored)
+        if cacheSink.hasLanded { flight = nil } else { landInProcess(.notStored) }
         note(status, in: &outcome)
         return true
     }
@@ -107,7 +107,7 @@ extension CacheRun {
 
     private func note(_ status: CacheStatus, in outcome: inout TransferOutcome) {
         cache.count(status)
-        outcome.metrics.update { $0.cacheStatus = status }
+        outcome.metrics.cacheStatus = status
     }
 
     /// The server has sent another response, which is not to be stored: what was stored is not right any more.
@@ -128,7 +128,7 @@ extension CacheRun {
         fresh.entry = updated(stored.entry, with: outcome.head, requestTime)
         await cache.store.update(fresh.entry)
         await land(.stored)
-        guard background != nil else {
+        guard !isInBackground else {
             cache.count(.revalidated)
             return outcome
         }
@@ -157,11 +157,11 @@ extension CacheRun {
         _ failure: Failure
     ) async throws(CurlewError) -> TransferOutcome {
         await land(.failed)
-        if background != nil, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
+        if !isInBackground, let served = try await serve(stored, .whole, .stale(.ifError)) { return served }
         switch failure {
         case .noAnswer(let error): throw error
         // Nothing reads it.
-        case .answer(let result) where background == nil: return try result.get()
+        case .answer(let result) where isInBackground: return try result.get()
         // The server has to say it again.
         case .answer: return try await send(.miss, adding: [])
         }

@@ -33,8 +33,8 @@ extension CacheRun {
             $0.ended = max(began, ended)
             $0.decodedBytesReceived = bytes
             $0.attempt = attempt
-            $0.cacheStatus = status
         }
+        metrics.cacheStatus = status
         return TransferOutcome(head: head, metrics: metrics)
     }
 

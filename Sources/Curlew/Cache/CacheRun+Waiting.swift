@@ -4,7 +4,7 @@ internal import Foundation
 // Waits for something that is not the network. The reader can end them, and so can the request's own time limits.
 extension CacheRun {
     /// Waits for the response to the request that leads a flight.
-    mutating func follow(_ other: CacheFlight) async throws(CurlewError) -> CacheFlight.End {
+    mutating func follow(_ other: CacheFollowers) async throws(CurlewError) -> CacheFlight.End {
         let exchange = ownExchange()
         let clocks = FollowerClocks(request.options.timeouts, remaining: budget.remaining, joined: .now)
         while true {

@@ -7,11 +7,9 @@ struct CacheRun: Sendable {
     let request: TransferRequest
     let asked: CacheRequest
     let sink: any TransferSink
-    let network: any Transport
-    let cache: ResponseCache
-    let flights: CacheFlights
-    /// nil in a validation that nothing waits for.
-    let background: BackgroundRevalidations?
+    let transport: CachingTransport
+    /// Whether it is a validation that nothing waits for.
+    let isInBackground: Bool
     let began: Date
     /// The total clock, which runs through waits and several exchanges.
     let budget: TimeoutBudget
@@ -25,23 +23,25 @@ struct CacheRun: Sendable {
     init(_ request: TransferRequest, sink: any TransferSink, over transport: CachingTransport) {
         self.request = request
         self.sink = sink
-        network = transport.network
-        cache = transport.cache
-        flights = transport.flights
-        background = transport.background
-        began = cache.clock()
+        self.transport = transport
+        isInBackground = false
+        began = transport.cache.clock()
         budget = Self.budget(of: request)
-        asked = CacheRequest(request, mode: cache.mode, hidden: transport.hiddenCredentials)
+        asked = CacheRequest(request, mode: transport.cache.mode, hidden: transport.hiddenCredentials)
     }
 
     /// The validation of what another request was served stale.
     init(inBackgroundOf run: CacheRun) {
-        (request, asked, network, cache, flights) = (run.request, run.asked, run.network, run.cache, run.flights)
+        (request, asked, transport) = (run.request, run.asked, run.transport)
         sink = BackgroundSink()
-        background = nil
-        began = cache.clock()
+        isInBackground = true
+        began = transport.cache.clock()
         budget = Self.budget(of: request)
     }
+
+    var cache: ResponseCache { transport.cache }
+    var flights: CacheFlights { transport.flights }
+    var network: any Transport { transport.network }
 
     private static func budget(of request: TransferRequest) -> TimeoutBudget {
         request.options.timeouts.total.map { TimeoutBudget(total: $0, started: .now) } ?? .unlimited
@@ -49,25 +49,22 @@ struct CacheRun: Sendable {
 
     /// How a request begins, as far as nothing has to be waited for.
     enum Start: Sendable {
-        /// The store has to be waited for, or need not be asked.
-        case unknown
+        /// Nothing is decided: the request has wishes of its own, or the store has to be waited for.
+        case open
         case decided(CacheDecision, since: UInt64)
-        /// It is to be sent, in its place among others.
-        case placed(Place, CacheStatus)
-        /// It is to be sent now, as it is.
-        case send(CacheStatus)
+        /// Nothing is stored for it. It is to be sent as it is, in its place among others.
+        case placed(Place)
+        /// The same, now.
+        case send
     }
 
     mutating func start() -> Start {
-        guard case .none = request.body, case nil = CacheDecision(beforeLookup: asked) else { return .unknown }
+        guard asked.isPlain, !request.hasBody else { return .open }
         let mark = flights.landings
-        guard let entries = cache.entriesAtHand(for: asked.key) else { return .unknown }
-        let decision = decision(entries)
-        guard case .send(let status, let fields) = decision, fields.isEmpty, asked.method == .get else {
-            return .decided(decision, since: mark)
-        }
+        guard let entries = cache.entriesAtHand(for: asked.key) else { return .open }
+        guard entries.isEmpty else { return .decided(decision(entries), since: mark) }
         let place = place(since: mark, mayWait: true)  // CacheRun+Collapsing.swift
-        return place.isFree ? .send(status) : .placed(place, status)
+        return place.isFree ? .send : .placed(place)
     }
 
     private func decision(_ entries: [StoredEntry]) -> CacheDecision {
@@ -76,18 +73,19 @@ struct CacheRun: Sendable {
     }
 
     mutating func outcome(after start: Start) async throws(CurlewError) -> TransferOutcome {
-        guard case .none = request.body else { return try await pass(.bypassed(.method)) }
-        if case .send(let status, let fields) = CacheDecision(beforeLookup: asked) {
-            return try await send(status, adding: fields)  // CacheRun+Sending.swift
-        }
         var rounds = 1..<4
         switch start {
-        case .unknown: rounds = 0..<4
+        case .open:
+            guard !request.hasBody else { return try await pass(.bypassed(.method)) }
+            if case .send(let status, let fields) = CacheDecision(beforeLookup: asked) {
+                return try await send(status, adding: fields)  // CacheRun+Sending.swift
+            }
+            rounds = 0..<4
         case .decided(let decision, let mark):
             if let outcome = try await carryOut(decision, since: mark, mayWait: true) { return outcome }
-        case .placed(let place, let status):
-            if try await takesOff(from: place) { return try await send(status, adding: []) }
-        case .send(let status): return try await send(status, adding: [])
+        case .placed(let place):
+            if try await takesOff(from: place) { return try await send(.miss, adding: []) }
+        case .send: return try await send(.miss, adding: [])
         }
         // What was found may be gone, and a request that this one waits for may fail. Then all is as at the beginning, but
         // not for ever.
@@ -133,8 +131,9 @@ struct CacheRun: Sendable {
     }
 
     private func revalidateInBackground(_ stored: StoredEntry) {
+        guard !isInBackground else { return }
         let validation = CacheRun(inBackgroundOf: self)
-        background?.start(asked.key) {
+        transport.background.start(asked.key) {
             var validation = validation
             let fields = Validators(stored.entry.response.head.headers).conditions
             // Nothing waits for it: a failure leaves what is stored as it is.

@@ -20,8 +20,8 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private let exchange: CacheExchange?
     private let request: TransferRequest
     private let asked: CacheRequest
-    private let cache: ResponseCache
-    /// What others wait for; told once whether the response may be theirs.
+    private let transport: CachingTransport
+    /// What others may wait for; told once whether the response may be theirs.
     private let flight: CacheFlight?
     /// Whether a head concerns the cache alone. nil where none does, because no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
@@ -31,6 +31,10 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     /// nil where there is nothing to store.
     private(set) var storage: ResponseStorage?
     private var withheldBytes = 0
+    /// Whether the response may make stored ones out of date, as far as its head tells.
+    private(set) var mayInvalidate = true
+    /// Whether others know already that the response is not for them.
+    private(set) var hasLanded = false
 
     /// More than any explanation of an error.
     private static let withheldLimit = 1024 * 1024
@@ -41,7 +45,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         exchange = run.exchange
         request = run.request
         asked = run.asked
-        cache = run.cache
+        transport = run.transport
         flight = run.flight
         self.requestTime = requestTime
         self.withholds = withholds
@@ -56,19 +60,26 @@ final class CacheSink: TransferSink, @unchecked Sendable {
 
     func didReceive(head: ResponseHead) -> Disposition {
         if withholds?(head) == true {
-            flight?.headCame()
+            headCame()
             fate = .withheld(head)
             return .proceed
         }
         fate = .forwarded
-        if Storability.isStorable(head, for: asked, mode: cache.mode) {
-            flight?.headCame()
+        let fields = ResponseCacheFields(head.headers)
+        mayInvalidate = fields.mayClear
+        if Storability.isStorable(head, fields, for: asked, mode: transport.cache.mode) {
+            headCame()
             storage = ResponseStorage(
-                head, of: request, asked, in: cache, requestTime: requestTime, flight: flight, control: control)
-        } else {
-            flight?.end(.notStored)
+                head, of: request, asked, over: transport, requestTime: requestTime, flight: flight, control: control)
+        } else if let flight {
+            transport.flights.land(flight, for: asked, .notStored)
+            hasLanded = true
         }
         return reader.didReceive(head: head)
+    }
+
+    private func headCame() {
+        if let flight { transport.flights.headCame(of: flight, for: asked) }
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {

@@ -22,7 +22,7 @@ final class CachingTransport: Transport {
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
         var run = CacheRun(request, sink: sink, over: self)
         let start = run.start()
-        guard case .send(let status) = start else { return try await run.outcome(after: start) }
+        guard case .send = start else { return try await run.outcome(after: start) }
         // The way of most requests: nothing was found for them, and nothing of their responses is stored. They wait for
         // the network alone.
         let cacheSink = CacheSink(run, requestTime: run.began)
@@ -33,8 +33,8 @@ final class CachingTransport: Transport {
             await run.abandon(cacheSink.storage)
             throw error
         }
-        if run.isOver(status, &outcome, cacheSink) { return outcome }
-        await run.conclude(status, &outcome, cacheSink)
+        if run.isOver(.miss, &outcome, cacheSink) { return outcome }
+        await run.conclude(.miss, &outcome, cacheSink)
         return outcome
     }
 

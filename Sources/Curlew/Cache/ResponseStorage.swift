@@ -9,10 +9,12 @@ internal import Foundation
 final class ResponseStorage: @unchecked Sendable {
     private let cache: ResponseCache
     private let request: TransferRequest
+    private let asked: CacheRequest
     private let entry: CacheEntry
     private let expectedSize: Int64?
     /// Told where others need not wait for the response any more.
     private let flight: CacheFlight?
+    private let flights: CacheFlights
     private let control: (any TransferControl)?
 
     private(set) var isStoring = true
@@ -33,13 +35,15 @@ final class ResponseStorage: @unchecked Sendable {
         _ head: ResponseHead,
         of request: TransferRequest,
         _ asked: CacheRequest,
-        in cache: ResponseCache,
+        over transport: CachingTransport,
         requestTime: Date,
         flight: CacheFlight?,
         control: (any TransferControl)?
     ) {
-        self.cache = cache
+        cache = transport.cache
+        flights = transport.flights
         self.request = request
+        self.asked = asked
         self.flight = flight
         self.control = control
         let response = StoredResponse(
@@ -62,7 +66,7 @@ final class ResponseStorage: @unchecked Sendable {
         let size = isSizeKnown ? head.headers["Content-Length"].flatMap { Int64($0) } : nil
         expectedSize = size.flatMap { $0 < 0 ? nil : $0 }
         // Those who wait could not use it without asking the server themselves.
-        if !freshness.isFresh(at: response.responseTime) { flight?.end(.notStored) }
+        if !freshness.isFresh(at: response.responseTime) { endFlight() }
     }
 
     // MARK: On the network's thread
@@ -71,7 +75,7 @@ final class ResponseStorage: @unchecked Sendable {
     var isFull: Bool { backlog?.isFull ?? false }
 
     func take(_ bytes: UnsafeRawBufferPointer) {
-        flight?.bytesCame()
+        if let flight { flights.bytesCame(of: flight, for: asked) }
         if let maximum = cache.maximumSizeInMemory { collect(bytes, maximum) } else { cut(bytes) }
     }
 
@@ -136,7 +140,11 @@ final class ResponseStorage: @unchecked Sendable {
         isStoring = false
         buffer = Data()
         memory = nil
-        flight?.end(.notStored)
+        endFlight()
+    }
+
+    private func endFlight() {
+        if let flight { flights.land(flight, for: asked, .notStored) }
     }
 
     // MARK: In the cache's task

@@ -7,12 +7,24 @@ public struct CacheKey: Sendable, Hashable {
     /// Keeps apart what must not be shared under one URL. Empty where everything may be; in a private cache a digest of the
     /// request's credentials where it has some.
     public let partition: String
+    // A request asks for its key several times.
+    private let hash: Int
 
     /// Creates a key of its parts. The cache makes the keys of requests; a store makes one only of what it has stored.
     public init(url: String, partition: String = "") {
         self.url = url
         self.partition = partition
+        var hasher = Hasher()
+        hasher.combine(url)
+        if !partition.isEmpty { hasher.combine(partition) }
+        hash = hasher.finalize()
     }
+
+    public static func == (lhs: CacheKey, rhs: CacheKey) -> Bool {
+        lhs.hash == rhs.hash && lhs.url == rhs.url && lhs.partition == rhs.partition
+    }
+
+    public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
     /// Both parts as one text, for stores that have one string or digest a key. Neither part has a line feed.
     public var text: String { partition + "\n" + url }
@@ -21,9 +33,10 @@ public struct CacheKey: Sendable, Hashable {
     package var origin: String { Self.origin(of: url) }
 
     package static func origin(of url: String) -> String {
-        guard let colon = url.firstIndex(of: ":") else { return url }
-        let authority = url[colon...].dropFirst(3)
-        let end = authority.firstIndex { $0 == "/" || $0 == "?" } ?? url.endIndex
+        let bytes = url.utf8
+        guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else { return url }
+        let authority = bytes[colon...].dropFirst(3)
+        let end = authority.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? bytes.endIndex
         return url[..<end] + "/"
     }
 }

@@ -17,8 +17,11 @@ package final class CacheRequest: Sendable {
     package let hasCondition: Bool
     /// Whether there is a condition that only the server can judge.
     package let hasPrecondition: Bool
+    /// Whether it is a `GET` without any wish of its own, as nearly all are: its response may be that of another request that
+    /// is sent at the same time.
+    package let isPlain: Bool
 
-    /// `defaults` go out where `headers` does not have their names.
+    /// `defaults` go out where `headers` does not have their names. `fields`: what of both concerns a cache, where that is known.
     package init(
         url: URL,
         method: HTTPMethod = .get,
@@ -27,9 +30,10 @@ package final class CacheRequest: Sendable {
         policy: CachePolicy = .useProtocol,
         decodesContent: Bool = true,
         partition: String = "",
-        hasCredentials: Bool = false
+        hasCredentials: Bool = false,
+        fields: RequestCacheFields? = nil
     ) {
-        let fields = CacheFields(headers, defaults)
+        let fields = fields ?? RequestCacheFields(headers, defaults)
         self.hasCredentials = hasCredentials || fields.hasAuthorization
         hasRange = fields.hasRange
         hasCondition = fields.hasCondition
@@ -40,6 +44,7 @@ package final class CacheRequest: Sendable {
         control = fields.hasControl ? CacheControl(headers.completed(by: defaults)) : CacheControl()
         self.policy = policy
         self.decodesContent = decodesContent
+        isPlain = method == .get && policy == .useProtocol && !fields.concernsCaches && control.isEmpty
     }
 
     /// All fields that go out. Few requests need them in one list.
@@ -47,21 +52,23 @@ package final class CacheRequest: Sendable {
 }
 
 /// Which fields of a request concern a cache. Most requests have none of them, and one pass tells.
-private struct CacheFields {
-    var hasAuthorization = false
-    var hasRange = false
-    var hasCondition = false
-    var hasPrecondition = false
-    var hasControl = false
+package struct RequestCacheFields: Sendable {
+    package private(set) var hasAuthorization = false
+    fileprivate var hasRange = false
+    fileprivate var hasCondition = false
+    fileprivate var hasPrecondition = false
+    fileprivate var hasControl = false
 
-    init(_ headers: HTTPHeaders, _ defaults: HTTPHeaders?) {
+    /// `Authorization` has its place in the key.
+    fileprivate var concernsCaches: Bool { hasRange || hasCondition || hasPrecondition }
+
+    package init(_ headers: HTTPHeaders, _ defaults: HTTPHeaders?) {
         add(headers)
         if let defaults { add(defaults) }
     }
 
     private mutating func add(_ headers: HTTPHeaders) {
-        for field in headers {
-            let name = field.name
+        headers.forEachName { name in
             // The lengths tell nearly all other names apart.
             switch name.utf8.count {
             case 5: hasRange = hasRange || ASCII.equalsIgnoringCase(name, "Range")
@@ -95,33 +102,50 @@ extension CacheKey {
         return parts.string ?? text
     }
 
-    /// As nearly all are: lower case up to the path, which is there, no port that may be the scheme's own, no fragment.
+    /// As nearly all are: `http` or `https`, lower case up to the path, which is there, no port that may be the scheme's own, no
+    /// fragment.
     private static func isNormal(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable(isNormal) ?? false
     }
 
     private static func isNormal(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-        var index = 0
-        func skip(while matches: (UInt8) -> Bool) { while index < bytes.count, matches(bytes[index]) { index += 1 } }
-        skip(while: isLower)
-        guard index < bytes.count, bytes[index] == UInt8(ascii: ":") else { return false }
-        index += 3
-        skip { isLower($0) || $0 == UInt8(ascii: ".") }
-        let start = index
-        skip { $0 == UInt8(ascii: ":") || ASCII.isDigit($0) }
+        guard let start = endOfScheme(bytes) else { return false }
+        var index = start
+        while index < bytes.count, isOfHost(bytes[index]) { index &+= 1 }
+        if index < bytes.count, bytes[index] == UInt8(ascii: ":") {
+            guard let end = endOfPort(bytes, from: index + 1) else { return false }
+            index = end
+        }
         guard index < bytes.count, bytes[index] == UInt8(ascii: "/") else { return false }
-        return (start == index || isNormal(port: bytes[start..<index])) && !bytes[index...].contains(UInt8(ascii: "#"))
+        while index < bytes.count, bytes[index] != UInt8(ascii: "#") { index &+= 1 }
+        return index == bytes.count
     }
 
-    /// A colon and a number that stays as it is: without zeros before it, and of no scheme's own.
-    private static func isNormal(port: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        let digits = port.dropFirst()
-        guard port.first == UInt8(ascii: ":"), let first = digits.first, first != UInt8(ascii: "0"), digits.count <= 5,
-            digits.allSatisfy(ASCII.isDigit)
-        else { return false }
-        let number = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
-        return number <= 65_535 && number != 443 && number != 80
+    /// Behind `http://` or `https://`.
+    private static func endOfScheme(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
+        guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"),
+            bytes[2] == UInt8(ascii: "t"),
+            bytes[3] == UInt8(ascii: "p")
+        else { return nil }
+        let colon = bytes[4] == UInt8(ascii: "s") ? 5 : 4
+        guard bytes[colon] == UInt8(ascii: ":"), bytes[colon + 1] == UInt8(ascii: "/"),
+            bytes[colon + 2] == UInt8(ascii: "/")
+        else { return nil }
+        return colon + 3
     }
 
-    private static func isLower(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || ASCII.isDigit(byte) || byte == 0x2D }
+    /// Behind a number that stays as it is: without zeros before it, and of no scheme's own.
+    private static func endOfPort(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        var (index, number) = (start, 0)
+        while index < bytes.count, index < start + 5, ASCII.isDigit(bytes[index]) {
+            number = number * 10 + Int(bytes[index] - UInt8(ascii: "0"))
+            if number == 0 { return nil }
+            index += 1
+        }
+        guard number > 0, number <= 65_535, number != 443, number != 80 else { return nil }
+        return index
+    }
+
+    /// A small letter, a digit, a hyphen or a dot.
+    private static func isOfHost(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || byte &- 0x30 < 10 || byte &- 0x2D < 2 }
 }

@@ -79,7 +79,7 @@ public protocol CacheStore: Sendable {
 package protocol UnclaimedStore: CacheStore {}
 
 /// A store whose entries are at hand, so that nothing has to wait for a lookup.
-package protocol ImmediateStore: UnclaimedStore {
+package protocol ImmediateStore: AnyObject, UnclaimedStore {
     /// The same as `entries(for:)`.
     func entriesAtHand(for key: CacheKey) -> [StoredEntry]
 

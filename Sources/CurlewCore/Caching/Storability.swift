@@ -17,9 +17,19 @@ package enum Storability {
     }
 
     package static func isStorable(_ head: ResponseHead, for request: CacheRequest, mode: CacheMode) -> Bool {
+        isStorable(head, ResponseCacheFields(head.headers), for: request, mode: mode)
+    }
+
+    /// `fields`: those of the head that concern caches.
+    package static func isStorable(
+        _ head: ResponseHead,
+        _ fields: ResponseCacheFields,
+        for request: CacheRequest,
+        mode: CacheMode
+    ) -> Bool {
         guard request.method == .get, head.status >= 200, !isForOneExchange(head.status),
             !request.control.has("no-store"), !request.hasPrecondition,
-            concernsCaches(head.headers) || HTTPStatus(head.status).isPermanent
+            fields.sayHowToStore || HTTPStatus(head.status).isPermanent
         else { return false }
         let control = CacheControl(head.headers)
         if control.has("must-understand") {
@@ -37,21 +47,6 @@ package enum Storability {
         }
         guard Variants.fields(of: head.headers) != nil else { return false }
         return isWorthwhile(head, control, mode)
-    }
-
-    /// Whether there is a field at all that says how long the response is right, or by which it can be validated.
-    private static func concernsCaches(_ headers: HTTPHeaders) -> Bool {
-        headers.contains { field in
-            // The lengths tell nearly all other names apart.
-            switch field.name.utf8.count {
-            case 4: ASCII.equalsIgnoringCase(field.name, "ETag")
-            case 7: ASCII.equalsIgnoringCase(field.name, "Expires")
-            case 13:
-                ASCII.equalsIgnoringCase(field.name, "Cache-Control")
-                    || ASCII.equalsIgnoringCase(field.name, "Last-Modified")
-            default: false
-            }
-        }
     }
 
     /// Whether it says anything about being stored, or can be validated.

@@ -94,6 +94,11 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
     }
 
+    /// Every name in order. Iterating over the fields would copy each of them.
+    func forEachName(_ body: (String) -> Void) {
+        for index in fields.indices { body(fields[index].name) }
+    }
+
     /// These fields, and those of a session whose names are not among them.
     func completed(by defaults: HTTPHeaders?) -> HTTPHeaders {
         guard let defaults else { return self }

@@ -23,7 +23,6 @@ public struct TransferMetrics: Sendable {
         package var decodedBytesReceived: Int64 = 0
         package var redirects: [RedirectHop] = []
         package var attempt: Int = 0
-        package var cacheStatus: CacheStatus?
 
         fileprivate init(queued: Date, ended: Date) {
             self.queued = queued
@@ -32,6 +31,9 @@ public struct TransferMetrics: Sendable {
     }
 
     private var shared: CopyOnWrite<Values>
+    /// What the cache had to do with it; nil without a cache. What is served from a store has no dates of a network.
+    // Beside the others: it is added to metrics that the transport still holds, which would copy all of them.
+    public var cacheStatus: CacheStatus?
 
     /// Creates metrics of two dates, for tests and fakes.
     public init(queued: Date, ended: Date) { shared = CopyOnWrite(Values(queued: queued, ended: ended)) }
@@ -134,11 +136,6 @@ public struct TransferMetrics: Sendable {
         get { values.attempt }
         set { values.attempt = newValue }
     }
-    /// What the cache had to do with it; nil without a cache. What is served from a store has no dates of a network.
-    public var cacheStatus: CacheStatus? {
-        get { values.cacheStatus }
-        set { values.cacheStatus = newValue }
-    }
 
     /// The time from `queued` to `ended`, in seconds.
     public var duration: TimeInterval { ended.timeIntervalSince(queued) }
@@ -146,12 +143,14 @@ public struct TransferMetrics: Sendable {
 
 extension TransferMetrics: Equatable {
     public static func == (lhs: TransferMetrics, rhs: TransferMetrics) -> Bool {
-        lhs.shared.isCopy(of: rhs.shared) || lhs.values == rhs.values
+        lhs.cacheStatus == rhs.cacheStatus && (lhs.shared.isCopy(of: rhs.shared) || lhs.values == rhs.values)
     }
 }
 
 extension TransferMetrics: CustomReflectable {
-    public var customMirror: Mirror { Mirror(reflecting: values) }
+    public var customMirror: Mirror {
+        Mirror(self, children: Array(Mirror(reflecting: values).children) + [("cacheStatus", cacheStatus as Any)])
+    }
 }
 
 /// One redirect that was followed.

@@ -76,6 +76,8 @@ public struct TransferRequest: Sendable {
         get { shared.values.options }
         _modify { yield &shared.values.options }
     }
+    /// Whether there is a body, without a copy of it.
+    package var hasBody: Bool { if case .none = shared.values.body { false } else { true } }
     /// The body.
     public var body: BodySource {
         get { shared.values.body }

@@ -63,9 +63,31 @@ import Testing
         ("http://example.org:080/x", "http://example.org/x"), ("https://example.org:0443/", "https://example.org/"),
         ("http://127.0.0.1:65535/x#y", "http://127.0.0.1:65535/x"), ("http://a:1/", "http://a:1/"),
         ("http://example.org/%7Ea", "http://example.org/%7Ea"), ("http://example.org/?", "http://example.org/?"),
+        ("http://me@example.org/", "http://me@example.org/"),
+        ("https://a/#", "https://a/"), ("http://a", "http://a/"), ("https://a?b", "https://a/?b"),
     ]
 
     @Test(arguments: keys) func key(of url: String, is text: String) throws {
         #expect(CacheKey(url: try #require(URL(string: url))).url == text)
+    }
+
+    @Test func keysAreTheSameWhereBothPartsAre() {
+        let key = CacheKey(url: "https://example.org/a", partition: "p")
+        #expect(key == CacheKey(url: "https://example.org/" + "a", partition: "p"))
+        #expect(key.hashValue == CacheKey(url: "https://example.org/" + "a", partition: "p").hashValue)
+        #expect(
+            key != CacheKey(url: "https://example.org/a")
+                && key != CacheKey(url: "https://example.org/b", partition: "p"))
+        #expect(CacheKey(url: "https://example.org/", partition: "") == CacheKey(url: "https://example.org/"))
+    }
+
+    static let origins: [(String, String)] = [
+        ("https://example.org/a/b?c", "https://example.org/"), ("http://[::1]:8080/x", "http://[::1]:8080/"),
+        ("http://ä.example?q", "http://ä.example/"), ("http://example.org", "http://example.org/"),
+        ("no URL", "no URL"),
+    ]
+
+    @Test(arguments: origins) func origin(of url: String, is origin: String) {
+        #expect(CacheKey(url: url).origin == origin)
     }
 }
