@@ -159,6 +159,7 @@ struct ImageDownloaderTests {
         }
         never.cancel()
         #expect((await never.result).isCancelled)
+        #expect(!gallery.transport.requests.contains { $0.url.path() == url("late").path() })
     }
 
     @Test("what waits comes in the order asked for", arguments: [DownloadPrioritization.fifo, .lifo])

@@ -170,6 +170,8 @@ public final class ImageDownloader: Sendable {
         filter: (any ImageFilter)? = nil
     ) async throws(CurlewError) -> Image {
         if let image = cached(request, cacheKey, filter) { return image }
+        // A transfer that nothing waits for would be begun, and might be over before it is cancelled.
+        if Task.isCancelled { throw Self.cancelled }
         let place = Lock(Place())
         let result: Result<Image, CurlewError> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
