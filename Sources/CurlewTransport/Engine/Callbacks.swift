@@ -3,7 +3,7 @@ internal import CurlewCore
 internal import Glibc
 
 /// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
-/// for getinfo. All run on the loop thread, inside `curl_multi_*` or `curl_easy_pause`.
+/// for getinfo. All run in the loop's turns, inside `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
     // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or
     // Handshakes, all of which outlive the libcurl handle that calls back.
@@ -137,7 +137,7 @@ enum Callbacks {
             }
         }
 
-    // SAFETY of these: the data is the Handshakes, see above; connections live on the loop thread only.
+    // SAFETY of these: the data is the Handshakes, see above; connections live in the loop's turns only.
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
         data, identifier in
         guard let data else { return }

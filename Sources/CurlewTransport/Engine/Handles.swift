@@ -3,7 +3,7 @@ internal import CurlewCore
 
 /// What one engine has of libcurl: the pool of easy handles, the multi handles, and the TLS sessions that they share.
 ///
-/// Belongs to the loop's thread, as `Transfers` and `Sockets` do: every entry asserts that in debug builds.
+/// Belongs to the loop's turns, as `Transfers` and `Sockets` do: every entry asserts that in debug builds.
 final class Handles {
     private let settings: EngineSettings
     private let loop: LoopIdentity

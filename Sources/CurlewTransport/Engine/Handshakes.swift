@@ -4,7 +4,7 @@ internal import Foundation
 
 /// The TLS handshakes of one engine's new connections, and the judgement of what servers show in them.
 ///
-/// Belongs to the loop's thread: every entry asserts that in debug builds.
+/// Belongs to the loop's turns: every entry asserts that in debug builds.
 final class Handshakes {
     let settings: EngineSettings
     private let loop: LoopIdentity

@@ -4,7 +4,7 @@ internal import Glibc
 
 /// The sockets of one engine: what libcurl waits for on each of them, which are muted, and which still connect.
 ///
-/// Belongs to the loop's thread, as `Transfers` and `Handles` do: every entry asserts that in debug builds.
+/// Belongs to the loop's turns, as `Transfers` and `Handles` do: every entry asserts that in debug builds.
 final class Sockets {
     let settings: EngineSettings
     private let loop: LoopIdentity

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import CurlewCore
 
-/// The easy handle of one transfer after the other: made, set up and freed on the loop thread.
+/// The easy handle of one transfer after the other: made, set up and freed in the loop's turns.
 ///
 /// It is also what libcurl's callbacks get as their data, so the callbacks are set once and stay valid
 /// from request to request; the transfer that uses it is filled in and taken out.

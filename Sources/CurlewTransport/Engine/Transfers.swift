@@ -3,7 +3,7 @@ internal import CurlewCore
 
 /// The transfers of one engine: which are in flight, how they start, what commands do to them, and how they end.
 ///
-/// Belongs to the loop's thread, as `Sockets` and `Handles` do: every entry asserts that in debug builds. No access to
+/// Belongs to the loop's turns, as `Sockets` and `Handles` do: every entry asserts that in debug builds. No access to
 /// its variables lasts while libcurl or foreign code runs: values are read, libcurl is called, results are stored.
 final class Transfers {
     let settings: EngineSettings

@@ -12,7 +12,7 @@ public struct TransportStatistics: Sendable, Equatable {
     public var connectionsMade = 0
     /// Transfers that have ended since the start.
     public var transfersEnded = 0
-    /// How often the loop went round.
+    /// How often the loop went round, not counting the turns that callers have borrowed.
     public var loopTurns = 0
     /// Byte connections that are open.
     package var byteConnections = 0

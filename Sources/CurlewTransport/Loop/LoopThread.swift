@@ -76,7 +76,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
 
     // MARK: The thread
 
-    /// Starts the thread, which alone touches the client from then on. False where the system has no thread left.
+    /// Starts the thread, which has the first turn: nothing outside of a turn touches the client from then on. False where the system has no thread left.
     func start(_ client: Client) -> Bool {
         // SAFETY: the thread takes this reference over; where none starts it is released below.
         let box = Unmanaged.passRetained(ThreadBody { self.run(client) })

@@ -150,8 +150,7 @@ struct WebSocketFaultTests {
         #expect(outbox.bytesWaiting <= 3 * 1024 * 1024)
         let began = ContinuousClock.now
         try await socket.close()
-        // Before the five seconds of a socket without a limit of its own.
-        #expect(ContinuousClock.now - began < Duration.milliseconds(4500).asTestBound)
+        #expect(ContinuousClock.now - began < Duration.seconds(2).asTestBound)
         #expect(socket.closeCode == .abnormalClosure)
         try await eventually { socket.isFinished }
         withExtendedLifetime(server) {}
@@ -187,8 +186,7 @@ struct WebSocketFaultTests {
         try await socket.opened()
         let began = ContinuousClock.now
         try await socket.close(code: .goingAway, reason: "enough")
-        // Before the five seconds of a socket without a limit of its own.
-        #expect(ContinuousClock.now - began < Duration.milliseconds(4500).asTestBound)
+        #expect(ContinuousClock.now - began < Duration.seconds(2).asTestBound)
         #expect(socket.closeCode == .abnormalClosure)
         try await eventually { server.openConnectionCount == 0 }
     }
@@ -200,11 +198,11 @@ struct WebSocketFaultTests {
             $0.compression = .off
         }
         try await socket.opened()
-        try await socket.send(Data(repeating: 1, count: 20_000_000))
+        // More than the kernel takes. Masking it is what takes time.
+        try await socket.send(Data(repeating: 1, count: 12_000_000))
         let began = ContinuousClock.now
         try await socket.close()
-        // Before the five seconds of a socket without a limit of its own.
-        #expect(ContinuousClock.now - began < Duration.milliseconds(4500).asTestBound)
+        #expect(ContinuousClock.now - began < Duration.seconds(2).asTestBound)
         #expect(socket.closeCode == .abnormalClosure)
         try await eventually { socket.isFinished }
         withExtendedLifetime(server) {}

@@ -3,7 +3,7 @@ internal import CurlewCore
 
 /// The byte connections of one engine: reading and writing for their users, and their end.
 ///
-/// Belongs to the loop's thread, as `Transfers` does: every entry asserts that in debug builds.
+/// Belongs to the loop's turns, as `Transfers` does: every entry asserts that in debug builds.
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
