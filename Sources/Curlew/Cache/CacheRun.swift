@@ -7,9 +7,9 @@ struct CacheRun: Sendable {
     let request: TransferRequest
     let asked: CacheRequest
     let sink: any TransferSink
-    let transport: CachingTransport
-    /// Whether it is a validation that nothing waits for.
-    let isInBackground: Bool
+    let context: CacheContext
+    /// nil in a validation that nothing waits for.
+    private let background: BackgroundRevalidations?
     let began: Date
     /// The total clock, which runs through waits and several exchanges.
     let budget: TimeoutBudget
@@ -23,25 +23,26 @@ struct CacheRun: Sendable {
     init(_ request: TransferRequest, sink: any TransferSink, over transport: CachingTransport) {
         self.request = request
         self.sink = sink
-        self.transport = transport
-        isInBackground = false
-        began = transport.cache.clock()
+        context = transport.context
+        background = transport.background
+        began = context.cache.clock()
         budget = Self.budget(of: request)
-        asked = CacheRequest(request, mode: transport.cache.mode, hidden: transport.hiddenCredentials)
+        asked = CacheRequest(request, mode: context.cache.mode, hidden: context.hiddenCredentials)
     }
 
     /// The validation of what another request was served stale.
     init(inBackgroundOf run: CacheRun) {
-        (request, asked, transport) = (run.request, run.asked, run.transport)
+        (request, asked, context) = (run.request, run.asked, run.context)
         sink = BackgroundSink()
-        isInBackground = true
-        began = transport.cache.clock()
+        background = nil
+        began = context.cache.clock()
         budget = Self.budget(of: request)
     }
 
-    var cache: ResponseCache { transport.cache }
-    var flights: CacheFlights { transport.flights }
-    var network: any Transport { transport.network }
+    var cache: ResponseCache { context.cache }
+    var flights: CacheFlights { context.flights }
+    var network: any Transport { context.network }
+    var isInBackground: Bool { background == nil }
 
     private static func budget(of request: TransferRequest) -> TimeoutBudget {
         request.options.timeouts.total.map { TimeoutBudget(total: $0, started: .now) } ?? .unlimited
@@ -131,9 +132,9 @@ struct CacheRun: Sendable {
     }
 
     private func revalidateInBackground(_ stored: StoredEntry) {
-        guard !isInBackground else { return }
+        guard let background else { return }
         let validation = CacheRun(inBackgroundOf: self)
-        transport.background.start(asked.key) {
+        background.start(asked.key) {
             var validation = validation
             let fields = Validators(stored.entry.response.head.headers).conditions
             // Nothing waits for it: a failure leaves what is stored as it is.

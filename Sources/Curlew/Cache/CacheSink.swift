@@ -20,7 +20,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     private let exchange: CacheExchange?
     private let request: TransferRequest
     private let asked: CacheRequest
-    private let transport: CachingTransport
+    private let context: CacheContext
     /// What others may wait for; told once whether the response may be theirs.
     private let flight: CacheFlight?
     /// Whether a head concerns the cache alone. nil where none does, because no stored response is being validated.
@@ -45,7 +45,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         exchange = run.exchange
         request = run.request
         asked = run.asked
-        transport = run.transport
+        context = run.context
         flight = run.flight
         self.requestTime = requestTime
         self.withholds = withholds
@@ -67,19 +67,19 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         fate = .forwarded
         let fields = ResponseCacheFields(head.headers)
         mayInvalidate = fields.mayClear
-        if Storability.isStorable(head, fields, for: asked, mode: transport.cache.mode) {
+        if Storability.isStorable(head, fields, for: asked, mode: context.cache.mode) {
             headCame()
             storage = ResponseStorage(
-                head, of: request, asked, over: transport, requestTime: requestTime, flight: flight, control: control)
+                head, of: request, asked, over: context, requestTime: requestTime, flight: flight, control: control)
         } else if let flight {
-            transport.flights.land(flight, for: asked, .notStored)
+            context.flights.land(flight, for: asked, .notStored)
             hasLanded = true
         }
         return reader.didReceive(head: head)
     }
 
     private func headCame() {
-        if let flight { transport.flights.headCame(of: flight, for: asked) }
+        if let flight { context.flights.headCame(of: flight, for: asked) }
     }
 
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {

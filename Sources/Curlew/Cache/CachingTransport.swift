@@ -5,17 +5,11 @@ internal import Foundation
 ///
 /// It stands above the network and below redirects, credentials and retries: each hop is an exchange of its own to it.
 final class CachingTransport: Transport {
-    let network: any Transport
-    let cache: ResponseCache
-    let flights = CacheFlights()
+    let context: CacheContext
     let background: BackgroundRevalidations
-    /// What is added to requests below, so that it cannot be seen here.
-    let hiddenCredentials: HiddenCredentials?
 
     init(_ network: any Transport, cache: ResponseCache, hiddenCredentials: HiddenCredentials? = nil) {
-        self.network = network
-        self.cache = cache
-        self.hiddenCredentials = hiddenCredentials
+        context = CacheContext(network, cache, hiddenCredentials)
         background = BackgroundRevalidations(limit: cache.staleWhileRevalidateLimit)
     }
 
@@ -28,7 +22,7 @@ final class CachingTransport: Transport {
         let cacheSink = CacheSink(run, requestTime: run.began)
         var outcome: TransferOutcome
         do throws(CurlewError) {
-            outcome = try await network.perform(request, sink: cacheSink)
+            outcome = try await context.network.perform(request, sink: cacheSink)
         } catch {
             await run.abandon(cacheSink.storage)
             throw error
@@ -40,7 +34,7 @@ final class CachingTransport: Transport {
 
     func shutdown() async {
         await background.close()
-        await network.shutdown()
+        await context.network.shutdown()
     }
 
     /// Ends what no request waits for.
@@ -50,6 +44,20 @@ final class CachingTransport: Transport {
     func settle() async { await background.settle() }
 
     func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
-        network.enforcedGuards(of: configuration)
+        context.network.enforcedGuards(of: configuration)
+    }
+}
+
+/// What the runs over one cache share. Not the revalidations: a run behind its readers' backs must not keep them alive, since
+/// they end it when they go with their transport.
+final class CacheContext: Sendable {
+    let network: any Transport
+    let cache: ResponseCache
+    let flights = CacheFlights()
+    /// What is added to requests below, so that it cannot be seen here.
+    let hiddenCredentials: HiddenCredentials?
+
+    init(_ network: any Transport, _ cache: ResponseCache, _ hiddenCredentials: HiddenCredentials?) {
+        (self.network, self.cache, self.hiddenCredentials) = (network, cache, hiddenCredentials)
     }
 }

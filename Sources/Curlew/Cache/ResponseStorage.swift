@@ -35,13 +35,13 @@ final class ResponseStorage: @unchecked Sendable {
         _ head: ResponseHead,
         of request: TransferRequest,
         _ asked: CacheRequest,
-        over transport: CachingTransport,
+        over context: CacheContext,
         requestTime: Date,
         flight: CacheFlight?,
         control: (any TransferControl)?
     ) {
-        cache = transport.cache
-        flights = transport.flights
+        cache = context.cache
+        flights = context.flights
         self.request = request
         self.asked = asked
         self.flight = flight

@@ -100,6 +100,22 @@ import Testing
         #expect(await server.get().text == "busy")
     }
 
+    @Test func aSessionThatGoesEndsWhatIsAskedBehindTheReader() async throws {
+        let gate = Gate()
+        var server: CacheServer? = CacheServer { request in
+            if request.index == 0 { return cacheable("hello", "max-age=1, stale-while-revalidate=60") }
+            return MockResponse(status: 200, body: [.wait(gate)])
+        }
+        let transport = try #require(server?.transport)
+        _ = await server?.get()
+        server?.advance(by: 5)
+        #expect(await server?.get().cacheStatus == .stale(.whileRevalidate))
+        try await gate.waitForArrivals(count: 1)
+        #expect(transport.runningCount == 1)
+        server = nil
+        try await eventually { transport.runningCount == 0 }
+    }
+
     @Test func theServerIsAskedBehindTheReader() async throws {
         let server = CacheServer { request in
             cacheable("\(request.index)", "max-age=1, stale-while-revalidate=60", ["ETag": "\"e\""])
