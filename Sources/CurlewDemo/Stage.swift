@@ -58,5 +58,6 @@ struct Stage: Sendable {
         isTerminal ? "\u{1B}[\(code)m\(text)\u{1B}[0m" : text
     }
 
-    private func write(_ text: String) { FileHandle.standardOutput.write(Data(text.utf8)) }
+    /// A reader that has left, as `head` does, ends no step.
+    private func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
 }

@@ -148,7 +148,7 @@ struct HabitTests {
 
     @Test func refusesTheSecondBodyOfAPipeline() async throws {
         let pipe = Pipe()
-        try pipe.fileHandleForWriting.write(contentsOf: Data("x".utf8))
+        try pipe.send(Data("x".utf8))
         var refused = tool(base + "/post", "a=1")
         refused.inputPipe = pipe
         let outcome = try await refused.run()
@@ -173,7 +173,7 @@ struct HabitTests {
         late.inputPipe = pipe
         let outcome = try await late.run { [server] _ in
             try await server.waitForRequests(count: 1)
-            try pipe.fileHandleForWriting.write(contentsOf: Data("x".utf8))
+            try pipe.send(Data("x".utf8))
             gate.open()
         }
         #expect(outcome.text == "done")

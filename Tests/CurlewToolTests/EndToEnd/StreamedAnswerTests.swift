@@ -45,7 +45,7 @@ struct StreamedAnswerTests {
             }
         }
 
-        func write(_ text: String) throws { try input.fileHandleForWriting.write(contentsOf: Data(text.utf8)) }
+        func write(_ text: String) throws { try input.send(Data(text.utf8)) }
 
         func close() throws { try input.fileHandleForWriting.close() }
     }

@@ -73,7 +73,7 @@ struct ToolProcess {
             let pipe = Pipe()
             process.standardInput = pipe
             DispatchQueue.global().async {
-                try? pipe.fileHandleForWriting.write(contentsOf: input)
+                try? pipe.send(input)
                 try? pipe.fileHandleForWriting.close()
             }
         } else {
