@@ -113,7 +113,7 @@ let package = Package(
         // A process that tests start and end.
         .executableTarget(
             name: "ExitProbe",
-            dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks"],
+            dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks", "COpenSSL"],
             path: "Tests/ExitProbe",
             swiftSettings: strict
         ),

@@ -17,8 +17,13 @@ static void free_witness(void *parent, void *witness, CRYPTO_EX_DATA *data, int 
     free(witness);
 }
 
-void curlew_openssl_keep_at_exit(void) {
+// OpenSSL's handler at exit would run while loop threads still use it, and crash processes that end in mid-transfer. Only
+// its first start decides, and that may be another's: a digest, a certificate. So it is done before main.
+__attribute__((constructor)) static void keep_openssl_at_exit(void) {
     OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
+void curlew_openssl_take_indexes(void) {
     verdict_index = SSL_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     key_log_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, NULL);
     witness_index = SSL_CTX_get_ex_new_index(0, NULL, NULL, NULL, free_witness);

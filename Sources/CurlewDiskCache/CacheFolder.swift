@@ -55,6 +55,8 @@ struct CacheFolder: Sendable {
         let descriptor = open(index, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor < 0 else {
             close(descriptor)
+            // Another index's, which was removed without them. SQLite would cut what connections to that one have mapped.
+            removeCompanions()
             return
         }
         guard errno == EEXIST else { throw SystemFault(errno: errno) }
@@ -62,6 +64,11 @@ struct CacheFolder: Sendable {
 
     /// Removes the index. Connections to it notice that it has moved, and leave the files of the new one alone.
     func removeIndex() {
-        for end in ["", "-wal", "-shm"] { unlink(index + end) }
+        unlink(index)
+        removeCompanions()
+    }
+
+    private func removeCompanions() {
+        for end in ["-wal", "-shm"] { unlink(index + end) }
     }
 }

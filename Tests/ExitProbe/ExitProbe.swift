@@ -1,3 +1,4 @@
+import COpenSSL
 import CurlewCore
 import CurlewTransport
 import Foundation
@@ -14,6 +15,10 @@ enum ExitProbe {
         var none = sigset_t()
         sigemptyset(&none)
         sigprocmask(SIG_SETMASK, &none, nil)
+        // As a program that has read a certificate, or made a digest, before its first request.
+        OPENSSL_init_crypto(UInt64(OPENSSL_INIT_LOAD_CRYPTO_STRINGS), nil)
+        // OpenSSL must not clean up at the end, while threads still use it.
+        OPENSSL_atexit { _exit(3) }
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "resolve", arguments.count == 3, let rounds = Int(arguments[2]) {
             exit(CancelledLookups(server: arguments[1]).run(rounds: rounds) ? 0 : 1)

@@ -5,7 +5,7 @@
 #include <stddef.h>
 
 // Keeps OpenSSL from tearing itself down at exit while other threads still use it.
-void curlew_openssl_keep_at_exit(void);
+void curlew_openssl_take_indexes(void);
 
 // The connection's SSL*, or NULL where there is none or the backend is not OpenSSL.
 void *curlew_tls_connection(CURL *easy);

@@ -18,10 +18,8 @@ final class NetlinkSocket {
                 bind(descriptor, $0, socklen_t(MemoryLayout<sockaddr_nl>.size))
             }
         }
-        guard bound == 0 else {
-            close(descriptor)
-            return nil
-        }
+        // The descriptor is closed by deinit, which runs then, too.
+        guard bound == 0 else { return nil }
     }
 
     deinit { close(descriptor) }

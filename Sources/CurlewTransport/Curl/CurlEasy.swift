@@ -16,6 +16,7 @@ class CurlEasy {
 
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [HeaderList] = []
+    private var hasAddresses = false
     private var parts = URLParts()
     /// What libcurl has of them: the handle of `parts`, or nothing.
     private var handedParts: OpaquePointer?
@@ -30,6 +31,8 @@ class CurlEasy {
     }
 
     deinit {
+        // A handle that was reset has forgotten that it is to leave the process's signals alone.
+        curlew_set_long(handle, CURLOPT_NOSIGNAL, 1)
         curl_easy_cleanup(handle)
         errorText.deallocate()
     }
@@ -69,6 +72,11 @@ class CurlEasy {
         curl_easy_reset(handle)
         traces = false
         handedParts = nil
+        if hasAddresses {
+            // libcurl has this list twice, and forgets only one of them: a handle that did not run would read it later.
+            curlew_set_list(handle, CURLOPT_RESOLVE, nil)
+            hasAddresses = false
+        }
         lists.removeAll()
         blobs.removeAll()
     }
@@ -95,6 +103,7 @@ class CurlEasy {
         case .list(let option, let lines):
             let list = HeaderList(lines: lines)
             lists.append(list)
+            if option == CURLOPT_RESOLVE { hasAddresses = true }
             return curlew_set_list(handle, option, list.head)
         }
     }

@@ -3,11 +3,10 @@ internal import Glibc
 
 /// libcurl's process-wide start, done once before its first use and never undone.
 ///
-/// OpenSSL is told not to clean up at exit: its handler runs while loop threads still use it, and
-/// crashes processes that end in mid-transfer.
+/// OpenSSL was told by then not to clean up at exit (`curlew_tls.c`).
 enum CurlGlobal {
     static let isReady: Bool = {
-        curlew_openssl_keep_at_exit()
+        curlew_openssl_take_indexes()
         return curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
     }()
 }

@@ -3,6 +3,7 @@
 /// libcurl tries a host's addresses of one family one after the other, each for half of the time that is left. Driven by
 /// events, 7.88 opens the socket to the next one only when it is run once more, and sets no timer for that: an address
 /// that does not answer, or refuses, would use up the whole time. So transfers that connect for long are run now and then.
+/// From 8.8 on it sets that timer, and until 8.15 running all could lose another one; there this stays empty.
 struct ConnectingTransfers {
     /// Most connections are there before it is over for the first time.
     static let interval: UInt64 = 100_000_000

@@ -22,6 +22,8 @@ struct EngineSettings: Sendable {
     let libcurlReadsWhileSending: Bool
     /// From 8.7 on a body that ends before its announced length fails the transfer, also after the response refused it.
     let libcurlFailsShortBodies: Bool
+    /// Before 8.8 libcurl opens the socket to a host's next address only when it is run once more, and sets no timer for that.
+    let libcurlForgetsNextAddress: Bool
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
@@ -63,6 +65,7 @@ struct EngineSettings: Sendable {
             surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 6, 0)
         libcurlReadsWhileSending = surroundings.capabilities.isAtLeast(8, 10, 0)
         libcurlFailsShortBodies = surroundings.capabilities.isAtLeast(8, 7, 0)
+        libcurlForgetsNextAddress = !surroundings.capabilities.isAtLeast(8, 8, 0)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)

@@ -84,7 +84,7 @@ final class Sockets {
         }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
-        connecting.opened(for: transfer, at: now)
+        if settings.libcurlForgetsNextAddress { connecting.opened(for: transfer, at: now) }
         return fd
     }
 

@@ -178,6 +178,9 @@ struct ProgressTests {
         let service = try FileService { $0.length = 8 << 20 }
         let queue = DispatchQueue(label: "slow")
         queue.suspend()
+        var isHeld = true
+        // A queue that is released while it is suspended ends the process.
+        defer { if isHeld { queue.resume() } }
         let seen = Lock<[Int64]>([])
         let request = session.download(service.url).downloadProgress(queue: queue) { progress in
             seen.withLock { $0.append(progress.completedUnitCount) }
@@ -185,6 +188,7 @@ struct ProgressTests {
         let url = try await request.file()
         try FileManager.default.removeItem(at: url)
         queue.resume()
+        isHeld = false
         queue.sync {}
         #expect(seen.withLock { $0 } == [8 << 20])
     }

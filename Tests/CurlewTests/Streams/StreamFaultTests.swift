@@ -164,12 +164,16 @@ struct StreamFaultTests {
         Self.endless(server)
         let queue = DispatchQueue(label: "handlers")
         queue.suspend()
+        var isHeld = true
+        // A queue that is released while it is suspended ends the process.
+        defer { if isHeld { queue.resume() } }
         let request = session.streamRequest(server.url("/endless")).responseStream(on: queue) { _ in }
         try await server.waitForConnections(count: 1)
         let sent = try await settled { server.bytesSent }
         #expect(sent < 16 << 20)
         request.cancel()
         queue.resume()
+        isHeld = false
         try await server.waitForOpenConnections(atMost: 0)
     }
 }

@@ -88,9 +88,14 @@ struct ToolProcess {
             try await Task.sleep(for: limit)
             kill(pid, SIGKILL)
         }
-        if let running { try await running(pid) }
+        defer { watchdog.cancel() }
+        do {
+            try await running?(pid)
+        } catch {
+            kill(pid, SIGKILL)
+            throw error
+        }
         let status = await ended.status()
-        watchdog.cancel()
         return Outcome(
             status: status, output: await outputData, errors: String(decoding: await errorData, as: UTF8.self))
     }
@@ -98,7 +103,10 @@ struct ToolProcess {
     private static func read(_ pipe: Pipe) async -> Data {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async {
-                continuation.resume(returning: (try? pipe.fileHandleForReading.readToEnd()) ?? Data())
+                let data = (try? pipe.fileHandleForReading.readToEnd()) ?? Data()
+                // Foundation's `Process` keeps itself, and its pipes.
+                try? pipe.fileHandleForReading.close()
+                continuation.resume(returning: data)
             }
         }
     }

@@ -42,7 +42,9 @@ struct ProbeProcess {
             process.terminate()
         }
         let texts = [output, errors].map { pipe in
-            String(decoding: (try? pipe.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
+            // Foundation's `Process` keeps itself, and its pipes.
+            defer { try? pipe.fileHandleForReading.close() }
+            return String(decoding: (try? pipe.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
         }
         for await _ in ended.stream {}
         return Outcome(
