@@ -93,6 +93,8 @@ public class Request: @unchecked Sendable {
 
     /// Whether it may connect once more, although it went well.
     var mayReconnect: Bool { false }
+    /// Whether its transport can answer no other challenge than one for Basic.
+    var offersOnlyBasic: Bool { false }
 
     /// How long to wait before the request connects once more, nil where it does not: not a retry, since an attempt may have
     /// gone well.

@@ -99,6 +99,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     override var mayReconnect: Bool { true }
 
+    override var offersOnlyBasic: Bool { true }
+
     override func pauseBeforeReconnecting(after result: RunResult) -> Duration? {
         let asked = result.response?.head.headers["Retry-After"].flatMap { RetryAfter.delay($0, now: Date()) }
         return link.pauseBeforeReconnecting(after: result.error, retryAfter: asked)

@@ -42,14 +42,13 @@ public final class RedisCacheStore: CacheStore {
         connections: Int = 4
     ) {
         keys = RedisKeys(prefix: prefix)
-        self.maximumEntrySize = maximumEntrySize
+        self.maximumEntrySize = max(0, maximumEntrySize)
         do throws(RedisFault) {
             let server = RedisServer(
                 try RedisAddress(url),
                 connectTimeout: connectTimeout,
                 operationTimeout: operationTimeout,
-                // Several whole entries may be asked for together.
-                maximumAnswer: 64 << 20 + Int(clamping: maximumEntrySize)
+                maximumAnswer: Self.maximumAnswer(maximumEntrySize: maximumEntrySize)
             )
             self.server = server
             pool = RedisPool(server, connections: connections)
@@ -57,6 +56,12 @@ public final class RedisCacheStore: CacheStore {
         } catch {
             (server, pool, problem) = (nil, nil, error)
         }
+    }
+
+    /// Several whole entries may be asked for together.
+    static func maximumAnswer(maximumEntrySize: Int64) -> Int {
+        let room = 64 << 20
+        return room + min(max(0, Int(clamping: maximumEntrySize)), .max - room)
     }
 
     /// What went wrong since the store was made.

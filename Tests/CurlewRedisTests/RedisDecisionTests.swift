@@ -32,6 +32,14 @@ struct RedisDecisionTests {
         for _ in 0..<2 { #expect(allows(now)) }
     }
 
+    @Test("the largest answer is bounded for entries of any size") func maximumAnswer() {
+        #expect(RedisCacheStore.maximumAnswer(maximumEntrySize: 4 << 20) == 68 << 20)
+        #expect(RedisCacheStore.maximumAnswer(maximumEntrySize: .max) == .max)
+        #expect(RedisCacheStore.maximumAnswer(maximumEntrySize: .min) == 64 << 20)
+        _ = RedisCacheStore(url: "redis://localhost", maximumEntrySize: .max)
+        _ = RedisCacheStore(url: "redis://localhost", maximumEntrySize: .min)
+    }
+
     @Test("the parts of a URL") func address() throws {
         let full = try RedisAddress("redis://user:pa%20ss@example.test:7000/5")
         #expect(full.host == "example.test" && full.port == 7000 && full.database == 5)

@@ -10,7 +10,8 @@ struct CacheFlight: Sendable, Equatable {
         case notStored
         /// There is no response: the next of them may try.
         case failed
-        /// Nothing of it came for a long time, because its own reader has paused perhaps: the same, but no server has failed.
+        /// Nothing of it came for a long time, because its own reader has paused perhaps, or it has become out of date on its
+        /// way: the same, but no server has failed.
         case stalled
     }
 
@@ -89,6 +90,8 @@ final class CacheFlights: Sendable {
 
     private struct UnderWay: Sendable {
         let flight: CacheFlight
+        /// What was made out of date before it began.
+        let mark: UInt64
         var followers: CacheFollowers?
     }
 
@@ -107,33 +110,55 @@ final class CacheFlights: Sendable {
     }
 
     private let state = Lock(State())
+    private let invalidations: InvalidationLog
+
+    init(_ invalidations: InvalidationLog) { self.invalidations = invalidations }
 
     /// How many have stored a response. To be asked before the store is.
     var landings: UInt64 { state.withLock { $0.landings } }
 
     func join(_ asked: CacheRequest, since mark: UInt64) -> Joining {
-        state.withLock { state in
+        let (joining, outdated) = state.withLock { state -> (Joining, CacheFollowers?) in
             let hasLanded = state.hasLanded(asked.key, since: mark)
-            let number = state.lastNumber + 1
-            let joining = Self.join(
-                &state.flights[Asked(request: asked)], hasLanded: hasLanded, CacheFlight(number: number))
-            if case .lead = joining { state.lastNumber = number }
-            return joining
+            let next = UnderWay(flight: CacheFlight(number: state.lastNumber + 1), mark: invalidations.mark)
+            let (joining, outdated) = Self.join(
+                &state.flights[Asked(request: asked)],
+                hasLanded: hasLanded,
+                next,
+                isOutdated: { invalidations.concerns(asked.key.url, since: $0) }
+            )
+            if case .lead = joining { state.lastNumber = next.flight.number }
+            return (joining, outdated)
         }
+        // They wait for nothing that will be stored: one of them may lead the next flight.
+        outdated?.end(.stalled)
+        return joining
     }
 
-    /// One lookup of the key, for its flight and for the place of a new one.
-    private static func join(_ current: inout UnderWay?, hasLanded: Bool, _ next: CacheFlight) -> Joining {
+    /// One lookup of the key, for its flight and for the place of a new one. Those who wait for a flight that is out of date
+    /// come back, to be told.
+    private static func join(
+        _ current: inout UnderWay?,
+        hasLanded: Bool,
+        _ next: UnderWay,
+        isOutdated: (UInt64) -> Bool
+    ) -> (Joining, CacheFollowers?) {
+        var outdated: CacheFollowers?
         if let underWay = current {
-            let followers = underWay.followers ?? CacheFollowers()
-            if followers.end == nil {
-                current?.followers = followers
-                return .follow(followers)
+            if underWay.mark != next.mark, isOutdated(underWay.mark) {
+                outdated = underWay.followers
+                current = nil
+            } else {
+                let followers = underWay.followers ?? CacheFollowers()
+                if followers.end == nil {
+                    current?.followers = followers
+                    return (.follow(followers), nil)
+                }
             }
         }
-        if hasLanded { return .lookAgain }
-        current = UnderWay(flight: next)
-        return .lead(next)
+        if hasLanded { return (.lookAgain, outdated) }
+        current = next
+        return (.lead(next.flight), outdated)
     }
 
     /// The head of a response is there that others may use, and those who come from now on have to know it.

@@ -8,7 +8,9 @@ extension CacheRequest {
         let options = request.options
         let fields = RequestCacheFields(headers, defaults)
         let hasCredentials = fields.hasAuthorization || options.hasAuthentication
-        let credentials = hasCredentials ? Self.credentials(options, headers, defaults) : nil
+        let isPrivate = mode == .private
+        let credentials = hasCredentials && isPrivate ? Self.credentials(options, headers, defaults) : nil
+        let areHidden = hidden?.areSent ?? false
         self.init(
             url: request.url,
             method: request.method,
@@ -16,16 +18,26 @@ extension CacheRequest {
             defaults: defaults,
             policy: options.cache?.policy ?? .useProtocol,
             decodesContent: options.decodesContent,
-            partition: mode == .private ? Self.partition(credentials, hidden) : "",
-            hasCredentials: hasCredentials || hidden != nil,
+            partition: Self.partition(credentials, hidden, isPrivate: isPrivate),
+            hasCredentials: hasCredentials || areHidden,
+            // A private cache has them in the key.
+            hidesCredentials: !isPrivate && (areHidden || options.hasAuthentication),
             fields: fields
         )
     }
 
-    private static func partition(_ credentials: String?, _ hidden: HiddenCredentials?) -> String {
-        let hidden = hidden?.partition ?? ""
-        guard let credentials else { return hidden }
-        return CacheDigest.name(of: hidden.isEmpty ? credentials : hidden + "\n" + credentials)
+    private static func partition(
+        _ credentials: String?,
+        _ hidden: HiddenCredentials?,
+        isPrivate: Bool
+    ) -> String {
+        // As for nearly all.
+        guard credentials != nil || hidden != nil else { return "" }
+        let peers = hidden?.peers ?? ""
+        guard isPrivate else { return peers }
+        let added = hidden?.partition ?? ""
+        guard let credentials else { return peers + added }
+        return peers + CacheDigest.name(of: added.isEmpty ? credentials : added + "\n" + credentials)
     }
 
     /// What tells its user apart from others.

@@ -57,10 +57,16 @@ extension CacheRun {
         _ cacheSink: CacheSink,
         validating stored: StoredEntry? = nil
     ) async {
-        await cache.invalidate(Invalidation(method: request.method, url: request.url, head: outcome.head))
+        let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
+        if invalidation != .none { await cache.invalidate(invalidation) }
         let isStored = await cacheSink.storage?.finish() ?? false
-        if !isStored { await removeReplaced(stored, by: outcome.head.status) }
-        await land(isStored ? .stored : .notStored)
+        // A response that came later, and was stored meanwhile, is no reason to remove it.
+        if !isStored, cacheSink.storage?.isSuperseded != true {
+            await removeReplaced(stored, by: outcome.head.status)
+        }
+        // What became out of date on its way says nothing of the next response, unless it is the one that said so itself.
+        let isOutdated = invalidation == .none && cacheSink.storage?.isOutdated == true
+        await land(isStored ? .stored : isOutdated ? .stalled : .notStored)
         note(status, in: &outcome)
     }
 
@@ -117,33 +123,7 @@ extension CacheRun {
         if asked.policy == .reload { await cache.store.removeAll(url: asked.key.url) }
     }
 
-    // MARK: Validation
-
-    private mutating func finish(
-        validationOf stored: StoredEntry,
-        with outcome: TransferOutcome,
-        _ requestTime: Date
-    ) async throws(CurlewError) -> TransferOutcome {
-        var fresh = stored
-        fresh.entry = updated(stored.entry, with: outcome.head, requestTime)
-        await cache.store.update(fresh.entry)
-        await land(.stored)
-        guard !isInBackground else {
-            cache.count(.revalidated)
-            return outcome
-        }
-        if let served = try await serve(fresh, .whole, .revalidated, news: outcome) { return served }
-        return try await send(.miss, adding: [])
-    }
-
-    private func updated(_ entry: CacheEntry, with head: ResponseHead, _ requestTime: Date) -> CacheEntry {
-        var entry = entry
-        entry.response = Revalidation.updated(
-            entry.response, with: head, requestTime: requestTime, responseTime: cache.clock(), mode: cache.mode)
-        let canBeValidated = Validators(entry.response.head.headers).areUsable
-        entry.lifetime = Freshness(entry.response, mode: cache.mode).cacheLifetime(canBeValidated: canBeValidated)
-        return entry
-    }
+    // MARK: Failures of the server
 
     /// What becomes of the request if there is no stored response any more.
     private enum Failure {
@@ -180,24 +160,15 @@ extension CacheRun {
             outcome = try await network.perform(try outgoing(adding: fields), sink: sink)
         } catch {
             // It may have taken effect all the same.
-            if !request.method.isSafe { await cache.store.removeAll(url: asked.key.url) }
+            if !request.method.isSafe { await cache.invalidate(.urls([asked.key.url])) }
             throw error
         }
         let invalidation = Invalidation(method: request.method, url: request.url, head: outcome.head)
         if invalidation != .none { await cache.invalidate(invalidation) }
-        if request.method == .head, outcome.head.status == 200 { await update(with: outcome.head, requestTime) }
+        if request.method == .head, outcome.head.status == 200 {
+            await update(with: outcome.head, requestTime)  // CacheRun+Validating.swift
+        }
         note(status, in: &outcome)
         return outcome
-    }
-
-    /// A response to `HEAD` says what is stored of the same version, or that it is another (RFC 9111, 4.3.5).
-    private func update(with head: ResponseHead, _ requestTime: Date) async {
-        let found = Variants.select(await cache.store.entries(for: asked.key), for: asked, digest: CacheDigest.name)
-        guard let entry = found?.entry, entry.response.head.status == 200 else { return }
-        if Revalidation.isSame(entry.response, as: head) {
-            await cache.store.update(updated(entry, with: head, requestTime))
-        } else {
-            await cache.store.remove(entry)
-        }
     }
 }

@@ -32,7 +32,7 @@ struct CacheRun: Sendable {
 
     /// The validation of what another request was served stale.
     init(inBackgroundOf run: CacheRun) {
-        (request, asked, context) = (run.request, run.asked, run.context)
+        (request, asked, context) = (Self.unconditional(run.request), run.asked, run.context)
         sink = BackgroundSink()
         background = nil
         began = context.cache.clock()
@@ -43,6 +43,19 @@ struct CacheRun: Sendable {
     var flights: CacheFlights { context.flights }
     var network: any Transport { context.network }
     var isInBackground: Bool { background == nil }
+
+    /// The request without its caller's conditions, and for the whole: the validation has a condition of its own.
+    private static func unconditional(_ request: TransferRequest) -> TransferRequest {
+        let names = ["If-None-Match", "If-Modified-Since", "Range", "If-Range"]
+        var headers = request.effectiveHeaders
+        guard names.contains(where: { headers.contains(name: $0) }) else { return request }
+        for name in names { headers.remove(name: name) }
+        var bare = request
+        bare.headers = headers
+        // All are among those already, and one of them may be among these.
+        bare.defaultHeaders = nil
+        return bare
+    }
 
     private static func budget(of request: TransferRequest) -> TimeoutBudget {
         request.options.timeouts.total.map { TimeoutBudget(total: $0, started: .now) } ?? .unlimited
@@ -77,8 +90,10 @@ struct CacheRun: Sendable {
         var rounds = 1..<4
         switch start {
         case .open:
+            let early = CacheDecision(beforeLookup: asked, hasBody: request.hasBody)
+            if case .refuse? = early { throw notInCache }
             guard !request.hasBody else { return try await pass(.bypassed(.method)) }
-            if case .send(let status, let fields) = CacheDecision(beforeLookup: asked) {
+            if case .send(let status, let fields)? = early {
                 return try await send(status, adding: fields)  // CacheRun+Sending.swift
             }
             rounds = 0..<4
@@ -110,8 +125,7 @@ struct CacheRun: Sendable {
         switch decision {
         case .refuse:
             await land(.failed)
-            throw CurlewError(
-                .notInCache, phase: .creation, reason: "no stored response may be used", url: request.url)
+            throw notInCache
         case .serve(let stored, let form, let status):
             let isCollapsed = status == .hit && awaited == .stored
             return try await serve(stored, form, isCollapsed ? .collapsed : status)  // CacheRun+Serving.swift
@@ -129,6 +143,10 @@ struct CacheRun: Sendable {
             if !place.isFree, try await !takesOff(from: place) { return nil }
             return try await send(status, adding: fields)
         }
+    }
+
+    private var notInCache: CurlewError {
+        CurlewError(.notInCache, phase: .creation, reason: "no stored response may be used", url: request.url)
     }
 
     private func revalidateInBackground(_ stored: StoredEntry) {

@@ -26,6 +26,8 @@ final class CacheSink: TransferSink, @unchecked Sendable {
     /// Whether a head concerns the cache alone. nil where none does, because no stored response is being validated.
     private let withholds: ((ResponseHead) -> Bool)?
     let requestTime: Date
+    /// What was made out of date before the request was sent.
+    private let mark: UInt64
     private var control: (any TransferControl)?
     private(set) var fate = Fate.none
     /// nil where there is nothing to store.
@@ -48,6 +50,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         context = run.context
         flight = run.flight
         self.requestTime = requestTime
+        mark = run.context.cache.invalidations.mark
         self.withholds = withholds
     }
 
@@ -67,10 +70,20 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         fate = .forwarded
         let fields = ResponseCacheFields(head.headers)
         mayInvalidate = fields.mayClear
-        if Storability.isStorable(head, fields, for: asked, mode: context.cache.mode) {
+        if Storability.isStorable(head, fields, for: asked, mode: context.cache.mode),
+            Variants.canTell(asked, from: head)
+        {
             headCame()
             storage = ResponseStorage(
-                head, of: request, asked, over: context, requestTime: requestTime, flight: flight, control: control)
+                head,
+                of: request,
+                asked,
+                over: context,
+                requestTime: requestTime,
+                mark: mark,
+                flight: flight,
+                control: control
+            )
         } else if let flight {
             context.flights.land(flight, for: asked, .notStored)
             hasLanded = true

@@ -53,11 +53,12 @@ final class CachingTransport: Transport {
 final class CacheContext: Sendable {
     let network: any Transport
     let cache: ResponseCache
-    let flights = CacheFlights()
+    let flights: CacheFlights
     /// What is added to requests below, so that it cannot be seen here.
     let hiddenCredentials: HiddenCredentials?
 
     init(_ network: any Transport, _ cache: ResponseCache, _ hiddenCredentials: HiddenCredentials?) {
         (self.network, self.cache, self.hiddenCredentials) = (network, cache, hiddenCredentials)
+        flights = CacheFlights(cache.invalidations)
     }
 }

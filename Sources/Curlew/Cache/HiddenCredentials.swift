@@ -1,14 +1,51 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Credentials that libcurl adds to a session's requests, where a cache does not see them: those of a netrc file and a
-/// client certificate.
+/// What a cache does not see of a session's requests: credentials that libcurl adds, from a netrc file and as a client
+/// certificate, and settings by which another server may answer under the same URL.
 struct HiddenCredentials: Sendable {
     /// Tells those who have them apart from others; empty where it is as if there were none.
     let partition: String
+    /// Whether such credentials may be sent.
+    let areSent: Bool
+    /// Keeps responses of such servers from sessions that ask the usual ones, in a shared cache too; empty with the usual
+    /// settings.
+    let peers: String
 
-    /// nil where nothing is added. Files are read once: they count as they are when the session is made.
+    /// nil where there is none of both. Files are read once: they count as they are when the session is made.
     init?(_ configuration: SessionConfiguration) {
+        let credentials = Self.credentials(configuration)
+        let others = Self.digest(Self.peers(configuration))
+        // The letter tells it from the digest of credentials.
+        peers = others.isEmpty ? "" : "p" + others
+        guard credentials != nil || !peers.isEmpty else { return nil }
+        areSent = credentials != nil
+        partition = Self.digest(credentials ?? [])
+    }
+
+    private static func digest(_ texts: [String]) -> String {
+        texts.isEmpty ? "" : CacheDigest.name(of: texts.joined(separator: "\n"))
+    }
+
+    private static func peers(_ configuration: SessionConfiguration) -> [String] {
+        var texts: [String] = []
+        switch configuration.tls.certificateVerification {
+        case .full: break
+        case .noHostnameVerification: texts.append("verification: chain")
+        case .none: texts.append("verification: none")
+        }
+        if let path = configuration.unixSocketPath { texts.append("socket: " + path) }
+        for (name, addresses) in configuration.dns.overrides.sorted(by: { $0.key < $1.key }) {
+            texts.append("override: \(name) \(addresses.joined(separator: " "))")
+        }
+        for (name, other) in configuration.tls.connectTo.sorted(by: { $0.key < $1.key }) {
+            texts.append("connection: \(name) \(other)")
+        }
+        return texts
+    }
+
+    /// nil where none are added.
+    private static func credentials(_ configuration: SessionConfiguration) -> [String]? {
         var texts: [String] = []
         switch configuration.netrc {
         case .ignored: break
@@ -21,7 +58,7 @@ struct HiddenCredentials: Sendable {
         case .pkcs12(let container, _): texts.append(Self.text(of: container))
         case .files(let certificate, _, _): texts += [certificate.absoluteString] + Self.content(of: certificate)
         }
-        partition = texts.isEmpty ? "" : CacheDigest.name(of: texts.joined(separator: "\n"))
+        return texts
     }
 
     // As libcurl finds it.

@@ -25,6 +25,8 @@ public final class ResponseCache: Sendable {
     let clock: @Sendable () -> Date
     /// Whether `claimFetch` may take its time.
     let storeMayWait: Bool
+    /// What of the responses under way is out of date already.
+    let invalidations = InvalidationLog()
     private let immediateStore: (any ImmediateStore)?
     private let counters = Lock(CacheStatistics())
 
@@ -63,11 +65,26 @@ public final class ResponseCache: Sendable {
     /// Counts of what the cache has done so far.
     public var statistics: CacheStatistics { counters.withLock { $0 } }
 
-    /// Removes all responses.
-    public func removeAll() async { await store.removeAll() }
+    /// Removes all responses. Those that are under way are not stored.
+    public func removeAll() async {
+        invalidations.note([.everything])
+        await store.removeAll()
+    }
 
-    /// Removes the responses to requests for a URL, whatever their header fields and credentials were.
-    public func remove(for url: URL) async { await store.removeAll(url: CacheKey.text(of: url)) }
+    /// Removes the responses to requests for a URL, whatever their header fields and credentials were. Those that are under
+    /// way are not stored.
+    public func remove(for url: URL) async {
+        await invalidate(.urls([CacheKey.text(of: Self.withoutCredentials(url))]))
+    }
+
+    /// As requests go out, and are stored.
+    private static func withoutCredentials(_ url: URL) -> URL {
+        guard url.user(percentEncoded: true) != nil || url.password(percentEncoded: true) != nil else { return url }
+        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
+        parts?.user = nil
+        parts?.password = nil
+        return parts?.url ?? url
+    }
 
     /// Most bytes of a body where the store keeps it in this process's memory; nil where it takes it elsewhere.
     var maximumSizeInMemory: Int? { immediateStore?.maximumEntrySize }
@@ -83,8 +100,12 @@ public final class ResponseCache: Sendable {
     func invalidate(_ invalidation: Invalidation) async {
         switch invalidation {
         case .none: break
-        case .urls(let urls): for url in urls { await store.removeAll(url: url) }
-        case .origin(let origin): await store.removeAll(origin: origin)
+        case .urls(let urls):
+            invalidations.note(urls.map { .url($0) })
+            for url in urls { await store.removeAll(url: url) }
+        case .origin(let origin):
+            invalidations.note([.origin(origin)])
+            await store.removeAll(origin: origin)
         }
     }
 }

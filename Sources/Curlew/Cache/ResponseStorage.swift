@@ -12,6 +12,8 @@ final class ResponseStorage: @unchecked Sendable {
     private let asked: CacheRequest
     private let entry: CacheEntry
     private let expectedSize: Int64?
+    /// What was made out of date before the request was sent.
+    private let mark: UInt64
     /// Told where others need not wait for the response any more.
     private let flight: CacheFlight?
     private let flights: CacheFlights
@@ -37,6 +39,7 @@ final class ResponseStorage: @unchecked Sendable {
         _ asked: CacheRequest,
         over context: CacheContext,
         requestTime: Date,
+        mark: UInt64,
         flight: CacheFlight?,
         control: (any TransferControl)?
     ) {
@@ -44,6 +47,7 @@ final class ResponseStorage: @unchecked Sendable {
         flights = context.flights
         self.request = request
         self.asked = asked
+        self.mark = mark
         self.flight = flight
         self.control = control
         let response = StoredResponse(
@@ -151,7 +155,7 @@ final class ResponseStorage: @unchecked Sendable {
 
     /// The response is complete. Whether it is stored.
     func finish() async -> Bool {
-        guard isStoring else {
+        guard isStoring, !isOutdated, !isSuperseded else {
             await drop()
             return false
         }
@@ -169,8 +173,27 @@ final class ResponseStorage: @unchecked Sendable {
             }
             isStored = await write(entry)
         }
+        // Meanwhile it may have become out of date, before the store had it.
+        if isStored, isOutdated {
+            await cache.store.remove(entry)
+            return false
+        }
         if isStored { cache.countStore() }
         return isStored
+    }
+
+    /// Whether what is stored for the URL was removed while the response was on its way.
+    var isOutdated: Bool { cache.invalidations.concerns(asked.key.url, since: mark) }
+
+    /// Whether a response that came later is stored already. Only a store that answers at once is asked. What came in the
+    /// future says nothing: the clock was wrong then.
+    var isSuperseded: Bool {
+        guard let entries = cache.entriesAtHand(for: asked.key), !entries.isEmpty else { return false }
+        let now = cache.clock()
+        return entries.contains { other in
+            let time = other.entry.response.responseTime
+            return other.entry.variant == entry.variant && time > entry.response.responseTime && time <= now
+        }
     }
 
     private func write(_ entry: CacheEntry) async -> Bool {

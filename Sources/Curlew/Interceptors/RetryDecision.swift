@@ -8,8 +8,8 @@ enum RetryDecision {
         (error as? CurlewError)?.responseCode ?? request.response?.statusCode
     }
 
-    static func isRetryable(method: HTTPMethod?, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
-        guard let method, policy.retryableHTTPMethods.contains(method) else { return false }
+    static func isRetryable(methods: Set<HTTPMethod>, status: Int?, error: any Error, by policy: RetryPolicy) -> Bool {
+        guard !methods.isEmpty, methods.isSubset(of: policy.retryableHTTPMethods) else { return false }
         if let status, policy.retryableHTTPStatusCodes.contains(status) { return true }
         if let given = URLError.given(by: error) { return policy.retries(given.code) }
         guard let error = error as? CurlewError else { return false }

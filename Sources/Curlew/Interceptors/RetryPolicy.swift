@@ -125,7 +125,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// Whether the failure may be temporary and the request may be repeated. Subclasses can override it.
     open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
         RetryDecision.isRetryable(
-            method: request.request?.method,
+            methods: request.methodsOfAttempt,
             status: RetryDecision.status(of: request, error),
             error: error,
             by: self

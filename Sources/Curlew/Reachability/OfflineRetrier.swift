@@ -41,7 +41,9 @@ public struct OfflineRetrier: RequestInterceptor {
     }
 
     public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        guard let error = error as? CurlewError, isOfflineError(error), request.retryCount < retryLimit else {
+        guard let error = error as? CurlewError, isOfflineError(error), request.retryCount < retryLimit,
+            !request.wasCarriedOut
+        else {
             return .doNotRetry
         }
         return await networkCameBack(reachability.statuses()) ? .retry : .doNotRetry

@@ -50,6 +50,18 @@ extension Request {
     /// A snapshot of the download progress. Cancelling, pausing or resuming it cancels, suspends or resumes the request.
     public var downloadProgress: Progress { snapshot { ($0.transfer.download, $0.extras?.hooks.downloadProgress) } }
 
+    /// The methods with which this attempt has asked: another one would begin with the first again.
+    var methodsOfAttempt: Set<HTTPMethod> {
+        let (first, last) = record.withLock { $0.history.methods }
+        return Set([first, last].compactMap(\.self))
+    }
+
+    /// Whether a server has carried out what may not be repeated, and a redirect led on to its result.
+    var wasCarriedOut: Bool {
+        let (first, last) = record.withLock { $0.history.methods }
+        return first?.isIdempotent == false && first != last
+    }
+
     private func snapshot(_ state: (RequestRecord) -> (TransferCount, ProgressReporter?)) -> Progress {
         let (count, reporter) = record.withLock { state($0) }
         let progress = count.progress

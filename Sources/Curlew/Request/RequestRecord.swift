@@ -60,6 +60,8 @@ struct RequestRecord {
 /// What a request has sent, try by try.
 struct RequestHistory {
     var requests = ShortList<VisibleRequest>()
+    /// So many of the last ones are those of redirects in this attempt.
+    var redirects = 0
     /// So many of them there were when the last final one was told.
     var requestsTold = 0
     var tasks = ShortList<TaskIdentifier>()
@@ -70,6 +72,17 @@ struct RequestHistory {
 
     /// The final `URLRequest` of the last try that has one.
     var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1]?.urlRequest : nil }
+
+    /// The method with which this attempt began, and the one that a redirect has left of it.
+    var methods: (first: HTTPMethod?, last: HTTPMethod?) {
+        let first = requests.count > redirects ? requests[requests.count - redirects - 1] : nil
+        return (first?.urlRequest.method, requests.last?.urlRequest.method)
+    }
+
+    mutating func note(_ visible: VisibleRequest, isRedirect: Bool = false) {
+        requests.append(visible)
+        redirects = isRedirect ? redirects + 1 : 0
+    }
 }
 
 /// How a request knows its session.

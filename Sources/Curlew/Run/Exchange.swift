@@ -53,7 +53,7 @@ extension Run {
     /// Sends the hop over the transport, and returns when its response has ended.
     func send(_ hop: Hop) async -> Exchange {
         let url = hop.lowered.url
-        let credentials = request.context.storedCredentials(for: hop)
+        let credentials = request.context.storedCredentials(for: hop, onlyBasic: request.offersOnlyBasic)
         let outgoing = outgoing(hop, credentials)
         let delegate = request.makeDelegate(
             for: ExchangeContext(
@@ -61,7 +61,7 @@ extension Run {
                 task: task,
                 url: url,
                 events: events,
-                isAnswerable: credentials.answers(to: url, in: request.context)
+                isAnswerable: credentials.answers(to: url, of: request)
             ),
             outgoing,
             of: self

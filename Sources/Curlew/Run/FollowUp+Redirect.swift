@@ -64,7 +64,7 @@ extension Run {
         } catch {
             return .refuse(error)
         }
-        request.note(.made(proposal))
+        request.note(redirect: .made(proposal))
         if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
         emitRedirect(exchange.metrics, response, to: proposal)
         attempt = attempt.adding(RedirectHop(url: response.url, status: head.status, location: next.url))

@@ -101,6 +101,8 @@ extension Run {
         var error = error
         if error.url == nil { error.url = exchange.hop.visible.url }
         if error.attempt == 0 { error.attempt = attempt.number }
+        // The transport knows of the last exchange alone.
+        if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
         error.metrics = exchange.metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }
         if error.phase == .validation, error.responseBody == nil { error.responseBody = StatusCheck.excerpt(of: body) }

@@ -21,7 +21,10 @@ extension Request {
     }
 
     /// Adapters, monitors and users may look at it from here on.
-    func note(_ visible: VisibleRequest) { record.withLock { $0.history.requests.append(visible) } }
+    func note(_ visible: VisibleRequest) { record.withLock { $0.history.note(visible) } }
+
+    /// A redirect leads there.
+    func note(redirect visible: VisibleRequest) { record.withLock { $0.history.note(visible, isRedirect: true) } }
 
     /// An exchange that monitors know of starts: they are told its end as well.
     func startsAnnouncedExchange() throws(CurlewError) {
@@ -90,7 +93,7 @@ extension RequestRecord {
 
     // In one step with the look at who wants it: who comes later finds it here.
     fileprivate mutating func created(_ visible: VisibleRequest, isNoted: Bool) -> Creation {
-        if !isNoted { history.requests.append(visible) }
+        if !isNoted { history.note(visible) }
         history.requestsTold = history.requests.count
         return Creation(hooks: extras?.hooks.takeForCreation())
     }

@@ -14,17 +14,21 @@ enum StoredCredentials {
 
 extension StoredCredentials {
     /// A response that asks for credentials that there are is not the answer yet.
-    func answers(to url: URL, in context: SessionContext) -> (@Sendable (ResponseHead) -> Bool)? {
+    func answers(to url: URL, of request: Request) -> (@Sendable (ResponseHead) -> Bool)? {
+        let (context, onlyBasic) = (request.context, request.offersOnlyBasic)
         switch self {
-        case .none, .offered: nil
-        case .mayAnswer: { head in context.credentials.withLock { $0.answer(to: head, for: url) } != nil }
+        case .none, .offered: return nil
+        case .mayAnswer:
+            return { head in
+                context.credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) } != nil
+            }
         }
     }
 }
 
 extension SessionContext {
     /// What the session remembers for the next exchange.
-    func storedCredentials(for hop: Hop) -> StoredCredentials {
+    func storedCredentials(for hop: Hop, onlyBasic: Bool) -> StoredCredentials {
         let lowered = hop.lowered
         if let answer = hop.storedAnswer { return .offered(answer) }
         if credentials.isEmpty || lowered.options.hasAuthentication || lowered.headers.contains(name: "Authorization")
@@ -32,7 +36,9 @@ extension SessionContext {
         {
             return .none
         }
-        if let expected = credentials.withLock({ $0.expected(by: lowered.url) }) { return .offered(expected) }
+        if let expected = credentials.withLock({ $0.expected(by: lowered.url, onlyBasic: onlyBasic) }) {
+            return .offered(expected)
+        }
         return lowered.body.isReplayable ? .mayAnswer : .none
     }
 
@@ -48,7 +54,8 @@ extension SessionContext {
         switch exchange.credentials {
         case .mayAnswer:
             guard head.status == 401, exchange.delegate.exchange.request.isHoldingBack else { return nil }
-            return credentials.withLock { $0.answer(to: head, for: url) }
+            let onlyBasic = exchange.delegate.exchange.request.offersOnlyBasic
+            return credentials.withLock { $0.answer(to: head, for: url, onlyBasic: onlyBasic) }
         case .offered(let used):
             if head.status == 401 {
                 credentials.withLock { $0.refused(used, for: url) }

@@ -82,7 +82,7 @@ final class WebSocketOutbox: Sendable {
     func control(_ opcode: WebSocketOpcode, _ payload: [UInt8]) {
         let step = state.withLock { state -> Step in
             guard state.stage == .open, !state.isClosing else { return .refused }
-            if opcode == .pong, state.size > Self.pongLimit + limit { return .refused }
+            if opcode == .pong, state.size - Self.pongLimit > limit { return .refused }
             if opcode == .close { state.isClosing = true }
             payload.withUnsafeBytes { state.append(opcode, $0) }
             return state.appended(atOnce: true)

@@ -1,4 +1,5 @@
-/// The directives of `Cache-Control`, names in lower case. Of repeated ones the first counts (RFC 9111, 4.2.1).
+/// The directives of `Cache-Control`, names in lower case. Of repeated ones the first counts (RFC 9111, 4.2.1), but of those
+/// that may name fields all do: none hides what another forbids.
 package struct CacheControl: Sendable, Hashable {
     /// "" for a directive without a value.
     package private(set) var directives: [String: String] = [:]
@@ -26,8 +27,17 @@ package struct CacheControl: Sendable, Hashable {
                 argument += ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
             }
             _ = scanner.take { $0 != UInt8(ascii: ",") }
-            if !name.isEmpty, directives[name] == nil { directives[name] = String(decoding: argument, as: UTF8.self) }
+            if !name.isEmpty { add(name, String(decoding: argument, as: UTF8.self)) }
         }
+    }
+
+    private mutating func add(_ name: String, _ argument: String) {
+        guard let first = directives[name] else {
+            directives[name] = argument
+            return
+        }
+        guard name == "private" || name == "no-cache" else { return }
+        directives[name] = first.isEmpty || argument.isEmpty ? "" : first + "," + argument
     }
 
     package var isEmpty: Bool { directives.isEmpty }
@@ -35,7 +45,7 @@ package struct CacheControl: Sendable, Hashable {
     package func has(_ name: String) -> Bool { directives[name] != nil }
 
     /// Whether a directive that may name fields is there without any, and so concerns the whole response.
-    package func hasUnqualified(_ name: String) -> Bool { directives[name] == "" }
+    package func hasUnqualified(_ name: String) -> Bool { has(name) && fields(of: name).isEmpty }
 
     /// The fields that a directive names: `no-cache="set-cookie, x"`.
     package func fields(of name: String) -> [String] {

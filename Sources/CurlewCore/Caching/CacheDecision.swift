@@ -15,26 +15,24 @@ package enum CacheDecision: Sendable {
     case refuse
 
     /// The decision for requests that no stored response can answer, before the store is asked.
-    package init?(beforeLookup request: CacheRequest) {
-        if request.method != .get, request.method != .head {
-            self = .send(.bypassed(.method), adding: [])
-        } else if request.control.has("no-store") {
-            self = .send(.bypassed(.noStore), adding: [])
-        } else if request.hasPrecondition {
-            self = .send(.bypassed(.condition), adding: [])
-        } else if request.policy == .reload {
-            let fields = [("Cache-Control", "no-cache"), ("Pragma", "no-cache")]
-            self = .send(
-                .bypassed(.reload),
-                adding: request.control.isEmpty ? fields.map { HTTPHeader(name: $0.0, value: $0.1) } : []
-            )
-        } else {
-            return nil
+    package init?(beforeLookup request: CacheRequest, hasBody: Bool = false) {
+        guard let reason = request.reasonToBypass(hasBody: hasBody) else { return nil }
+        if request.policy == .onlyStored {
+            self = .refuse
+            return
         }
+        let saysSo = reason == .reload && request.control.isEmpty
+        let fields = saysSo ? [("Cache-Control", "no-cache"), ("Pragma", "no-cache")] : []
+        self = .send(.bypassed(reason), adding: fields.map { HTTPHeader(name: $0.0, value: $0.1) })
     }
 
     /// The decision for a request, and for what was found for it.
     package init(for request: CacheRequest, found stored: StoredEntry?, mode: CacheMode, now: Date) {
+        // What was found is not what such a request asks for.
+        if request.policy == .onlyStored, request.reasonToBypass() != nil {
+            self = .refuse
+            return
+        }
         guard let stored else {
             self = Self.withoutAnswer(request, .miss)
             return
@@ -107,6 +105,14 @@ package enum CacheDecision: Sendable {
 }
 
 extension CacheRequest {
+    /// Why no stored response can answer it, whatever is stored; nil where one may.
+    fileprivate func reasonToBypass(hasBody: Bool = false) -> CacheStatus.BypassReason? {
+        if hasBody || (method != .get && method != .head) { return .method }
+        if control.has("no-store") { return .noStore }
+        if hasPrecondition { return .condition }
+        return policy == .reload ? .reload : nil
+    }
+
     /// What a request says to caches on the way to the server, where its policy is to ask the server itself.
     fileprivate var askingFields: [HTTPHeader] {
         guard policy == .revalidate, control.isEmpty else { return [] }

@@ -12,6 +12,9 @@ package final class CacheRequest: Sendable {
     package let decodesContent: Bool
     /// Whether it is sent with credentials, in a field or in what a transport adds.
     package let hasCredentials: Bool
+    /// Whether some of them stand in no field and not in the key either: the fields that a response varies by do not tell
+    /// whose it is.
+    package let hidesCredentials: Bool
     package let hasRange: Bool
     /// Whether the caller asks under a condition of its own that a cache may answer (RFC 9111, 4.3.2).
     package let hasCondition: Bool
@@ -31,10 +34,12 @@ package final class CacheRequest: Sendable {
         decodesContent: Bool = true,
         partition: String = "",
         hasCredentials: Bool = false,
+        hidesCredentials: Bool = false,
         fields: RequestCacheFields? = nil
     ) {
         let fields = fields ?? RequestCacheFields(headers, defaults)
         self.hasCredentials = hasCredentials || fields.hasAuthorization
+        self.hidesCredentials = hidesCredentials
         hasRange = fields.hasRange
         hasCondition = fields.hasCondition
         hasPrecondition = fields.hasPrecondition
@@ -46,6 +51,24 @@ package final class CacheRequest: Sendable {
         self.decodesContent = decodesContent
         isPlain = method == .get && policy == .useProtocol && !fields.concernsCaches && control.isEmpty
     }
+
+    private init(getOf other: CacheRequest) {
+        key = other.key
+        method = .get
+        (own, defaults) = (other.own, other.defaults)
+        control = other.control
+        policy = other.policy
+        decodesContent = other.decodesContent
+        hasCredentials = other.hasCredentials
+        hidesCredentials = other.hidesCredentials
+        hasRange = other.hasRange
+        hasCondition = other.hasCondition
+        hasPrecondition = other.hasPrecondition
+        isPlain = false
+    }
+
+    /// The same with the method whose responses are stored: that to a `HEAD` may change what is stored of a `GET`.
+    package var asGet: CacheRequest { method == .get ? self : CacheRequest(getOf: self) }
 
     /// All fields that go out. Few requests need them in one list.
     package var headers: HTTPHeaders { own.completed(by: defaults) }

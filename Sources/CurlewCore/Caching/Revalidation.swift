@@ -34,13 +34,19 @@ package enum Revalidation {
         return updated
     }
 
-    /// Whether a response to `HEAD` speaks of the stored representation (RFC 9111, 4.3.5). If it does not, what is stored
-    /// is out of date.
-    package static func isSame(_ stored: StoredResponse, as head: ResponseHead) -> Bool {
-        guard Validators(stored.head.headers).agree(with: Validators(head.headers)) else { return false }
-        let (old, new) = (stored.head.headers.value(for: "Content-Length"), head.headers.value(for: "Content-Length"))
-        guard let old, let new else { return true }
-        return old == new
+    /// Whether a response to `HEAD` speaks of the stored representation (RFC 9111, 4.3.5): all that it says of its version
+    /// and its length is true of what is stored. If it is not, or says nothing, what is stored is out of date.
+    ///
+    /// `bodySize`: that of the stored body, for a response that came without its length.
+    package static func isSame(_ stored: StoredResponse, as head: ResponseHead, bodySize: Int64? = nil) -> Bool {
+        let validators = Validators(head.headers)
+        guard Validators(stored.head.headers).agree(with: validators) else { return false }
+        guard let text = head.headers.value(for: "Content-Length") else { return validators.areUsable }
+        guard let length = Int64(text) else { return false }
+        if let old = stored.head.headers.value(for: "Content-Length") { return Int64(old) == length }
+        // A body that was coded is stored in another size than it was sent.
+        let isCoded = [stored.head, head].contains { $0.headers.contains(name: "Content-Encoding") }
+        return !isCoded && bodySize == length
     }
 
     /// Whether the server has failed in a way in which `stale-if-error` allows the stored response (RFC 5861, 4).

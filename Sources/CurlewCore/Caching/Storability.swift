@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// Whether a response may be stored (RFC 9111, 3).
 package enum Storability {
     /// Statuses whose responses may be fresh by a guess (RFC 9110, 15.1), without 206, whose parts are not put together.
@@ -8,10 +10,11 @@ package enum Storability {
         }
     }
 
-    /// Parts are not put together, a 304 is no response of its own, and challenges concern those who are asked.
+    /// Parts are not put together, a 304 is no response of its own, challenges concern those who are asked, and RFC 6585
+    /// forbids to store its own statuses.
     private static func isForOneExchange(_ status: Int) -> Bool {
         switch status {
-        case 206, 304, 401, 407: true
+        case 206, 304, 401, 407, 428, 429, 431, 511: true
         default: false
         }
     }
@@ -29,7 +32,9 @@ package enum Storability {
     ) -> Bool {
         guard request.method == .get, head.status >= 200, !isForOneExchange(head.status),
             !request.control.has("no-store"), !request.hasPrecondition,
-            fields.sayHowToStore || HTTPStatus(head.status).isPermanent
+            fields.sayHowToStore || HTTPStatus(head.status).isPermanent,
+            // Any other answer may be to the range alone, as a 416 is.
+            !request.hasRange || head.status == 200
         else { return false }
         let control = CacheControl(head.headers)
         if control.has("must-understand") {
@@ -51,11 +56,21 @@ package enum Storability {
 
     /// Whether it says anything about being stored, or can be validated.
     private static func isWorthwhile(_ head: ResponseHead, _ control: CacheControl, _ mode: CacheMode) -> Bool {
+        if (500..<600).contains(head.status) { return isFresh(failure: head, mode) }
         let fields = head.headers
         if control.has("max-age") || control.has("public") || fields.contains(name: "Expires") { return true }
         if mode == .shared ? control.has("s-maxage") : control.has("private") { return true }
         guard isHeuristicallyCacheable(head.status) else { return false }
         return !control.isEmpty || HTTPStatus(head.status).isPermanent || Validators(fields).areUsable
+    }
+
+    /// A failure takes the place of a good response, so it has to be of use without being validated.
+    private static func isFresh(failure head: ResponseHead, _ mode: CacheMode) -> Bool {
+        // Of its times only that of an `Expires` without a `Date` counts: what that means is not known here.
+        let unknown = Date.distantFuture
+        let response = StoredResponse(head: head, requestTime: unknown, responseTime: unknown)
+        let freshness = Freshness(response, mode: mode)
+        return !freshness.needsValidation && freshness.lifetime > 0
     }
 
     /// Fields that concern one connection or one exchange, and are not stored (RFC 9111, 3.1).

@@ -20,11 +20,12 @@ package struct Validators: Sendable, Hashable {
         return fields
     }
 
-    /// Whether a response to `HEAD` is of the same version: what both say agrees.
-    package func agree(with other: Validators) -> Bool {
-        if let entityTag, let tag = other.entityTag { return Self.areWeaklyEqual(entityTag, tag) }
-        if let lastModified, let date = other.lastModified { return lastModified == date }
-        return true
+    /// Whether each validator of a response to `HEAD` is stored and the same. Where it has none, nothing disagrees.
+    package func agree(with head: Validators) -> Bool {
+        if let tag = head.entityTag {
+            guard let entityTag, Self.areWeaklyEqual(entityTag, tag) else { return false }
+        }
+        return head.lastModified == nil || head.lastModified == lastModified
     }
 
     /// Weak comparison (RFC 9110, 8.8.3.2).

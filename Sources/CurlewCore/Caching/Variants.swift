@@ -55,6 +55,18 @@ package enum Variants {
         return members
     }
 
+    /// Whether the variant of a response says whose it is: not where it varies by credentials that stand in no field, because
+    /// a transport adds them.
+    package static func canTell(_ request: CacheRequest, from head: ResponseHead) -> Bool {
+        // Asked first: few requests need more.
+        guard request.hidesCredentials else { return true }
+        return fields(of: head.headers).map { canTell(request, varyingBy: $0) } ?? false
+    }
+
+    private static func canTell(_ request: CacheRequest, varyingBy fields: [String]) -> Bool {
+        !request.hidesCredentials || !fields.contains { $0 == "authorization" || $0 == "proxy-authorization" }
+    }
+
     /// The entry that answers a request: of those that match the one that came last.
     package static func select(_ entries: [StoredEntry], for request: CacheRequest, digest: Digest) -> StoredEntry? {
         var names: [[String]: String] = [:]
@@ -62,6 +74,7 @@ package enum Variants {
         for stored in entries where stored.entry.key == request.key {
             let entry = stored.entry
             let fields = entry.varyingFields
+            guard canTell(request, varyingBy: fields) else { continue }
             if !fields.isEmpty, names[fields] == nil {
                 names[fields] = Self.name(of: request.headers, varyingBy: fields, digest: digest)
             }

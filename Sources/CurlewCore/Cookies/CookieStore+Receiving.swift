@@ -48,11 +48,14 @@ extension CookieStore {
                 let (domain, isHostOnly) = domain(of: parsed, host: host, publicSuffixes),
                 isSecure || !parsed.isSecure, keepsPrefixPromise(parsed, isHostOnly: isHostOnly)
             else { return nil }
+            let path = parsed.path.flatMap { $0.isEmpty ? nil : $0 } ?? defaultPath
+            // A `Path` attribute is bounded by its parser, the path of a URL is not.
+            guard path.utf8.count <= SetCookieParser.maximumAttributeLength else { return nil }
             return Cookie(
                 name: parsed.name,
                 value: parsed.value,
                 domain: domain,
-                path: parsed.path.flatMap { $0.isEmpty ? nil : $0 } ?? defaultPath,
+                path: path,
                 expires: expiry(of: parsed, at: now),
                 isSecure: parsed.isSecure,
                 isHTTPOnly: parsed.isHTTPOnly,

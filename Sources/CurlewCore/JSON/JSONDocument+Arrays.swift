@@ -56,7 +56,7 @@ extension Array: DecodableArray where Element: Decodable {
     static func make<T>(_ type: T.Type, _ document: JSONDocument, _ array: Int, _ path: JSONPath) throws -> T {
         let header = document.word(at: array)
         var elements: [Element] = []
-        elements.reserveCapacity(Swift.min(header.count, Self.reservedBytes / MemoryLayout<Element>.stride))
+        elements.reserveCapacity(Swift.min(header.count, JSONReservation.bytes / MemoryLayout<Element>.stride))
         var place = array + 1
         while place < header.end {
             let index = elements.count
@@ -67,7 +67,9 @@ extension Array: DecodableArray where Element: Decodable {
         // SAFETY: the types are the same.
         return unsafeBitCast(elements, to: type)
     }
+}
 
-    /// A text of two bytes for each element asks for as much memory as their type has; what it gets ahead is bounded.
-    private static var reservedBytes: Int { 1 << 20 }
+/// A text of two bytes for each element asks for as much memory as their type has; what it gets ahead is bounded.
+enum JSONReservation {
+    static let bytes = 1 << 20
 }

@@ -86,7 +86,7 @@ extension Dictionary: StringDictionary where Key == String, Value: Decodable {
     fileprivate static func make(_ document: JSONDocument, _ object: Int, _ path: JSONPath) throws -> Any {
         var result: [String: Value] = [:]
         let header = document.word(at: object)
-        result.reserveCapacity(header.count)
+        result.reserveCapacity(Swift.min(header.count, JSONReservation.bytes / MemoryLayout<(String, Value)>.stride))
         var place = object + 2
         while place < header.end {
             guard let key = try document.string(at: place) else { throw JSONFault() }

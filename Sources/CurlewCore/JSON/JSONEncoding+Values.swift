@@ -78,10 +78,18 @@ extension JSONEncoding {
     }
 
     private func floats<Float: JSONFloat>(_ elements: [Float], at target: JSONTarget) throws {
+        let (written, depth) = (writer.pointee.output.count, writer.pointee.frames.depth)
         var index = 0
-        try array(elements) { element in
-            try write(element) { writer.pointee.path(of: target) + [JSONKey(element: index)] }
-            index += 1
+        do {
+            try array(elements) { element in
+                try write(element) { writer.pointee.path(of: target) + [JSONKey(element: index)] }
+                index += 1
+            }
+        } catch {
+            // The value's own code may catch that, and encode something else in its place.
+            writer.pointee.output.truncate(to: written)
+            writer.pointee.frames.depth = depth
+            throw error
         }
     }
 

@@ -49,6 +49,8 @@ package enum SafeFilename {
             stem = name[..<dot]
         }
         let room = maximumLength - ending.utf8.count
+        // What is far too long is cut at once: the rest is looked at character by character.
+        if stem.utf8.count > 8 * maximumLength { stem = Substring(stem.unicodeScalars.prefix(4 * maximumLength)) }
         var cut = stem
         while cut.utf8.count > room { cut.removeLast() }
         var kept = (cut.isEmpty ? stem : cut).unicodeScalars

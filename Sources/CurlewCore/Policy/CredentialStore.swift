@@ -63,11 +63,12 @@ package struct CredentialStore: Sendable {
     }
 
     /// What a request can carry before it is asked: credentials of the space that its path lies in.
-    package mutating func expected(by url: URL) -> TransferAuthentication? {
+    package mutating func expected(by url: URL, onlyBasic: Bool = false) -> TransferAuthentication? {
         guard !entries.isEmpty, let origin = ProtectionSpace.origin(of: url) else { return nil }
         let path = Self.path(of: url)
         var best: (space: ProtectionSpace, length: Int)?
         for (space, entry) in entries where space.origin == origin {
+            if onlyBasic, entry.authentication.scheme != .basic { continue }
             for folder in entry.folders where path.hasPrefix(folder) && folder.utf8.count > best?.length ?? -1 {
                 best = (space, folder.utf8.count)
             }
@@ -76,9 +77,11 @@ package struct CredentialStore: Sendable {
     }
 
     /// What answers a challenge.
-    package mutating func answer(to head: ResponseHead, for url: URL) -> TransferAuthentication? {
+    package mutating func answer(
+        to head: ResponseHead, for url: URL, onlyBasic: Bool = false
+    ) -> TransferAuthentication? {
         guard !entries.isEmpty, head.status == 401 else { return nil }
-        for (space, scheme) in Self.answerable(head, url) {
+        for (space, scheme) in Self.answerable(head, url) where !onlyBasic || scheme == .basic {
             guard var authentication = use(space) else { continue }
             authentication.scheme = scheme
             return authentication

@@ -99,8 +99,9 @@ package struct UpgradeResponseParser: Sendable {
             status: status, reason: reason, version: version, headers: HTTPHeaders(received: fields))
         statusLine = nil
         fields = []
-        headerSize = 0
+        // The limit is for all heads together: informational ones may come without end.
         guard status == 101 || status >= 200 else { return .informational(head) }
+        headerSize = 0
         state = try Self.body(of: head)
         return .head(head)
     }

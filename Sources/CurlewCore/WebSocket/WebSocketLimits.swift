@@ -14,6 +14,7 @@ package struct WebSocketLimits: Sendable, Hashable {
 
     /// The limits that go with messages of at most this size.
     package init(message: Int = Self.standardMessageSize) {
+        let message = max(0, message)
         // What does not compress grows by five bytes for every 16 KiB, and by a few more at the end.
         let growth = message / 2048 + 64
         self.init(

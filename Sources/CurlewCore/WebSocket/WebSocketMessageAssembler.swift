@@ -41,7 +41,7 @@ struct WebSocketMessageAssembler: Sendable {
         case (_, .close), (_, .ping), (_, .pong): return
         }
         guard !isCompressed else { return }
-        guard content.count + header.length <= maximumSize else { throw .tooBig("a message", limit: maximumSize) }
+        guard header.length <= maximumSize - content.count else { throw .tooBig("a message", limit: maximumSize) }
     }
 
     mutating func append(

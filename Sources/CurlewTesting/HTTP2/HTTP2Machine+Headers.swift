@@ -39,7 +39,10 @@ extension HTTP2Machine {
         _ block: OpenBlock, _ decoded: HPACKDecoder.Block, _ events: inout [Event]
     ) throws(HTTP2Failure) {
         let stream = block.stream
-        guard !isLeaving else { return }
+        guard !isLeaving else {
+            ignoredUpTo = max(ignoredUpTo, stream)
+            return
+        }
         lastStream = stream
         guard streams.count < limits.streams else { return try fail(stream, .refusedStream, &events) }
         streams[stream] = Stream(sendWindow: peer.initialWindow, isPeerDone: block.endsStream)

@@ -102,7 +102,7 @@ extension HTTP2Machine {
             guard sendWindow <= HTTP2Settings.largestWindow else { throw .flow("a window of \(sendWindow)") }
             return
         }
-        guard let open = streams[frame.stream] else { return try requireBegun(frame) }
+        guard let open = streams[frame.stream] else { return isIgnored(frame.stream) ? () : try requireBegun(frame) }
         guard increment > 0 else { return try fail(frame.stream, .protocolError, &events) }
         guard open.sendWindow + increment <= HTTP2Settings.largestWindow else {
             return try fail(frame.stream, .flowControlError, &events)
@@ -127,6 +127,7 @@ extension HTTP2Machine {
         if content.isEmpty, !isLast { try countIdle() } else { idleFrames = 0 }
         let stream = frame.stream
         guard var open = streams[stream] else {
+            if isIgnored(stream) { return }
             try requireBegun(frame)
             if !resetByUs.contains(stream) { try fail(stream, .streamClosed, &events) }
             return
@@ -147,6 +148,7 @@ extension HTTP2Machine {
 
     private mutating func takeReset(_ frame: HTTP2Frame, _ events: inout [Event]) throws(HTTP2Failure) {
         guard frame.payload.count == 4 else { throw .size("a RST_STREAM of \(frame.payload.count) bytes") }
+        if isIgnored(frame.stream) { return try countIdle() }
         try requireBegun(frame)
         guard streams.removeValue(forKey: frame.stream) != nil else { return try countIdle() }
         events.append(.reset(stream: frame.stream))
@@ -158,6 +160,11 @@ extension HTTP2Machine {
         guard frame.stream != 0 else { throw .violation("PRIORITY without a stream") }
         guard frame.payload.count == 5 else { throw .size("a priority of \(frame.payload.count) bytes") }
         try countIdle()
+    }
+
+    /// Its client had not seen our GOAWAY when it began the stream (RFC 9113, 6.8).
+    private func isIgnored(_ stream: UInt32) -> Bool {
+        !stream.isMultiple(of: 2) && stream > lastStream && stream <= ignoredUpTo
     }
 
     /// A frame that may come late is in order on streams that were there once.

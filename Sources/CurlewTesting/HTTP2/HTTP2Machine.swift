@@ -49,6 +49,8 @@ struct HTTP2Machine {
     var streams: [UInt32: Stream] = [:]
     /// The highest stream that the peer has begun.
     var lastStream: UInt32 = 0
+    /// Streams above `lastStream` and up to this one began when we were leaving.
+    var ignoredUpTo: UInt32 = 0
     /// Streams that we have reset of late: what was under way for them then is ignored.
     var resetByUs: [UInt32] = []
     var openBlock: OpenBlock?

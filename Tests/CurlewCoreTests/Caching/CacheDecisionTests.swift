@@ -61,6 +61,11 @@ import Testing
         Case("max-age=60", after: 65, [], .preferStored, gives: "stale policy"),
         Case("max-age=60", after: 5, [], .onlyStored, gives: "hit"),
         Case("no-cache", after: 65, [], .onlyStored, gives: "stale policy"),
+        Case("max-age=60", after: 5, [], .onlyStored, .head, gives: "hit head"),
+        Case("max-age=60", after: 5, [], .onlyStored, .post, gives: "refuse"),
+        Case("max-age=60", after: 5, says("no-store"), .onlyStored, gives: "refuse"),
+        Case("max-age=60", after: 5, [("If-Match", "\"a\"")], .onlyStored, gives: "refuse"),
+        Case("max-age=60", after: 5, [("If-Unmodified-Since", "x")], .onlyStored, gives: "refuse"),
         Case("max-age=60", after: 5, [], .useProtocol, .post, gives: "send bypassed"),
         Case("max-age=60", after: 5, [], .useProtocol, .head, gives: "hit head"),
         Case("max-age=60", after: 65, [], .useProtocol, .head, gives: "send miss"),
@@ -81,6 +86,22 @@ import Testing
             CacheDecision(beforeLookup: request)
             ?? CacheDecision(for: request, found: storedEntry(response), mode: .private, now: now)
         #expect(Self.text(of: decision) == item.expected)
+    }
+
+    @Test func aRequestWithABodyIsNotLookedUp() throws {
+        let sent = try #require(CacheDecision(beforeLookup: cacheRequest(), hasBody: true))
+        #expect(Self.text(of: sent) == "send bypassed")
+        let refused = try #require(CacheDecision(beforeLookup: cacheRequest(policy: .onlyStored), hasBody: true))
+        #expect(Self.text(of: refused) == "refuse")
+        let open = CacheDecision(beforeLookup: cacheRequest(policy: .onlyStored)).map { Self.text(of: $0) }
+        #expect(open == nil)
+    }
+
+    @Test func whatIsFoundDoesNotAnswerAPost() {
+        let request = cacheRequest(method: .post, policy: .onlyStored)
+        let found = storedEntry(stored([("Cache-Control", "max-age=60")]))
+        let decision = CacheDecision(for: request, found: found, mode: .private, now: cacheTestTime)
+        #expect(Self.text(of: decision) == "refuse")
     }
 
     static let empty: [(request: [(String, String)], policy: CachePolicy, expected: String)] = [

@@ -91,6 +91,9 @@ import Testing
         ("s-maxage=1, stale-while-revalidate=9", .shared, true, 0),
         ("max-age=1, stale-while-revalidate=9, no-cache", .private, true, 0),
         ("max-age=1, stale-while-revalidate=9, no-cache=\"a\"", .private, false, 9),
+        ("max-age=1, stale-while-revalidate=9, no-cache=\"a\", no-cache", .private, true, 0),
+        ("max-age=1, stale-while-revalidate=9, no-cache, no-cache=\"a\"", .private, true, 0),
+        ("max-age=1, stale-while-revalidate=9, no-cache=\"a\", no-cache=\"b\"", .private, false, 9),
     ]
 
     @Test(arguments: stale.indices) func staleWindow(at index: Int) {

@@ -22,19 +22,41 @@ import Testing
         #expect(new.head.status == 200 && new.requestTime == later && new.responseTime == later)
     }
 
+    private static let tag = ("ETag", "\"a\"")
+    private static let date = ("Last-Modified", "a")
+    private static let length = ("Content-Length", "5")
+
     static let heads: [(old: [(String, String)], new: [(String, String)], isSame: Bool)] = [
-        ([], [], true), ([("ETag", "\"a\"")], [("ETag", "W/\"a\"")], true),
-        ([("ETag", "\"a\"")], [("ETag", "\"b\"")], false), ([("ETag", "\"a\"")], [], true),
-        ([("Last-Modified", "a")], [("Last-Modified", "b")], false),
-        ([("Content-Length", "5")], [("Content-Length", "6")], false),
-        ([("Content-Length", "5")], [("X", "6")], true),
-        ([("ETag", "\"a\""), ("Content-Length", "5")], [("ETag", "\"a\""), ("Content-Length", "6")], false),
+        ([tag], [("ETag", "W/\"a\"")], true), ([tag], [("ETag", "\"b\"")], false),
+        ([date], [date], true), ([date], [("Last-Modified", "b")], false),
+        ([length], [length], true), ([length], [("Content-Length", "05")], true),
+        ([length], [("Content-Length", "6")], false),
+        ([("Content-Length", "x")], [("Content-Length", "x")], false),
+        // What is stored may have more to say.
+        ([tag, date, length], [tag], true), ([tag, length], [length], true),
+        // What agrees does not make up for what does not, or is not stored.
+        ([tag, length], [tag, ("Content-Length", "6")], false), ([tag, date], [tag, ("Last-Modified", "b")], false),
+        ([date], [tag, date], false), ([tag], [tag, date], false), ([length], [tag, length], false),
+        ([tag], [tag, length], false), ([], [length], false),
+        // It says nothing of the version.
+        ([], [], false), ([tag], [], false), ([length], [("X", "6")], false),
     ]
 
     @Test(arguments: heads.indices) func aHeadIsOfTheSameVersion(at index: Int) {
         let item = Self.heads[index]
         let head = ResponseHead(status: 200, headers: receivedFields(item.new))
         #expect(Revalidation.isSame(stored(item.old), as: head) == item.isSame)
+    }
+
+    @Test func aHeadOfTheBodysLengthIsOfTheSameVersion() {
+        let head = ResponseHead(status: 200, headers: ["Content-Length": "10"])
+        #expect(Revalidation.isSame(stored([]), as: head, bodySize: 10))
+        #expect(!Revalidation.isSame(stored([]), as: head, bodySize: 9))
+        // The length that the server has told goes before.
+        #expect(!Revalidation.isSame(stored([("Content-Length", "9")]), as: head, bodySize: 10))
+        #expect(!Revalidation.isSame(stored([("Content-Encoding", "gzip")]), as: head, bodySize: 10))
+        let coded = ResponseHead(status: 200, headers: ["Content-Length": "10", "Content-Encoding": "gzip"])
+        #expect(!Revalidation.isSame(stored([]), as: coded, bodySize: 10))
     }
 
     static let invalidations: [(method: HTTPMethod, status: Int, fields: [(String, String)], expected: Invalidation)] =

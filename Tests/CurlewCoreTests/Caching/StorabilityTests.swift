@@ -61,7 +61,57 @@ import Testing
         Case(true, true, [("Cache-Control", "s-maxage=60")], request: credentials),
     ]
 
-    @Test(arguments: table) func storable(_ item: Case) {
+    /// A directive that names fields does not hide one that concerns the whole response.
+    static let qualified: [Case] = [
+        Case(true, false, [("Cache-Control", "private=\"x\", private, max-age=60")]),
+        Case(true, false, [("Cache-Control", "private, private=\"x\", max-age=60")]),
+        Case(true, false, [("Cache-Control", "private=\"x\""), ("Cache-Control", "private, max-age=60")]),
+        Case(true, false, [("Cache-Control", "private=\", \", max-age=60")]),
+        Case(true, true, [("Cache-Control", "private=\"x\", private=\"y\", max-age=60")]),
+    ]
+
+    private static let range = [("Range", "bytes=2-3")]
+
+    /// What was said to one request alone.
+    static let ofOneRequest: [Case] = [
+        Case(true, true, [fresh], request: range),
+        Case(false, false, [fresh], status: 206, request: range),
+        Case(false, false, [fresh], status: 416, request: range),
+        Case(false, false, [fresh], status: 404, request: range),
+        Case(false, false, [], status: 301, request: range),
+        Case(false, false, [fresh], status: 503, request: range),
+        Case(false, false, [fresh], status: 428),
+        Case(false, false, [fresh], status: 429),
+        Case(false, false, [fresh], status: 431),
+        Case(false, false, [fresh], status: 511),
+    ]
+
+    private static let date = ("Date", dateField(0))
+    private static let modified = ("Last-Modified", dateField(-1000))
+
+    /// Failures are stored only where they are fresh for some time.
+    static let failures: [Case] = [
+        Case(true, true, [fresh], status: 503),
+        Case(true, false, [("Cache-Control", "private, max-age=60")], status: 500),
+        Case(false, true, [("Cache-Control", "s-maxage=60")], status: 503),
+        Case(true, true, [date, ("Expires", dateField(60))], status: 503),
+        Case(false, false, [date, ("Expires", dateField(-60))], status: 503),
+        Case(false, false, [("Expires", "0")], status: 503),
+        Case(false, false, [("Cache-Control", "no-cache, private")], status: 503),
+        Case(false, false, [("Cache-Control", "private")], status: 500),
+        Case(false, false, [("Cache-Control", "public")], status: 503),
+        Case(false, false, [("Cache-Control", "max-age=0")], status: 502),
+        Case(false, false, [("Cache-Control", "max-age=60, no-cache")], status: 503),
+        Case(false, false, [("ETag", "\"a\"")], status: 501),
+        Case(false, false, [date, modified], status: 503),
+        // By a guess, where HTTP or the server allows one.
+        Case(true, true, [date, modified], status: 501),
+        Case(true, true, [date, modified, ("Cache-Control", "public")], status: 599),
+    ]
+
+    static let all: [Case] = [table, qualified, ofOneRequest, failures].flatMap { $0 }
+
+    @Test(arguments: all) func storable(_ item: Case) {
         let head = ResponseHead(status: item.status, headers: receivedFields(item.fields))
         let request = cacheRequest(item.request, method: item.method)
         #expect(Storability.isStorable(head, for: request, mode: .private) == item.isPrivate)
@@ -80,5 +130,19 @@ import Testing
         let ofOneUser = Storability.stored(head, mode: .private).headers.map(\.name)
         #expect(ofOneUser == ["Cache-Control", "C", "d", "D"])
         #expect(Storability.stored(head, mode: .shared).headers.map(\.name) == ["Cache-Control", "d", "D"])
+    }
+
+    @Test func theFieldsOfAllDirectivesAreNotStored() {
+        let head = ResponseHead(
+            status: 200,
+            headers: receivedFields([
+                ("Cache-Control", "private=\"A\", no-cache=\"b\""), ("Cache-Control", "no-cache=C, private=\"d, e\""),
+                ("a", "1"), ("b", "2"), ("c", "3"), ("d", "4"), ("e", "5"), ("f", "6"),
+            ])
+        )
+        let ofOneUser = Storability.stored(head, mode: .private).headers.map(\.name)
+        #expect(ofOneUser == ["Cache-Control", "Cache-Control", "a", "d", "e", "f"])
+        let shared = Storability.stored(head, mode: .shared).headers.map(\.name)
+        #expect(shared == ["Cache-Control", "Cache-Control", "f"])
     }
 }

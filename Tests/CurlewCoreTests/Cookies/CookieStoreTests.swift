@@ -29,6 +29,15 @@ struct CookieStoreTests {
         #expect(store.header(for: url, at: Self.now) == nil)
     }
 
+    @Test("a cookie of an endless path is not taken, however it comes by the path")
+    func endlessPath() throws {
+        let store = Jar()
+        let slashes = String(repeating: "/", count: 50_000)
+        store.receive("n=secure; Secure", from: try Self.url("https://a.test/"), at: Self.now)
+        #expect(!store.receive("n=1", from: try Self.url("http://a.test/x\(slashes)y"), at: Self.now))
+        #expect(store.count == 1)
+    }
+
     @Test("a replaced cookie keeps its place and its birth")
     func replacing() throws {
         let url = try Self.url("http://a.test/")

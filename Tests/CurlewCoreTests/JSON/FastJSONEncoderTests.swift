@@ -26,6 +26,23 @@ struct FastJSONEncoderTests {
         if seconds != nil { print("\(count) random values compared") }
     }
 
+    /// Encodes something else where a number is none.
+    private struct Lenient: Encodable {
+        let numbers: [Double]
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            do { try container.encode(numbers) } catch { try container.encodeNil() }
+        }
+    }
+
+    @Test("numbers that cannot be encoded leave nothing behind")
+    func caughtFailure() throws {
+        let value = ["a": [Lenient(numbers: [1, .nan]), Lenient(numbers: [2]), Lenient(numbers: [.infinity])]]
+        // Foundation's encoder traps here.
+        #expect(String(decoding: try FastJSONEncoder().encode(value), as: UTF8.self) == #"{"a":[null,[2],null]}"#)
+    }
+
     @Test("encodes values of all types as JSONEncoder does", arguments: JSONEncodables.all)
     func values(named: JSONEncodables) {
         #expect(named.difference() == nil)

@@ -88,4 +88,18 @@ struct CredentialStoreTests {
         #expect(store.expected(by: try url("http://host0.test/")) == nil)
         #expect(store.expected(by: try url("http://host999.test/")) != nil)
     }
+
+    @Test("for who can answer nothing but Basic there is nothing else")
+    func onlyBasic() throws {
+        var store = CredentialStore()
+        let (page, other) = (try url("http://a.test/"), try url("http://b.test/"))
+        let digest = "Digest realm=\"r\", nonce=\"n\""
+        store.accepted(ada, for: page, after: challenge(digest))
+        store.accepted(ada, for: other, after: challenge("Basic realm=\"r\""))
+        #expect(store.expected(by: page)?.scheme == .digest)
+        #expect(store.expected(by: page, onlyBasic: true) == nil)
+        #expect(store.expected(by: other, onlyBasic: true)?.scheme == .basic)
+        #expect(store.answer(to: challenge(digest), for: page, onlyBasic: true) == nil)
+        #expect(store.answer(to: challenge(digest, "Basic realm=\"r\""), for: page, onlyBasic: true)?.scheme == .basic)
+    }
 }

@@ -89,6 +89,21 @@ struct UpgradeTests {
         #expect(error?.code == code)
     }
 
+    @Test("heads that are not the answer count, too")
+    func endlessHints() throws {
+        var parser = UpgradeResponseParser(maximumHeaderSize: 1000)
+        let hint = Array("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".utf8)
+        let error = #expect(throws: CurlewError.self) {
+            for _ in 0..<100 {
+                try hint.withUnsafeBytes { buffer in
+                    var input = buffer
+                    while try parser.next(&input) != nil {}
+                }
+            }
+        }
+        #expect(error?.code == .limitExceeded)
+    }
+
     @Test(
         "the request has its target and its host",
         arguments: [

@@ -126,4 +126,13 @@ struct WebSocketReceiverTests {
             bytes == Frames.frame(.text, [3], compressed: true) + Frames.text("no")
                 + Frames.frame(.ping, Array("xxx".utf8)))
     }
+
+    @Test("without a limit a length that no message can have is refused as well")
+    func noLimit() {
+        let limits = WebSocketLimits(message: .max)
+        let endless: [UInt8] = [0x80, 127, 0x7F] + [UInt8](repeating: 0xFF, count: 7)
+        let failure = Frames.failure(of: Frames.text("a", final: false) + endless, limits: limits)
+        #expect(failure?.violation.closeCode == .messageTooBig)
+        #expect(Frames.failure(of: Frames.text("a"), limits: WebSocketLimits(message: -1000)) != nil)
+    }
 }

@@ -223,6 +223,24 @@ import Testing
         #expect(try client.fields(of: head) == [HPACKField(":status", "400")])
     }
 
+    @Test("what belongs to a stream that began too late ends nothing")
+    func lateFramesAfterGoingAway() throws {
+        var machine = HTTP2Machine()
+        var client = Speaker()
+        client.headers(1, Speaker.fields("POST"), isLast: false)
+        _ = machine.receive(client.take())
+        machine.goAway()
+        client.headers(3, Speaker.fields("POST"), isLast: false)
+        client.data(3, 4)
+        client.window(3, 10)
+        client.frame(.resetStream, stream: 3, [0, 0, 0, 8])
+        client.data(1, 4, isLast: true)
+        #expect(machine.receive(client.take()) == [.data(stream: 1, [7, 7, 7, 7]), .end(stream: 1, trailers: [:])])
+        client.data(5, 4)
+        let failed = machine.receive(client.take())
+        #expect(failed.contains { if case .failed = $0 { true } else { false } })
+    }
+
     @Test func afterGoingAwayNothingNewBegins() throws {
         var machine = HTTP2Machine()
         var client = Speaker()

@@ -72,6 +72,35 @@ import Testing
         #expect(await get(client("one")) == ("one", .hit))
     }
 
+    static let peers: [@Sendable (inout SessionConfiguration) -> Void] = [
+        { $0.tls.certificateVerification = .none },
+        { $0.tls.certificateVerification = .noHostnameVerification },
+        { $0.unixSocketPath = "/run/other.sock" },
+        { $0.dns.overrides = ["example.org": ["127.0.0.1"]] },
+        { $0.tls.connectTo = ["example.org:443": "localhost:8443"] },
+    ]
+
+    // Another server, or an attacker on the path, may have answered under that name.
+    @Test(arguments: peers.indices, [CacheMode.private, .shared])
+    func whatOtherServersMayHaveSaidIsNotServedToThoseWhoAskTheUsualOnes(at index: Int, mode: CacheMode) async {
+        let change = Self.peers[index]
+        let cache = ResponseCache(mode: mode)
+        #expect(await get(session(cache, "odd", change)) == ("odd", .miss))
+        #expect(await get(session(cache, "usual") { _ in }) == ("usual", .miss))
+        #expect(await get(session(cache, "again", change)) == ("odd", .hit))
+        #expect(await get(session(cache, "again") { _ in }) == ("usual", .hit))
+        #expect(await get(session(cache, "other", Self.peers[(index + 1) % Self.peers.count])) == ("other", .miss))
+        // All of them go with the URL.
+        await cache.remove(for: URL(string: CacheServer.url)!)
+        #expect(await cache.store.size() == 0)
+    }
+
+    @Test func theUsualSettingsAddNothingToTheKey() async {
+        let cache = ResponseCache(mode: .shared)
+        _ = await get(session(cache, "usual") { $0.dns.cacheLifetime = .seconds(5) })
+        #expect(await cache.store.entries(for: CacheKey(url: CacheServer.url)).count == 1)
+    }
+
     @Test(arguments: [("max-age=60", false), ("max-age=60, public", true), ("s-maxage=60", true)])
     func aSharedCacheTreatsThemAsAuthorization(control: String, isStored: Bool) async throws {
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -119,6 +119,18 @@ import Testing
         #expect(server.sent == 0)
     }
 
+    @Test(arguments: [HTTPMethod.post, .delete])
+    func onlyStoredSendsNothing(method: HTTPMethod) async {
+        let server = CacheServer { _ in cacheable("hello") }
+        #expect(
+            await server.session.request(CacheServer.url, method: method).cachePolicy(.onlyStored).response().error?
+                .code == .notInCache)
+        #expect(
+            await server.session.upload(Data("x".utf8), to: CacheServer.url, method: method).cachePolicy(.onlyStored)
+                .response().error?.code == .notInCache)
+        #expect(server.sent == 0)
+    }
+
     // MARK: Users
 
     @Test func responsesAreKeptApartByCredentials() async {

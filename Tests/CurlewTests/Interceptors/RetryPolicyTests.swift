@@ -89,7 +89,8 @@ struct RetryPolicyTests {
         status: Int? = nil,
         _ error: any Error = CurlewError(.cancelled, phase: .lifecycle)
     ) -> Bool {
-        RetryDecision.isRetryable(method: method, status: status, error: error, by: RetryPolicy())
+        RetryDecision.isRetryable(
+            methods: Set([method].compactMap(\.self)), status: status, error: error, by: RetryPolicy())
     }
 
     @Test(arguments: RetryPolicy.defaultRetryableHTTPMethods)
@@ -105,7 +106,7 @@ struct RetryPolicyTests {
         #expect(!isRetryable(method, CurlewError(.receiveFailed, phase: .receive)))
         let allowing = RetryPolicy(retryableHTTPMethods: [method])
         #expect(
-            RetryDecision.isRetryable(method: method, status: 503, error: CocoaError(.fileNoSuchFile), by: allowing))
+            RetryDecision.isRetryable(methods: [method], status: 503, error: CocoaError(.fileNoSuchFile), by: allowing))
     }
 
     @Test(arguments: CurlewError.Code.allKnown)
@@ -116,6 +117,12 @@ struct RetryPolicyTests {
         #expect(isRetryable(.get, AFError.requestAdaptationFailed(error: error)) == isExpected)
     }
 
+    @Test func allMethodsOfAnAttemptMustBeRetryable() {
+        let error = CurlewError(.receiveFailed, phase: .receive)
+        #expect(!RetryDecision.isRetryable(methods: [.post, .get], status: nil, error: error, by: RetryPolicy()))
+        #expect(RetryDecision.isRetryable(methods: [.put, .get], status: nil, error: error, by: RetryPolicy()))
+    }
+
     @Test func doesNotRetryWithoutAMethod() {
         #expect(!isRetryable(nil, status: 503))
     }
@@ -124,7 +131,7 @@ struct RetryPolicyTests {
         let policy = ConnectionLostRetryPolicy()
         func retries(_ code: CurlewError.Code, status: Int? = nil) -> Bool {
             let error = CurlewError(code, phase: .receive)
-            return RetryDecision.isRetryable(method: .get, status: status, error: error, by: policy)
+            return RetryDecision.isRetryable(methods: [.get], status: status, error: error, by: policy)
         }
         #expect(retries(.receiveFailed))
         #expect(retries(.truncated))

@@ -40,6 +40,33 @@ struct RetryBoundTests {
         #expect(error.isRequestRetryError)
     }
 
+    // MARK: What a redirect leads on from
+
+    /// An order that was placed is not placed again because its page cannot be had.
+    @Test(arguments: [301, 302, 303])
+    func anOrderThatARedirectLeadsOnFromIsNotRepeated(status: Int) async throws {
+        let transport = MockTransport {
+            $0.method == .post ? .redirect(to: "/orders/1", status: status) : .status(503)
+        }
+        let session = Session(transport: transport, interceptor: .retryPolicy)
+        let error = await #expect(throws: CurlewError.self) {
+            try await session.request(Self.url + "orders", method: .post).data()
+        }
+        #expect(error?.responseCode == 503)
+        #expect(error?.isSafeToRetry == false)
+        let accepted = await session.request(Self.url + "orders", method: .post).response()
+        #expect(accepted.response?.statusCode == 503)
+        #expect(transport.requests.count { $0.method == .post } == 2)
+        #expect(transport.requests.count == 4)
+    }
+
+    @Test func whatMayBeRepeatedIsAlsoBehindARedirect() async throws {
+        let transport = MockTransport { $0.url.path == "/" ? .redirect(to: "/b", status: 302) : .status(503) }
+        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.001)
+        _ = try? await Session(transport: transport, interceptor: policy).request(Self.url).data()
+        #expect(transport.requests.map(\.url.path) == ["/", "/b", "/", "/b"])
+    }
+
     // MARK: Credentials that stayed behind
 
     enum Credential: CaseIterable { case adapter, session, option }

@@ -55,6 +55,8 @@ struct WebSocketEndTests {
             $0.closeTimeout = .milliseconds(30)
         }
         try await socket.opened()
+        // What is sent before would get through, and nothing would fail.
+        try await eventually { transport.wires[0].outgoing.isClosed }
         try await socket.send("x")
         #expect(await Self.failure(socket)?.code == .sendFailed)
         await transport.scriptsEnded()

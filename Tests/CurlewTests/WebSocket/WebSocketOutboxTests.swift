@@ -156,4 +156,11 @@ struct WebSocketOutboxTests {
         #expect(inbox.takeTurn())
         #expect(!inbox.takeTurn())
     }
+
+    @Test("without a limit a ping is answered like any other")
+    func noLimit() {
+        let outbox = Self.outbox(Wire(takesNow: 0), limit: .max)
+        outbox.control(.pong, [1, 2, 3])
+        #expect(outbox.bytesWaiting == 5)
+    }
 }

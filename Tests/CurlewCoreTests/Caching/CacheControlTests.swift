@@ -1,0 +1,33 @@
+import CurlewCore
+import Testing
+
+/// What counts of directives that are repeated.
+@Suite struct CacheControlTests {
+    static let table: [(lines: [String], name: String, isUnqualified: Bool, fields: [String])] = [
+        (["no-cache"], "no-cache", true, []),
+        (["no-cache=\"a\""], "no-cache", false, ["a"]),
+        (["no-cache=\"a\", no-cache"], "no-cache", true, []),
+        (["no-cache, no-cache=\"a\""], "no-cache", true, []),
+        (["no-cache=\"a\", no-cache, no-cache=\"b\""], "no-cache", true, []),
+        (["private=\"A\"", "private"], "private", true, []),
+        (["private", "private=\"A\""], "private", true, []),
+        (["private=\"A\", x", "private=\"b, C\""], "private", false, ["a", "b", "c"]),
+        (["private=B, private=\"a\""], "private", false, ["b", "a"]),
+        // None that it names.
+        (["private=\"\""], "private", true, []),
+        (["private=\" , \""], "private", true, []),
+        (["max-age=1"], "private", false, []),
+    ]
+
+    @Test(arguments: table.indices) func directivesThatMayNameFields(at index: Int) {
+        let item = Self.table[index]
+        let control = CacheControl(receivedFields(item.lines.map { ("Cache-Control", $0) }))
+        #expect(control.hasUnqualified(item.name) == item.isUnqualified)
+        #expect(control.fields(of: item.name) == item.fields)
+    }
+
+    @Test func ofOthersTheFirstCounts() {
+        #expect(CacheControl("max-age=1, max-age=2, max-age").maxAge == 1)
+        #expect(CacheControl("max-stale=1, max-stale").seconds("max-stale") == 1)
+    }
+}
