@@ -4,7 +4,7 @@
 #include <curl/curl.h>
 #include <stddef.h>
 
-// Keeps OpenSSL from tearing itself down at exit while other threads still use it.
+// Takes the numbers under which OpenSSL's objects carry what belongs to them; once, before the others.
 void curlew_openssl_take_indexes(void);
 
 // The connection's SSL*, or NULL where there is none or the backend is not OpenSSL.

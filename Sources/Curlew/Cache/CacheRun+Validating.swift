@@ -61,7 +61,7 @@ extension CacheRun {
     private func mayStay(_ entry: CacheEntry) -> Bool {
         let head = entry.response.head
         return Variants.fields(of: head.headers) == entry.varyingFields
-            && Storability.isStorable(head, for: asked.asGet, mode: cache.mode)
+            && Storability.mayStay(head, for: asked, mode: cache.mode)
     }
 
     /// Whether a 304 names another version than the stored one, by a strong tag (RFC 9111, 4.3.4).

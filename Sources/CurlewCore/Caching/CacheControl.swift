@@ -36,8 +36,9 @@ package struct CacheControl: Sendable, Hashable {
             directives[name] = argument
             return
         }
-        guard name == "private" || name == "no-cache" else { return }
-        directives[name] = first.isEmpty || argument.isEmpty ? "" : first + "," + argument
+        guard name == "private" || name == "no-cache", !first.isEmpty else { return }
+        // In place: a server may repeat it for as long as a head may be.
+        if argument.isEmpty { directives[name] = "" } else { directives[name, default: ""] += "," + argument }
     }
 
     package var isEmpty: Bool { directives.isEmpty }

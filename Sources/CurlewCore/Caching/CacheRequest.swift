@@ -52,24 +52,6 @@ package final class CacheRequest: Sendable {
         isPlain = method == .get && policy == .useProtocol && !fields.concernsCaches && control.isEmpty
     }
 
-    private init(getOf other: CacheRequest) {
-        key = other.key
-        method = .get
-        (own, defaults) = (other.own, other.defaults)
-        control = other.control
-        policy = other.policy
-        decodesContent = other.decodesContent
-        hasCredentials = other.hasCredentials
-        hidesCredentials = other.hidesCredentials
-        hasRange = other.hasRange
-        hasCondition = other.hasCondition
-        hasPrecondition = other.hasPrecondition
-        isPlain = false
-    }
-
-    /// The same with the method whose responses are stored: that to a `HEAD` may change what is stored of a `GET`.
-    package var asGet: CacheRequest { method == .get ? self : CacheRequest(getOf: self) }
-
     /// All fields that go out. Few requests need them in one list.
     package var headers: HTTPHeaders { own.completed(by: defaults) }
 }

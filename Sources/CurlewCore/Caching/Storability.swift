@@ -30,8 +30,22 @@ package enum Storability {
         for request: CacheRequest,
         mode: CacheMode
     ) -> Bool {
-        guard request.method == .get, head.status >= 200, !isForOneExchange(head.status),
-            !request.control.has("no-store"), !request.hasPrecondition,
+        request.method == .get && mayBeKept(head, fields, for: request, mode: mode)
+    }
+
+    /// Whether a stored response that this request has changed may stay: for a `HEAD` as for the `GET` that it was stored of.
+    package static func mayStay(_ head: ResponseHead, for request: CacheRequest, mode: CacheMode) -> Bool {
+        mayBeKept(head, ResponseCacheFields(head.headers), for: request, mode: mode)
+    }
+
+    private static func mayBeKept(
+        _ head: ResponseHead,
+        _ fields: ResponseCacheFields,
+        for request: CacheRequest,
+        mode: CacheMode
+    ) -> Bool {
+        guard head.status >= 200, !isForOneExchange(head.status), !request.control.has("no-store"),
+            !request.hasPrecondition,
             fields.sayHowToStore || HTTPStatus(head.status).isPermanent,
             // Any other answer may be to the range alone, as a 416 is.
             !request.hasRange || head.status == 200
