@@ -9,7 +9,8 @@ public struct DiskCacheFaults: Sendable, Equatable {
     public var damagedEntries = 0
     /// Entries that could not be stored: no room on the disk, no permission any more, an input or output error.
     public var failedWrites = 0
-    /// Lookups that SQLite could not answer.
+    /// Lookups that SQLite could not answer, and bodies that the system did not open or read, for want of descriptors or
+    /// memory for example.
     public var failedReads = 0
 
     package init() {}
@@ -25,7 +26,15 @@ struct FaultCounts: Sendable {
 
     func countRebuilt(_ folder: CacheFolder, _ reason: String) {
         count(\.rebuiltIndexes)
-        let line = "Curlew: the cache index in \(folder.path) was damaged (\(reason)) and has been made anew, empty.\n"
+        say("Curlew: the cache index in \(folder.path) was damaged (\(reason)) and has been made anew, empty.\n")
+    }
+
+    /// A lane cannot use the cache until that is over.
+    func report(_ folder: CacheFolder, _ reason: String) {
+        say("Curlew: the cache in \(folder.path) is not used for now: \(reason).\n")
+    }
+
+    private func say(_ line: String) {
         _ = line.withCString { write(2, $0, strlen($0)) }
     }
 }

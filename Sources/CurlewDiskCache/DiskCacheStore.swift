@@ -1,4 +1,5 @@
 public import CurlewCore
+internal import CurlewLocks
 public import Foundation
 
 /// Keeps responses for a cache in a directory, also for later processes and for several at a time.
@@ -25,6 +26,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     private let uses: UseList
     private let writing: IndexLane
     private let lookups: [LookupLane]
+    private let failedRemovals = Lock(PendingCacheRemovals())
 
     /// Opens a store, and makes it where there is none. This takes a few milliseconds, whatever is in it.
     ///
@@ -34,8 +36,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     ///   - maximumEntrySize: Responses with more bytes are not stored.
     ///   - create: Whether a store is made where there is none. Otherwise that is `destinationMissing`.
     /// - Throws: `destinationExists` where the directory has files that no cache has made, which are left as they are. Where the
-    ///   directory cannot be made or written: `moveFailed` (not permitted, read-only), `destinationMissing` (a file is in
-    ///   the way) or `diskFull`. A damaged index of a store is no error.
+    ///   directory cannot be made or written: `moveFailed` (not permitted, read-only, locked by another process for five
+    ///   seconds), `destinationMissing` (a file is in the way) or `diskFull`. A damaged index of a store is no error.
     public convenience init(
         directory: URL,
         maximumSize: Int64 = 512 << 20,
@@ -50,12 +52,13 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         ) { Date() }
     }
 
-    /// With a clock of the caller's.
+    /// With a clock of the caller's. `lockPatience` is how long other processes may keep the directory locked.
     package init(
         directory: URL,
         maximumSize: Int64,
         maximumEntrySize: Int64,
         create: Bool = true,
+        lockPatience: Duration = .seconds(5),
         now: @escaping @Sendable () -> Date
     ) throws(CurlewError) {
         let (folder, counts) = (CacheFolder(directory), FaultCounts())
@@ -65,8 +68,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         self.counts = counts
         self.maximumSize = maximumSize
         self.maximumEntrySize = min(maximumEntrySize, maximumSize)
-        writing = IndexLane("index", folder, counts)
-        lookups = (1...2).map { LookupLane("lookups.\($0)", folder, counts) }
+        writing = IndexLane("index", folder, counts, lockPatience: lockPatience)
+        lookups = (1...2).map { LookupLane("lookups.\($0)", folder, counts, lockPatience: lockPatience) }
         do throws(SystemFault) {
             let last = try writing.open { (index) throws(DatabaseFault) in try index.lastUse() }
             clock = UseClock(last: last, now: now)
@@ -89,12 +92,19 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     // MARK: Looking up
 
     public func entries(for key: CacheKey) async -> [StoredEntry] {
+        let before = pendingRemovals
+        if !before.isEmpty { Task { await retryRemovals() } }
+        guard !before.cover(key) else { return [] }
+        return before.uncovered(await stored(key), pendingRemovals)
+    }
+
+    private func stored(_ key: CacheKey) async -> [StoredEntry] {
         // One key always has the same lane, so that its pages are where it looks.
         switch await lookups[abs(key.hashValue % lookups.count)].rows(of: key) {
         case .success(let rows):
             return rows.compactMap { row in
-                if row.isDamaged { remove(damaged: row.found) }
-                return row.entry(uses) { [weak self] in self?.remove(damaged: row.found) }
+                if let fault = row.fault { handle(fault, of: row.found) }
+                return row.entry(uses) { [weak self] in self?.handle($0, of: row.found) }
             }
         case .failure:
             counts.count(\.failedReads)
@@ -119,7 +129,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     /// A body is complete. False where the disk has no room for its entry.
     func insert(_ row: IndexRow) async -> Bool {
         let (uses, use, now, maximumSize) = (uses, clock.next(), clock.time, maximumSize)
-        guard row.cost <= maximumSize else { return false }
+        guard row.cost <= maximumSize, await mayStore(row.entry.key) else { return false }
         let freed = await writing.run { (index) throws(DatabaseFault) in
             try uses.write(to: index)
             return try index.insert(row, use: use, now: now, maximumSize: maximumSize)
@@ -136,21 +146,61 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
 
     // MARK: Removing
 
-    public func remove(_ entry: CacheEntry) async {
-        guard let id = EntryID(entry.id) else { return }
-        removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(id: id.data) })
+    public func remove(_ entry: CacheEntry) async { await remove(CacheRemoval(entry)) }
+
+    public func removeAll(url: String) async { await remove(.url(url)) }
+
+    public func removeAll(origin: String) async { await remove(.origin(origin)) }
+
+    public func removeAll() async { await remove(.everything) }
+
+    private func remove(_ removal: CacheRemoval) async {
+        if await !isDone(removal) { failedRemovals.withLock { $0.add(removal) } }
     }
 
-    public func removeAll(url: String) async {
-        removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(url: url) })
+    private func isDone(_ removal: CacheRemoval) async -> Bool {
+        switch removal {
+        case .entry(let id, _, _):
+            guard let id = EntryID(id) else { return true }
+            return removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(id: id.data) })
+        case .url(let url):
+            return removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(url: url) })
+        case .origin(let origin):
+            return removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(origin: origin) })
+        case .everything:
+            let isDone = await writing.clear()
+            if !isDone { counts.count(\.failedWrites) }
+            return isDone
+        }
     }
 
-    public func removeAll(origin: String) async {
-        removeFiles(await writing.run { (index) throws(DatabaseFault) in try index.remove(origin: origin) })
+    private var pendingRemovals: PendingCacheRemovals { failedRemovals.withLock { $0 } }
+
+    private func retryRemovals() async {
+        let taken = failedRemovals.withLock { $0.beginRetry() }
+        for (removal, number) in taken {
+            guard await isDone(removal) else { break }
+            failedRemovals.withLock { $0.finish(removal, number: number) }
+        }
+        if !taken.isEmpty { failedRemovals.withLock { $0.endRetry() } }
     }
 
-    public func removeAll() async {
-        if await !writing.clear() { counts.count(\.failedWrites) }
+    /// What a failed removal names is stored once that is done, which would else remove it.
+    private func mayStore(_ key: CacheKey) async -> Bool {
+        guard !pendingRemovals.isEmpty else { return true }
+        await retryRemovals()
+        guard pendingRemovals.cover(key) else { return true }
+        counts.count(\.failedWrites)
+        return false
+    }
+
+    /// A row or its body cannot be read. What is not known to be damaged stays.
+    private func handle(_ fault: BodyFault, of row: FoundRow) {
+        switch fault {
+        case .damaged, .missing: remove(damaged: row)
+        case .gone: remove(gone: row)
+        case .unavailable: counts.count(\.failedReads)
+        }
     }
 
     private func remove(damaged row: FoundRow) {
@@ -159,6 +209,16 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         writing.enqueue { (index) throws(DatabaseFault) in
             let freed = try index.remove(id: row.id)
             for id in freed.ids { folder.removeBody(id) }
+        }
+    }
+
+    /// An entry that was replaced or removed meanwhile is no damage.
+    private func remove(gone row: FoundRow) {
+        let counts = counts
+        writing.enqueue { (index) throws(DatabaseFault) in
+            guard let id = EntryID(stored: row.id), try index.contains(id) else { return }
+            _ = try index.remove(id: row.id)
+            counts.count(\.damagedEntries)
         }
     }
 

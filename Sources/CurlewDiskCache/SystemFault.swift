@@ -9,6 +9,8 @@ struct SystemFault: Error {
     let underlying: (any Error)?
     /// The index is damaged, rather than out of reach.
     var isDamage = false
+    /// Another process holds the folder's lock.
+    private(set) var isLockedOut = false
 
     init(errno number: Int32) {
         text = String(cString: strerror(number))
@@ -18,6 +20,18 @@ struct SystemFault: Error {
         case ENOENT, ENOTDIR: code = .destinationMissing
         default: code = .moveFailed
         }
+    }
+
+    /// Another process has held the folder's lock all the time that there was for it.
+    static func lockedOut(_ patience: Duration) -> SystemFault {
+        SystemFault(lockedOut: "another process has held its lock for \(patience)")
+    }
+
+    private init(lockedOut text: String) {
+        self.text = text
+        code = .moveFailed
+        underlying = POSIXError(.EWOULDBLOCK)
+        isLockedOut = true
     }
 
     init(_ fault: DatabaseFault) {

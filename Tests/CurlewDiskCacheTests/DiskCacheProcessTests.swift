@@ -109,6 +109,12 @@ struct DiskCacheProcessTests {
         #expect(throws: CurlewError.self) { try DiskCacheStore(directory: file) }
     }
 
+    @Test("a body that cannot be opened for want of descriptors is a miss, and stays") func noDescriptors() async throws
+    {
+        // No entry, no damage, one read that failed.
+        #expect(try await Probe("descriptors", path).result() == "0 0 1 there")
+    }
+
     @Test("where files cannot grow, entries are missing and none is wrong", arguments: [60_000, 200_000, 500_000])
     func limitedFiles(bytes: Int) async throws {
         let words = try await Probe("limited", path, "\(bytes)").result().split(separator: " ").compactMap { Int($0) }

@@ -8,6 +8,7 @@ import Glibc
 ///     StoreProbe put <directory> <keys> <tag>     stores without end, and prints a line for each entry that was committed
 ///     StoreProbe open <directory>                 opens a store as an unprivileged user, and prints the code of its error
 ///     StoreProbe limited <directory> <bytes>      stores in a process whose files may have so many bytes
+///     StoreProbe descriptors <directory>          looks up a large body while the process may open no file, and then again
 @main
 enum StoreProbe {
     static func main() async {
@@ -18,6 +19,7 @@ enum StoreProbe {
         case "put" where arguments.count == 4: await put(directory, keys: Int(arguments[2]) ?? 1, tag: arguments[3])
         case "open": open(directory)
         case "limited" where arguments.count == 3: await limited(directory, bytes: UInt(arguments[2]) ?? 0)
+        case "descriptors": await descriptors(directory)
         default: exit(2)
         }
     }
@@ -42,6 +44,24 @@ enum StoreProbe {
         } catch {
             print(error.code.rawValue)
         }
+    }
+
+    /// Prints how many entries and faults there are without descriptors, and whether the body is there afterwards.
+    private static func descriptors(_ directory: URL) async {
+        let sample = Sample(key: 1, size: 600_000, tag: "descriptors")
+        guard let store = try? DiskCacheStore(directory: directory), await sample.store(in: store) else { exit(3) }
+        let key = sample.entry.key
+        // The lane that looks this key up has opened the index.
+        guard await store.entries(for: key).count == 1 else { exit(4) }
+        var before = rlimit()
+        getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
+        var none = rlimit(rlim_cur: 0, rlim_max: before.rlim_max)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &none)
+        let without = await store.entries(for: key).count
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &before)
+        let reader = await store.entries(for: key).first?.body.reader(of: 0..<10)
+        let faults = store.faults
+        print(without, faults.damagedEntries, faults.failedReads, reader == nil ? "gone" : "there")
     }
 
     private static func limited(_ directory: URL, bytes: UInt) async {

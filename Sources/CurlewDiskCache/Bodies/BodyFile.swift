@@ -1,36 +1,70 @@
 internal import Foundation
 internal import Glibc
 
+/// Why a body cannot be read.
+enum BodyFault: Error {
+    /// It is not the one that was written: its entry is to be removed.
+    case damaged
+    /// There is no such file: the same.
+    case missing
+    /// The file went after its entry was found, most likely with its entry.
+    case gone
+    /// The system does not open or read it now (too many open files, no memory, not permitted, an input error). Nothing is
+    /// wrong with the entry, as far as is known.
+    case unavailable
+
+    /// Of a system call that was given the file's name.
+    init(errno number: Int32) {
+        switch number {
+        case ENOENT: self = .missing
+        // A symbolic link, which no store has made.
+        case ELOOP: self = .damaged
+        default: self = .unavailable
+        }
+    }
+}
+
 /// An open file with a stored body. It can be read to its end although its entry is removed meanwhile.
 final class BodyFile: Sendable {
     private let descriptor: Int32
 
-    /// Opens the file of an entry; nil where there is none of this size. On a lane.
-    init?(_ path: String, size: Int64) {
-        descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-        guard descriptor >= 0 else { return nil }
+    /// Opens the file of an entry, which has this size. On a lane.
+    init(_ path: String, size: Int64) throws(BodyFault) {
+        var opened: Int32
+        repeat { opened = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) } while opened < 0 && errno == EINTR
+        guard opened >= 0 else { throw BodyFault(errno: errno) }
+        descriptor = opened
         var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG, Int64(status.st_size) == size else {
-            return nil
-        }
+        guard fstat(descriptor, &status) == 0 else { throw .unavailable }
+        guard Self.isBody(status, size: size) else { throw .damaged }
+    }
+
+    /// Finds out whether there is the file of an entry, without opening it. On a lane.
+    static func expect(_ path: String, size: Int64) throws(BodyFault) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { throw BodyFault(errno: errno) }
+        guard isBody(status, size: size) else { throw .damaged }
+    }
+
+    private static func isBody(_ status: stat, size: Int64) -> Bool {
+        status.st_mode & S_IFMT == S_IFREG && Int64(status.st_size) == size
     }
 
     deinit {
-        guard descriptor >= 0 else { return }
         // The last reference to a removed file frees its blocks, which takes time.
         Lane.nextForBodies().enqueue { [descriptor] in close(descriptor) }
     }
 
-    /// Reads exactly so many bytes; nil where the file does not have them. On a lane.
-    func read(_ count: Int, at offset: Int64) -> Data? {
-        guard let buffer = malloc(count) else { return nil }
+    /// Reads exactly so many bytes; `damaged` where the file does not have them. On a lane.
+    func read(_ count: Int, at offset: Int64) throws(BodyFault) -> Data {
+        guard let buffer = malloc(count) else { throw .unavailable }
         var done = 0
         while done < count {
             let read = pread(descriptor, buffer + done, count - done, off_t(offset) + done)
             if read < 0, errno == EINTR { continue }
             guard read > 0 else {
                 free(buffer)
-                return nil
+                throw read == 0 ? .damaged : .unavailable
             }
             done += read
         }

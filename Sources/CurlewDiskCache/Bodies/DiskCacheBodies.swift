@@ -17,14 +17,14 @@ struct InlineBody: CacheBody {
 
 /// A body in a file of its own.
 struct FileBody: CacheBody {
-    let file: BodyFile
+    let file: StoredFile
     let size: Int64
     /// Of its pieces.
     let checks: Data
     let number: Int64
     let uses: UseList
-    /// Called where the file turns out to be damaged.
-    let reportDamage: @Sendable () -> Void
+    /// Called where the file turns out to be damaged, or cannot be read.
+    let report: @Sendable (BodyFault) -> Void
 
     func reader(of range: Range<Int64>) async -> (any CacheReader)? {
         guard range.lowerBound >= 0, range.upperBound <= size else { return nil }

@@ -16,7 +16,7 @@ actor FileBodyReader: CacheReader {
         rest = range
     }
 
-    /// Reads the first bytes; false where they are damaged.
+    /// Reads the first bytes; false where they are damaged or cannot be read.
     func prepare() async -> Bool {
         guard !rest.isEmpty else { return true }
         prepared = await read()
@@ -30,29 +30,32 @@ actor FileBodyReader: CacheReader {
         }
         guard !rest.isEmpty else { return nil }
         guard let data = await read() else {
-            throw CurlewError(.contentDecodingFailed, phase: .file, reason: "The stored body is damaged.")
+            throw CurlewError(
+                .contentDecodingFailed, phase: .file, reason: "The stored body is damaged or cannot be read.")
         }
         return data
     }
 
     private func read() async -> Data? {
         let (body, rest) = (body, rest)
-        let data = await lane.run { Self.read(body, rest) }
-        if let data {
+        let read = await lane.run { Result { () throws(BodyFault) in try Self.read(body, rest) } }
+        switch read {
+        case .success(let data):
             self.rest = rest.lowerBound + Int64(data.count)..<rest.upperBound
-        } else {
+            return data
+        case .failure(let fault):
             self.rest = rest.upperBound..<rest.upperBound
-            body.reportDamage()
+            body.report(fault)
+            return nil
         }
-        return data
     }
 
-    private static func read(_ body: FileBody, _ range: Range<Int64>) -> Data? {
+    private static func read(_ body: FileBody, _ range: Range<Int64>) throws(BodyFault) -> Data {
         let size = Int64(BodyPieces.size)
         let first = range.lowerBound / size
         let end = min(BodyPieces.count(range.upperBound), first + piecesAtOnce)
         let stop = min(end * size, body.size)
-        guard let data = body.file.read(Int(stop - first * size), at: first * size) else { return nil }
+        let data = try body.file.open().read(Int(stop - first * size), at: first * size)
         let isWhole = data.withUnsafeBytes { bytes in
             (first..<end).allSatisfy { piece in
                 let start = Int((piece - first) * size)
@@ -60,7 +63,7 @@ actor FileBodyReader: CacheReader {
                 return BodyPieces.check(part, of: piece) == BodyPieces.check(in: body.checks, at: piece)
             }
         }
-        guard isWhole else { return nil }
+        guard isWhole else { throw .damaged }
         return data[Int(range.lowerBound - first * size)..<Int(min(stop, range.upperBound) - first * size)]
     }
 }

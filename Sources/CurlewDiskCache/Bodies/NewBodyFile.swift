@@ -30,6 +30,8 @@ final class NewBodyFile: Sendable {
     /// A disk writes while more comes: little is left to wait for in the end.
     private static let syncSize = 8 << 20
     private static let syncLane = Lane("syncs")
+    /// How many files are made for a body at most. A collector removes one of them at most: it looks once at each name.
+    private static let attempts = 8
 
     /// The checksums of the pieces so far.
     var checks: [UInt64] { state.withLock { $0.checks } }
@@ -39,14 +41,31 @@ final class NewBodyFile: Sendable {
         self.path = path
         // What a file system does not know beforehand it has to account for page by page.
         reserved = expectedSize.map { $0 > Int64(BodyPieces.size) ? $0 : 0 } ?? 0
-        descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
-        guard descriptor >= 0 else { return nil }
-        flock(descriptor, LOCK_EX | LOCK_NB)
+        guard let made = Self.make(path) else { return nil }
+        descriptor = made
         // Anything else than a full disk is for the writing to find out.
         guard reserved > 0, posix_fallocate(descriptor, 0, off_t(reserved)) == ENOSPC else { return }
         unlink(path)
         Glibc.close(descriptor)
         return nil
+    }
+
+    /// Makes the file and takes its lock. Between the two a collector of orphans may take the lock: it removes the file, and
+    /// another one is made.
+    private static func make(_ path: String) -> Int32? {
+        for _ in 0..<attempts {
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
+            guard descriptor >= 0 else { return nil }
+            var status = stat()
+            if isLocked(descriptor), fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
+            Glibc.close(descriptor)
+        }
+        return nil
+    }
+
+    /// A collector holds the lock for a question to the index. One whose process was stopped is not waited for.
+    private static func isLocked(_ descriptor: Int32) -> Bool {
+        (try? FileLock.take(descriptor, patience: .seconds(1))) != nil
     }
 
     /// Writes a piece. All but the last one have the same size.

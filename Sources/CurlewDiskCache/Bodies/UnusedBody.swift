@@ -5,11 +5,12 @@ struct UnusedBody: ~Copyable {
     private let path: String
     private let descriptor: Int32
 
-    /// Nil where there is no such file, or its writer lives.
+    /// Nil where there is no such file, its writer lives, or another collector has removed it: its path may be another's then.
     init?(_ path: String) {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0 else {
+        var status = stat()
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
             close(descriptor)
             return nil
         }

@@ -16,6 +16,7 @@ extension CacheIndex {
                 [.integer(place.url), .integer(place.key), .integer(place.variant)],
                 freed: &freed
             )
+            try limitVariants(of: place, freed: &freed)
             try makeRoom(for: row.cost, now: now, maximumSize: maximumSize, freed: &freed)
             try database.run(
                 "INSERT INTO entries VALUES(NULL, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -102,6 +103,18 @@ extension CacheIndex {
     }
 
     // MARK: Room
+
+    /// Leaves room for one more variant of a key: those that were not used for longest go.
+    private func limitVariants(of place: IndexPlace, freed: inout FreedFiles) throws(DatabaseFault) {
+        try delete(
+            """
+            number IN (SELECT number FROM entries WHERE url = ? AND key = ?
+            ORDER BY rank DESC, number DESC LIMIT -1 OFFSET ?)
+            """,
+            [.integer(place.url), .integer(place.key), .integer(Int64(Variants.maximumPerKey - 1))],
+            freed: &freed
+        )
+    }
 
     /// Removes what is of no use any more, then what was not used for longest, until `cost` bytes have room.
     private func makeRoom(for cost: Int64, now: Int64, maximumSize: Int64, freed: inout FreedFiles)

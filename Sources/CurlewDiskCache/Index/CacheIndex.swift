@@ -8,11 +8,12 @@ internal import Foundation
 final class CacheIndex {
     let database: Database
 
-    /// Opens the index, and makes it where there is none. Called with the folder locked.
-    init(_ folder: CacheFolder) throws(SystemFault) {
+    /// Opens the index, and makes it where there is none. Called with the folder locked. `patience` is how
+    /// long other processes may change it meanwhile.
+    init(_ folder: CacheFolder, patience: Duration) throws(SystemFault) {
         try folder.makeIndexFile()
         do throws(DatabaseFault) {
-            database = try Database(path: folder.index, patience: .seconds(2))
+            database = try Database(path: folder.index, patience: patience)
             try database.execute(
                 """
                 PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 1048576;

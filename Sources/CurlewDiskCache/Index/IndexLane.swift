@@ -8,9 +8,9 @@ final class IndexLane: Sendable {
     private let lane: Lane
     private let connection: IndexConnection
 
-    init(_ name: String, _ folder: CacheFolder, _ faults: FaultCounts) {
+    init(_ name: String, _ folder: CacheFolder, _ faults: FaultCounts, lockPatience: Duration) {
         lane = Lane(name)
-        connection = IndexConnection(folder, faults)
+        connection = IndexConnection(folder, faults, lockPatience: lockPatience)
     }
 
     /// Opens the connection and works on it in the calling thread, before the lane has any work.
@@ -57,23 +57,45 @@ final class IndexLane: Sendable {
 private final class IndexConnection: @unchecked Sendable {
     private let folder: CacheFolder
     private let faults: FaultCounts
+    /// How long the folder's lock is waited for.
+    private let lockPatience: Duration
+    /// The lock was waited for in vain: until it is free the lane asks without waiting, or all that it has to do would
+    /// wait one after the other.
+    private var isLockedOut = false
     private var index: CacheIndex?
 
-    init(_ folder: CacheFolder, _ faults: FaultCounts) {
+    init(_ folder: CacheFolder, _ faults: FaultCounts, lockPatience: Duration) {
         self.folder = folder
         self.faults = faults
+        self.lockPatience = lockPatience
+    }
+
+    private func locked<R>(_ work: () throws(SystemFault) -> R) throws(SystemFault) -> R {
+        do throws(SystemFault) {
+            let result = try folder.locked(patience: isLockedOut ? .zero : lockPatience) { () throws(SystemFault) in
+                isLockedOut = false
+                return try work()
+            }
+            return result
+        } catch {
+            if error.isLockedOut, !isLockedOut {
+                isLockedOut = true
+                faults.report(folder, error.text)
+            }
+            throw error
+        }
     }
 
     func open() throws(SystemFault) {
         try folder.make()
-        index = try folder.locked { () throws(SystemFault) in
+        index = try locked { () throws(SystemFault) in
             do throws(SystemFault) {
-                return try CacheIndex(folder)
+                return try CacheIndex(folder, patience: min(.seconds(2), lockPatience))
             } catch {
                 guard error.isDamage else { throw error }
                 faults.countRebuilt(folder, error.text)
                 folder.removeIndex()
-                return try CacheIndex(folder)
+                return try CacheIndex(folder, patience: min(.seconds(2), lockPatience))
             }
         }
     }
@@ -95,7 +117,7 @@ private final class IndexConnection: @unchecked Sendable {
     func clear() -> Bool {
         index = nil
         // Both while the folder is locked: bodies of an index that another process begins now are out of reach.
-        let removed: Void? = try? folder.locked { () throws(SystemFault) in
+        let removed: Void? = try? locked { () throws(SystemFault) in
             folder.removeIndex()
             for id in folder.bodyIDs() { UnusedBody(folder.body(id))?.remove() }
         }
@@ -116,7 +138,7 @@ private final class IndexConnection: @unchecked Sendable {
 
     private func replace(because fault: DatabaseFault) throws(DatabaseFault) {
         guard let damaged = index else { throw fault }
-        let replaced: Void? = try? folder.locked { () throws(SystemFault) in
+        let replaced: Void? = try? locked { () throws(SystemFault) in
             // Another lane or process may have done it.
             guard !damaged.database.hasMoved else { return }
             faults.countRebuilt(folder, fault.description)

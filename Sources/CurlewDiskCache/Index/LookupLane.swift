@@ -15,8 +15,8 @@ final class LookupLane: Sendable {
     private let folder: CacheFolder
     private let waiting = Lock<[Lookup]>([])
 
-    init(_ name: String, _ folder: CacheFolder, _ counts: FaultCounts) {
-        index = IndexLane(name, folder, counts)
+    init(_ name: String, _ folder: CacheFolder, _ counts: FaultCounts, lockPatience: Duration) {
+        index = IndexLane(name, folder, counts, lockPatience: lockPatience)
         self.folder = folder
     }
 
@@ -41,7 +41,10 @@ final class LookupLane: Sendable {
         let found = index.runInTurn { (index) throws(DatabaseFault) -> [[OpenedRow]] in
             try index.reading(isTransaction: lookups.count > 1) { () throws(DatabaseFault) in
                 var found: [[OpenedRow]] = []
-                for lookup in lookups { found.append(try index.rows(of: lookup.key).map { OpenedRow($0, folder) }) }
+                for lookup in lookups {
+                    let rows = try index.rows(of: lookup.key)
+                    found.append(rows.map { OpenedRow($0, folder, isAlone: rows.count == 1) })
+                }
                 return found
             }
         }

@@ -28,6 +28,11 @@ final class Probe: Sendable {
         try process.run()
     }
 
+    deinit {
+        // Foundation's `Process` keeps itself, and its pipes.
+        for pipe in [output, errors] { try? pipe.fileHandleForReading.close() }
+    }
+
     /// Waits until so many lines were printed; the numbers in them.
     func lines(_ count: Int) -> [Int] {
         var text = Data()

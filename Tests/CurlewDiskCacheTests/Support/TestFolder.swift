@@ -21,13 +21,29 @@ final class TestFolder: Sendable {
         try FileManager.default.contentsOfDirectory(atPath: bodies.path(percentEncoded: false))
     }
 
+    /// How many bodies this process has open.
+    func openBodies() throws -> Int {
+        // Links of /proc name no links on the way to a file.
+        let begin = "/" + url.lastPathComponent + "/cache/bodies/"
+        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
+            let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + descriptor)
+            return file?.contains(begin) == true
+        }
+    }
+
     func open(
         maximumSize: Int64 = 512 << 20,
         maximumEntrySize: Int64 = 64 << 20,
+        lockPatience: Duration = .seconds(5),
         now: @escaping @Sendable () -> Date = { Date() }
     ) throws -> DiskCacheStore {
         try DiskCacheStore(
-            directory: cache, maximumSize: maximumSize, maximumEntrySize: maximumEntrySize, now: now)
+            directory: cache,
+            maximumSize: maximumSize,
+            maximumEntrySize: maximumEntrySize,
+            lockPatience: lockPatience,
+            now: now
+        )
     }
 
     /// How many bytes all files have.
