@@ -20,8 +20,10 @@ public final class RedisCacheStore: CacheStore {
     let keys: RedisKeys
     /// The tokens of the claims that this process has, by the names of their keys.
     let claims = Lock<[String: Data]>([:])
+    let failedRemovals = Lock(PendingCacheRemovals())
     private let problem: RedisFault?
     private let maximumEntrySize: Int64
+    let claimTimes: RedisClaimTimes
 
     /// Creates a store. It connects when it is first used.
     ///
@@ -33,7 +35,7 @@ public final class RedisCacheStore: CacheStore {
     ///   - connectTimeout: How long a new connection may take.
     ///   - operationTimeout: How long the server may take for an answer.
     ///   - connections: How many connections there are at most.
-    public init(
+    public convenience init(
         url: String,
         prefix: String = "curlew:",
         maximumEntrySize: Int64 = 4 << 20,
@@ -41,7 +43,28 @@ public final class RedisCacheStore: CacheStore {
         operationTimeout: Duration = .milliseconds(50),
         connections: Int = 4
     ) {
+        self.init(
+            url: url,
+            prefix: prefix,
+            maximumEntrySize: maximumEntrySize,
+            connectTimeout: connectTimeout,
+            operationTimeout: operationTimeout,
+            connections: connections,
+            claimTimes: RedisClaimTimes()
+        )
+    }
+
+    package init(
+        url: String,
+        prefix: String,
+        maximumEntrySize: Int64,
+        connectTimeout: Duration,
+        operationTimeout: Duration,
+        connections: Int,
+        claimTimes: RedisClaimTimes
+    ) {
         keys = RedisKeys(prefix: prefix)
+        self.claimTimes = claimTimes
         self.maximumEntrySize = max(0, maximumEntrySize)
         do throws(RedisFault) {
             let server = RedisServer(
@@ -102,27 +125,58 @@ public final class RedisCacheStore: CacheStore {
     // MARK: Looking up
 
     public func entries(for key: CacheKey) async -> [StoredEntry] {
+        let before = pendingRemovals
+        if !before.isEmpty { Task { await retryRemovals() } }
+        guard !before.cover(key) else { return [] }
+        return before.uncovered(await stored(key), pendingRemovals)
+    }
+
+    private func stored(_ key: CacheKey) async -> [StoredEntry] {
         let name = keys.entries(key)
-        guard let fields = await replies([RedisCommand("HGETALL", name)])?.first?.elements else { return [] }
-        var found: [StoredEntry] = []
+        guard let fields = await fields(of: key, name) else { return [] }
+        var (found, useless): ([StoredEntry], [RedisCommand]) = ([], [])
         for index in stride(from: 0, to: fields.count - 1, by: 2) {
             guard let field = fields[index].data, let value = fields[index + 1].data else { continue }
             guard let record = RedisRecord(value), field == RedisKeys.field(record.entry.variant) else {
                 count(\.damagedEntries)
-                _ = await replies([removal(of: value, field, name)])
+                useless.append(removal(of: value, field, name))
                 continue
             }
-            guard record.entry.key == key, timeToLive(record.entry.lifetime) != nil else { continue }
+            guard record.entry.key == key else { continue }
+            // The hash lives as long as another variant.
+            guard timeToLive(record.entry.lifetime) != nil else {
+                useless.append(removal(of: value, field, name))
+                continue
+            }
             let body: any CacheBody =
                 record.isInline ? DataCacheBody(record.rest) : RedisCacheBody(store: self, record: record)
             found.append(StoredEntry(entry: record.entry, body: body))
         }
+        if !useless.isEmpty { _ = await replies(useless) }
         return found
+    }
+
+    /// The variants of a key with their records; nil where there are none that may be used.
+    private func fields(of key: CacheKey, _ name: String) async -> [RedisReply]? {
+        let (url, origin) = (keys.url(key.url), keys.origin(key.origin))
+        // A server that wants room may drop the sets by which removals find the hash. What they have not found is a miss. To
+        // ask is also a use of the sets, so that the server counts them among what was used last. They are asked first: a set
+        // that another process makes anew behind the lookup says nothing of what was found before.
+        let commands = [
+            RedisCommand("SISMEMBER", origin, url), RedisCommand("SISMEMBER", url, name),
+            RedisCommand("HGETALL", name).expecting(RedisRecord.inlineLimit),
+        ]
+        guard let replies = await replies(commands), replies.prefix(2).allSatisfy({ $0.number == 1 }) else {
+            return nil
+        }
+        return replies.last?.elements
     }
 
     /// Chunks of a body; nil where one is gone or damaged. Then the entry is removed, if it is not replaced or removed already.
     func chunks(_ numbers: Range<Int>, of record: RedisRecord) async -> [Data]? {
-        let commands = numbers.map { RedisCommand("GET", keys.chunk(record.entry.id, $0)) }
+        let commands = numbers.map {
+            RedisCommand("GET", keys.chunk(record.entry.id, $0)).expecting(RedisRecord.chunkSize)
+        }
         guard let replies = await replies(commands) else { return nil }
         let chunks = zip(numbers, replies).compactMap { number, reply -> Data? in
             let length = min(Int64(RedisRecord.chunkSize), record.size - Int64(number) * Int64(RedisRecord.chunkSize))
@@ -130,7 +184,7 @@ public final class RedisCacheStore: CacheStore {
             return RedisRecord.check(chunk, number: number) == record.check(ofChunk: number) ? chunk : nil
         }
         guard chunks.count == numbers.count else {
-            if await isRemoved(record.entry) { count(\.damagedEntries) }
+            if await remove(CacheRemoval(record.entry)) == .done { count(\.damagedEntries) }
             return nil
         }
         return chunks
@@ -141,6 +195,7 @@ public final class RedisCacheStore: CacheStore {
         await forEachBatch { [self] names in
             let commands = names.map { RedisCommand([Data("MEMORY".utf8), Data("USAGE".utf8), $0]) }
             for reply in await replies(commands) ?? [] { sum += reply.number ?? 0 }
+            return true
         }
         return sum
     }
@@ -173,7 +228,7 @@ public final class RedisCacheStore: CacheStore {
     }
 
     func commit(_ record: RedisRecord) async -> Bool {
-        guard let time = timeToLive(record.entry.lifetime) else { return false }
+        guard let time = timeToLive(record.entry.lifetime), await mayStore(record.entry.key) else { return false }
         let command = RedisCommand(
             script: RedisScripts.commit,
             keys: names(of: record),
@@ -197,16 +252,7 @@ public final class RedisCacheStore: CacheStore {
 
     // MARK: Removing
 
-    public func remove(_ entry: CacheEntry) async { _ = await isRemoved(entry) }
-
-    /// False where it was not there any more.
-    private func isRemoved(_ entry: CacheEntry) async -> Bool {
-        guard let (_, bytes) = await stored(entry) else { return false }
-        let removal = removal(of: bytes, RedisKeys.field(entry.variant), keys.entries(entry.key))
-        return await replies([removal])?.first?.number == 1
-    }
-
-    private func removal(of record: Data, _ field: Data, _ name: String) -> RedisCommand {
+    func removal(of record: Data, _ field: Data, _ name: String) -> RedisCommand {
         RedisCommand(script: RedisScripts.remove, keys: [name], [field, record, Data(keys.chunks.utf8)])
     }
 
@@ -215,41 +261,22 @@ public final class RedisCacheStore: CacheStore {
         _ = await replies([RedisCommand(["UNLINK"] + keys.chunks(entry.id, count: count))])
     }
 
-    public func removeAll(url: String) async {
-        _ = await replies([
-            RedisCommand(script: RedisScripts.removeURL, keys: [keys.url(url)], [Data(keys.chunks.utf8)])
-        ])
-    }
-
-    public func removeAll(origin: String) async {
-        let command = RedisCommand(
-            script: RedisScripts.removeOrigin,
-            keys: [keys.origin(origin)],
-            [Data(keys.chunks.utf8), Data("50".utf8)]
-        )
-        // Some URLs at a time, because the server does nothing else meanwhile. What answers may be no Redis, and have no end.
-        for _ in 0..<20_000 {
-            guard let count = await replies([command])?.first?.number, count > 0 else { return }
-        }
-    }
-
-    public func removeAll() async {
-        await forEachBatch { [self] names in
-            _ = await replies([RedisCommand([Data("UNLINK".utf8)] + names)])
-        }
-    }
-
     // MARK: Records
 
-    /// The record with the id of an entry, and its bytes.
+    /// The record with the id of an entry, and its bytes; nil where there is another one or none.
     private func stored(_ entry: CacheEntry) async -> (RedisRecord, Data)? {
-        let command = RedisCommand([
-            Data("HGET".utf8), Data(keys.entries(entry.key).utf8), RedisKeys.field(entry.variant),
-        ])
-        guard let bytes = await replies([command])?.first?.data, let record = RedisRecord(bytes),
-            record.entry.id == entry.id
+        guard let reply = await record(entry.key, entry.variant), let bytes = reply.data,
+            let record = RedisRecord(bytes), record.entry.id == entry.id
         else { return nil }
         return (record, bytes)
+    }
+
+    /// What stands in the place of an entry; nil where the server did not answer.
+    func record(_ key: CacheKey, _ variant: String) async -> RedisReply? {
+        let command = RedisCommand([
+            Data("HGET".utf8), Data(keys.entries(key).utf8), RedisKeys.field(variant),
+        ])
+        return await replies([command])?.first
     }
 
     private func names(of record: RedisRecord) -> [String] {
@@ -258,9 +285,10 @@ public final class RedisCacheStore: CacheStore {
         return [keys.entries(entry.key)] + sets + keys.chunks(entry.id, count: record.chunkCount)
     }
 
-    /// All names of the store, some at a time. What answers may be no Redis, and have no end: it is asked so often that tens
-    /// of millions of names have room.
-    private func forEachBatch(_ body: ([Data]) async -> Void) async {
+    /// All names of the store, some at a time; false where it did not come to their end. What answers may be no Redis, and
+    /// have no end: it is asked so often that tens of millions of names have room.
+    @discardableResult
+    func forEachBatch(_ body: ([Data]) async -> Bool) async -> Bool {
         var cursor = Data("0".utf8)
         for _ in 0..<100_000 {
             let command =
@@ -268,10 +296,11 @@ public final class RedisCacheStore: CacheStore {
             guard let parts = await replies([RedisCommand(command)])?.first?.elements, parts.count == 2,
                 let next = parts[0].data, next.allSatisfy({ (0x30...0x39).contains($0) }),
                 let names = parts[1].elements?.compactMap(\.data), !Task.isCancelled
-            else { return }
-            if !names.isEmpty { await body(names) }
+            else { return false }
+            if !names.isEmpty, await !body(names) { return false }
             cursor = next
-            if cursor == Data("0".utf8) { return }
+            if cursor == Data("0".utf8) { return true }
         }
+        return false
     }
 }

@@ -84,6 +84,7 @@ struct RedisFaultTests {
         Data("HTTP/1.1 400 Bad Request\r\n\r\n".utf8), Data([0, 1, 2, 3]), Data("*-7\r\n".utf8), Data("$99".utf8),
         Data("*3\r\n:1\r\n*2\r\n$-1\r\n+x\r\n-no\r\n".utf8), Data("+OK\r\n+OK\r\n+OK\r\n".utf8), bytes(100_000),
         Data("*2\r\n$1\r\na\r\n$3\r\nabc\r\n".utf8), Data(String(repeating: "*1\r\n", count: 5000).utf8),
+        Data(":1\r\n:1\r\n*2\r\n$1\r\na\r\n$3\r\nabc\r\n".utf8), Data(":1\r\n:1\r\n*1\r\n:1\r\n".utf8),
         Data(":9223372036854775808\r\n".utf8), Data("$-5\r\n".utf8),
     ]
 

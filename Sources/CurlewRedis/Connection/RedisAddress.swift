@@ -45,6 +45,11 @@ struct RedisAddress: Sendable, Equatable {
 /// One command: its name and arguments.
 struct RedisCommand: Sendable {
     let arguments: [Data]
+    /// How long its answer is likely to be, where it is long.
+    private(set) var answerBytes = 0
+
+    /// What it sends and gets, nearly.
+    var bytes: Int { arguments.reduce(answerBytes) { $0 + $1.count } }
 
     init(_ arguments: [Data]) { self.arguments = arguments }
     init(_ arguments: [String]) { self.arguments = arguments.map { Data($0.utf8) } }
@@ -53,5 +58,11 @@ struct RedisCommand: Sendable {
     /// `EVAL` of a script, with its keys and further arguments.
     init(script: String, keys: [String], _ arguments: [Data]) {
         self.init((["EVAL", script, "\(keys.count)"] + keys).map { Data($0.utf8) } + arguments)
+    }
+
+    func expecting(_ bytes: Int) -> RedisCommand {
+        var command = self
+        command.answerBytes = bytes
+        return command
     }
 }

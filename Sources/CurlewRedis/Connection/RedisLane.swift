@@ -12,6 +12,19 @@ final class RedisLane: @unchecked Sendable {
         let commands: [RedisCommand]
         let deadline: Instant
         let completion: @Sendable (Result<[RedisReply], RedisFault>) -> Void
+        /// What goes over the connection, nearly.
+        let bytes: Int
+
+        init(
+            commands: [RedisCommand],
+            deadline: Instant,
+            completion: @escaping @Sendable (Result<[RedisReply], RedisFault>) -> Void
+        ) {
+            self.commands = commands
+            self.deadline = deadline
+            self.completion = completion
+            bytes = commands.reduce(0) { $0 + $1.bytes }
+        }
     }
 
     private struct Waiting {
@@ -19,7 +32,10 @@ final class RedisLane: @unchecked Sendable {
         var isBusy = false
     }
 
-    private static let mostCommands = 256
+    // All that is sent together has the time limit of one question, and fails together. Bytes: what one reader of a large body
+    // asks for.
+    static let mostCommands = 256
+    static let mostBytes = RedisRecord.chunksAtOnce * RedisRecord.chunkSize
 
     private let server: RedisServer
     private let waiting = Lock(Waiting())
@@ -63,12 +79,7 @@ final class RedisLane: @unchecked Sendable {
     /// What can be sent together; nil where nothing waits.
     private func next() -> [Question]? {
         waiting.withLock { waiting -> [Question]? in
-            var (count, commands) = (0, 0)
-            while count < waiting.questions.count {
-                commands += waiting.questions[count].commands.count
-                guard count == 0 || commands <= Self.mostCommands else { break }
-                count += 1
-            }
+            let count = Self.countTogether(waiting.questions)
             guard count > 0 else {
                 waiting.isBusy = false
                 return nil
@@ -77,6 +88,18 @@ final class RedisLane: @unchecked Sendable {
             waiting.questions.removeFirst(count)
             return questions
         }
+    }
+
+    /// How many of the first questions may be sent together: one of any size, or several within the bounds.
+    static func countTogether(_ questions: [Question]) -> Int {
+        var (count, commands, bytes) = (0, 0, 0)
+        for question in questions {
+            commands += question.commands.count
+            bytes += question.bytes
+            guard count == 0 || (commands <= mostCommands && bytes <= mostBytes) else { break }
+            count += 1
+        }
+        return count
     }
 
     private func answer(_ questions: [Question]) {

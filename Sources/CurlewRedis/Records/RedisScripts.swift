@@ -1,5 +1,7 @@
+internal import CurlewCore
+
 /// What the server does as one step. A hash, the set of its URL and that of its origin live as long as the entry in them
-/// that lives longest.
+/// that lives longest, unless the server wants their room.
 enum RedisScripts {
     /// `mark` puts a name into a set. Names of what has ended stay there: each new name looks after two others, so that never
     /// more than about half of a set is such names.
@@ -38,25 +40,74 @@ enum RedisScripts {
                 end
             end
         end
-        local function forgetURL(set, chunks)
-            for _, key in ipairs(redis.call('SMEMBERS', set)) do
-                for _, record in ipairs(redis.call('HVALS', key)) do forget(record, chunks) end
-                redis.call('UNLINK', key)
-            end
+        local function forgetKey(key, chunks, kept)
+            local records = redis.call('HVALS', key)
+            if #records == 0 then return end
+            for _, record in ipairs(records) do forget(record, chunks, kept) end
+            redis.call('UNLINK', key)
+        end
+        local function forgetURL(set, chunks, kept)
+            local keys = redis.call('SMEMBERS', set)
+            if #keys == 0 then return 0 end
+            for _, key in ipairs(keys) do forgetKey(key, chunks, kept) end
             return redis.call('UNLINK', set)
+        end
+
+        """
+
+    /// Leaves a hash so many variants: those whose responses came last, by the date in their records (the third number from
+    /// the end, with a byte of flags before the last two). To remember each use would make a write of each hit.
+    private static let limit = """
+        local function came(record)
+            if #record < 55 then return 0 end
+            local last = 21
+            for i = 0, 3 do last = last + string.byte(record, 18 + i) * 256 ^ i end
+            local function number()
+                if last < 24 or last > #record then return 0 end
+                local value = string.byte(record, last)
+                last = last - 1
+                while last > 23 and string.byte(record, last) >= 128 do
+                    value = value * 128 + string.byte(record, last) - 128
+                    last = last - 1
+                end
+                return value
+            end
+            number()
+            number()
+            last = last - 1
+            return number()
+        end
+        local function limit(key, new, chunks)
+            if redis.call('HLEN', key) <= \(Variants.maximumPerKey) then return end
+            local all, others = redis.call('HGETALL', key), {}
+            for i = 1, #all, 2 do
+                if all[i] ~= new then table.insert(others, {all[i], all[i + 1], came(all[i + 1])}) end
+            end
+            table.sort(others, function(one, two) return one[3] < two[3] end)
+            for i = 1, #others + 1 - \(Variants.maximumPerKey) do
+                redis.call('HDEL', key, others[i][1])
+                forget(others[i][2], chunks)
+            end
         end
 
         """
 
     /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, what chunks' names begin with.
     /// 0 where a chunk is not there any more.
+    ///
+    /// A server that wants room may have dropped a set whose hashes are still there. Removals since then have not found them:
+    /// they go before the set names them again. Nothing is written before the record where nothing is to go: the server asks
+    /// whether there is memory at a script's first write alone.
     static let commit =
-        live + forget + """
+        live + forget + limit + """
             for i = 4, #KEYS do
                 if redis.call('PEXPIRE', KEYS[i], ARGV[3]) == 0 then return 0 end
             end
+            if redis.call('SISMEMBER', KEYS[3], KEYS[2]) == 0 then forgetURL(KEYS[2], ARGV[4], id(ARGV[2])) end
+            if redis.call('SISMEMBER', KEYS[2], KEYS[1]) == 0 then forgetKey(KEYS[1], ARGV[4], id(ARGV[2])) end
             forget(redis.call('HGET', KEYS[1], ARGV[1]), ARGV[4], id(ARGV[2]))
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+            limit(KEYS[1], ARGV[1], ARGV[4])
             live(KEYS[1], tonumber(ARGV[3]))
             mark(KEYS[2], KEYS[1], tonumber(ARGV[3]))
             mark(KEYS[3], KEYS[2], tonumber(ARGV[3]))
@@ -64,10 +115,12 @@ enum RedisScripts {
             """
 
     /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, the record that is to be
-    /// replaced.
+    /// replaced. Nothing happens where a removal would not have found it.
     static let update =
         live + """
             if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[4] then return 0 end
+            if redis.call('SISMEMBER', KEYS[3], KEYS[2]) == 0 then return 0 end
+            if redis.call('SISMEMBER', KEYS[2], KEYS[1]) == 0 then return 0 end
             for i = 4, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
             live(KEYS[1], tonumber(ARGV[3]))
@@ -85,8 +138,13 @@ enum RedisScripts {
             return 1
             """
 
-    /// KEYS: set of a URL. ARGV: what chunks' names begin with.
-    static let removeURL = forget + "return forgetURL(KEYS[1], ARGV[1])"
+    /// KEYS: set of a URL, hash of the URL without a partition, whose name is known without the set. ARGV: what chunks' names
+    /// begin with.
+    static let removeURL =
+        forget + """
+            forgetKey(KEYS[2], ARGV[1])
+            return forgetURL(KEYS[1], ARGV[1])
+            """
 
     /// KEYS: set of an origin. ARGV: what chunks' names begin with, how many URLs at most. How many there were.
     static let removeOrigin =

@@ -1,0 +1,87 @@
+import CurlewCore
+import Foundation
+import StoreSupport
+import Testing
+
+@testable import CurlewRedis
+
+/// A server that wants room drops any key. The tests drop the sets by which removals find entries.
+@Suite(
+    "A Redis that drops keys",
+    .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
+)
+struct RedisEvictionTests {
+    private let server: RedisProcess
+    private let store: RedisCacheStore
+
+    init() throws {
+        server = try RedisProcess()
+        store = RedisCacheStore(url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5))
+    }
+
+    private func number(_ command: String...) async -> Int64? {
+        await store.replies([RedisCommand(command)])?.first?.number
+    }
+
+    private func sets(_ entry: CacheEntry) -> [String] {
+        [store.keys.url(entry.key.url), store.keys.origin(entry.key.origin)]
+    }
+
+    @Test("an entry that a removal would not find is a miss", arguments: 0..<2) func miss(set: Int) async throws {
+        let stored = entry("a", partition: "p")
+        #expect(await store.put(stored, bytes(100)))
+        #expect(await store.entries(for: stored.key).count == 1)
+        #expect(await number("DEL", sets(stored)[set]) == 1)
+        #expect(await store.entries(for: stored.key).isEmpty)
+        // A validation that was under way changes nothing of that.
+        await store.update(stored)
+        #expect(await store.entries(for: stored.key).isEmpty)
+    }
+
+    @Test("what a removal did not find stays a miss, and goes when its URL is stored again", arguments: 0..<2)
+    func storedAgain(set: Int) async throws {
+        let stale = ["x", "y"].map { entry("a", partition: "p", variant: $0) }
+        for entry in stale { #expect(await store.put(entry, bytes(20_000))) }
+        #expect(await number("DEL", sets(stale[0])[set]) == 1)
+        if set == 0 {
+            await store.removeAll(url: stale[0].key.url)
+        } else {
+            await store.removeAll(origin: stale[0].key.origin)
+        }
+        let fresh = entry("a", partition: "p", variant: "x")
+        #expect(await store.put(fresh, bytes(20_000, seed: 2)))
+        let found = await store.entries(for: fresh.key)
+        #expect(found.map(\.entry) == [fresh])
+        #expect(try await found.first?.body.whole() == bytes(20_000, seed: 2))
+        // Hash, two sets and a chunk.
+        #expect(await number("DBSIZE") == 4)
+    }
+
+    @Test("other keys of a URL whose origin is not known any more go with it") func otherPartition() async throws {
+        let stale = entry("a", partition: "p")
+        #expect(await store.put(stale, bytes(100)))
+        #expect(await number("DEL", sets(stale)[1]) == 1)
+        await store.removeAll(origin: stale.key.origin)
+        #expect(await store.put(entry("a"), bytes(100)))
+        #expect(await store.entries(for: stale.key).isEmpty)
+    }
+
+    @Test("a removal finds the entry without a partition also where the set is gone") func computed() async throws {
+        let stored = entry("a")
+        #expect(await store.put(stored, bytes(20_000)))
+        #expect(await number("DEL", sets(stored)[0]) == 1)
+        await store.removeAll(url: stored.key.url)
+        // The set of the origin is left.
+        #expect(await number("DBSIZE") == 1)
+    }
+
+    @Test("the sets live as long as the entry that lives longest") func time() async throws {
+        let names = sets(entry("a"))
+        for (variant, usable) in [("x", 100.0), ("y", 1000), ("z", 100)] {
+            #expect(await store.put(entry("a", variant: variant, usable: usable), bytes(10)))
+        }
+        let hash = try #require(await number("PTTL", store.keys.entries(entry("a").key)))
+        #expect((900_000...1_000_000).contains(hash))
+        for name in names { #expect(try #require(await number("PTTL", name)) >= hash - 10_000) }
+    }
+}

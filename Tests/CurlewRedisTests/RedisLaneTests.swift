@@ -1,0 +1,52 @@
+import CurlewCore
+import Foundation
+import StoreSupport
+import Testing
+
+@testable import CurlewRedis
+
+@Suite("What a connection to Redis sends together")
+struct RedisLaneTests {
+    private func question(_ commands: [RedisCommand]) -> RedisLane.Question {
+        RedisLane.Question(commands: commands, deadline: .now) { _ in }
+    }
+
+    private func together(_ questions: [RedisLane.Question]) -> Int { RedisLane.countTogether(questions) }
+
+    @Test("so many commands") func commands() {
+        let one = question([RedisCommand("PING")])
+        #expect(together([]) == 0)
+        #expect(together(Array(repeating: one, count: 300)) == 256)
+        #expect(together([question(Array(repeating: RedisCommand("PING"), count: 300)), one]) == 1)
+    }
+
+    @Test("so many bytes, sent or expected, or one question that has more") func bytes() {
+        let sending = question([RedisCommand([Data(count: 1_500_000)])])
+        #expect(together(Array(repeating: sending, count: 9)) == 2)
+        let large = question([RedisCommand([Data(count: 5_000_000)])])
+        #expect(together([large, sending]) == 1)
+        #expect(together([sending, large]) == 1)
+        let reading = question([RedisCommand("GET", "a").expecting(3_000_000)])
+        #expect(together([reading, reading]) == 1)
+        #expect(together([reading, question([RedisCommand("PING")])]) == 2)
+    }
+
+    @Test(
+        "many readers of large bodies share a connection",
+        .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
+    )
+    func readers() async throws {
+        let server = try RedisProcess()
+        let store = RedisCacheStore(
+            url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5), connections: 1)
+        let stored = entry("a")
+        #expect(await store.put(stored, StoreSupport.bytes(4_000_000), chunk: 1 << 20))
+        let found = try #require(await store.entries(for: stored.key).first)
+        // In one answer they would be more than an answer may have.
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<30 { group.addTask { await found.body.reader(of: 0..<4_000_000) != nil } }
+            for await isThere in group { #expect(isThere) }
+        }
+        #expect(store.faults == RedisCacheFaults())
+    }
+}

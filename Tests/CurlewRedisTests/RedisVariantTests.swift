@@ -1,0 +1,61 @@
+import CurlewCore
+import Foundation
+import StoreSupport
+import Testing
+
+@testable import CurlewRedis
+
+@Suite(
+    "Variants in Redis", .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers"))
+struct RedisVariantTests {
+    private let server: RedisProcess
+
+    init() throws { server = try RedisProcess() }
+
+    private func store() -> RedisCacheStore {
+        RedisCacheStore(url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5))
+    }
+
+    private func number(_ store: RedisCacheStore, _ command: String...) async -> Int64? {
+        await store.replies([RedisCommand(command)])?.first?.number
+    }
+
+    /// They come at different times, the last one first.
+    private func variants(_ count: Int) -> [CacheEntry] {
+        let now = Date(timeIntervalSince1970: Date().timeIntervalSince1970.rounded(.down))
+        return (0..<count).map { entry("a", variant: "v\($0)", now: now - Double($0) * 7) }
+    }
+
+    // Within the record, and in chunks.
+    @Test("a key has sixteen variants at most, and those that came first go", arguments: [100, 20_000])
+    func bound(size: Int) async throws {
+        let store = store()
+        let variants = variants(16)
+        for variant in variants { #expect(await store.put(variant, bytes(size))) }
+        for name in ["new", "newer", "new"] { #expect(await store.put(entry("a", variant: name), bytes(size))) }
+        let kept = Set(await store.entries(for: variants[0].key).map(\.entry.variant))
+        #expect(kept == Set(variants.dropLast(2).map(\.variant) + ["new", "newer"]))
+        // Also the one that came before all others is stored: it is the last one that was asked for.
+        let old = entry("a", variant: "old", now: Date(timeIntervalSinceNow: -1000))
+        #expect(await store.put(old, bytes(size)))
+        let found = await store.entries(for: old.key)
+        #expect(found.count == 16 && found.contains { $0.entry.variant == "old" })
+        // Hash, two sets, and the chunks of what is there.
+        #expect(await number(store, "DBSIZE") == 3 + (size > 16_384 ? 16 : 0))
+        #expect(store.faults == RedisCacheFaults())
+    }
+
+    @Test("a variant whose time is over goes when it is seen") func over() async throws {
+        let store = store()
+        let stored = entry("a", variant: "x")
+        #expect(await store.put(stored, bytes(100)))
+        let name = store.keys.entries(stored.key)
+        let over = RedisRecord(entry: entry("a", variant: "over", usable: -10), size: 3, rest: bytes(3))
+        let field = RedisKeys.field("over")
+        _ = await store.replies([RedisCommand([Data("HSET".utf8), Data(name.utf8), field, over.encoded])])
+        #expect(await number(store, "HLEN", name) == 2)
+        #expect(await store.entries(for: stored.key).map(\.entry) == [stored])
+        #expect(await number(store, "HLEN", name) == 1)
+        #expect(store.faults == RedisCacheFaults())
+    }
+}
