@@ -16,6 +16,12 @@ struct CacheFlight: Sendable, Equatable {
     }
 
     fileprivate let number: UInt64
+    /// Where the store was asked whether this process is to send the request.
+    var claim: CacheClaim?
+
+    fileprivate init(number: UInt64) { self.number = number }
+
+    static func == (lhs: CacheFlight, rhs: CacheFlight) -> Bool { lhs.number == rhs.number }
 }
 
 /// Those who wait for a flight. Most flights have none, and nothing is made for them.

@@ -47,7 +47,9 @@ extension CacheRun {
                 flights.land(led, for: asked, .failed)
                 throw error
             }
-            flight = led
+            var claimed = led
+            claimed.claim = CacheClaim(of: asked.key, from: cache.store)
+            flight = claimed
             return true
         case .following(let other):
             awaited = try await follow(other)
@@ -57,16 +59,15 @@ extension CacheRun {
 
     /// The request that others may be waiting for is over.
     mutating func land(_ end: CacheFlight.End) async {
-        guard landInProcess(end), cache.storeMayWait else { return }
-        await cache.store.fetchEnded(of: asked.key, stored: end == .stored)
+        let claim = flight?.claim
+        landInProcess(end)
+        await claim?.end(stored: end == .stored)
     }
 
-    /// The same for a store that nothing was claimed from. Whether there was such a request.
-    @discardableResult
-    mutating func landInProcess(_ end: CacheFlight.End) -> Bool {
-        guard let landed = flight else { return false }
+    /// The same for a store that nothing was claimed from.
+    mutating func landInProcess(_ end: CacheFlight.End) {
+        guard let landed = flight else { return }
         flight = nil
         flights.land(landed, for: asked, end)
-        return true
     }
 }

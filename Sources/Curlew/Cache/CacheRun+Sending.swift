@@ -116,9 +116,10 @@ extension CacheRun {
         outcome.metrics.cacheStatus = status
     }
 
-    /// The server has sent another response, which is not to be stored: what was stored is not right any more.
+    /// The server has sent another response, which is not to be stored: what was stored is not right any more (RFC 9111,
+    /// 4.3.3). A 404 or 410 says that there is no such resource. Other errors say something of the request or of the server.
     private func removeReplaced(_ stored: StoredEntry?, by status: Int) async {
-        guard (200..<300).contains(status), status != 206 else { return }
+        guard (200..<300).contains(status) && status != 206 || status == 404 || status == 410 else { return }
         if let stored { await cache.store.remove(stored.entry) }
         if asked.policy == .reload { await cache.store.removeAll(url: asked.key.url) }
     }

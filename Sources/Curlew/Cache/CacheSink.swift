@@ -86,6 +86,7 @@ final class CacheSink: TransferSink, @unchecked Sendable {
             )
         } else if let flight {
             context.flights.land(flight, for: asked, .notStored)
+            flight.claim?.giveUp()
             hasLanded = true
         }
         return reader.didReceive(head: head)

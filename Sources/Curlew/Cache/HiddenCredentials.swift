@@ -13,9 +13,11 @@ struct HiddenCredentials: Sendable {
     let peers: String
 
     /// nil where there is none of both. Files are read once: they count as they are when the session is made.
-    init?(_ configuration: SessionConfiguration) {
+    ///
+    /// `trust` names who judges servers, where that is not known to be as strict as usual.
+    init?(_ configuration: SessionConfiguration, trust: String?) {
         let credentials = Self.credentials(configuration)
-        let others = Self.digest(Self.peers(configuration))
+        let others = Self.digest(Self.peers(configuration, trust))
         // The letter tells it from the digest of credentials.
         peers = others.isEmpty ? "" : "p" + others
         guard credentials != nil || !peers.isEmpty else { return nil }
@@ -27,13 +29,14 @@ struct HiddenCredentials: Sendable {
         texts.isEmpty ? "" : CacheDigest.name(of: texts.joined(separator: "\n"))
     }
 
-    private static func peers(_ configuration: SessionConfiguration) -> [String] {
+    private static func peers(_ configuration: SessionConfiguration, _ trust: String?) -> [String] {
         var texts: [String] = []
         switch configuration.tls.certificateVerification {
         case .full: break
         case .noHostnameVerification: texts.append("verification: chain")
         case .none: texts.append("verification: none")
         }
+        if let trust { texts.append("trust: " + trust) }
         if let path = configuration.unixSocketPath { texts.append("socket: " + path) }
         for (name, addresses) in configuration.dns.overrides.sorted(by: { $0.key < $1.key }) {
             texts.append("override: \(name) \(addresses.joined(separator: " "))")

@@ -38,7 +38,7 @@ public final class MemoryCacheStore: CacheStore, ImmediateStore {
         return MemoryCacheWriter(entry: entry, store: self)
     }
 
-    public func update(_ entry: CacheEntry) async { memory.withLock { $0.update(entry) } }
+    public func update(_ entry: CacheEntry) async { _ = memory.withLock { $0.update(entry) } }
 
     public func remove(_ entry: CacheEntry) async { _ = memory.withLock { $0.remove(entry) } }
 

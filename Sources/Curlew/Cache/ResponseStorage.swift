@@ -145,6 +145,7 @@ final class ResponseStorage: @unchecked Sendable {
         buffer = Data()
         memory = nil
         endFlight()
+        flight?.claim?.giveUp()
     }
 
     private func endFlight() {

@@ -25,7 +25,8 @@ public protocol CacheStore: Sendable {
     /// Every variant that is stored under a key, in any order, also those whose time is over (the cache may have them
     /// validated). Comparing keys by a digest alone is not enough: an entry's own `key` must be the key.
     ///
-    /// Finding an entry is not using it; reading its body is.
+    /// Finding an entry is not using it; reading its body is. A server may vary its responses without end, and all variants
+    /// are looked through: a store should bound how many it keeps for one key. Those of Curlew keep 16.
     func entries(for key: CacheKey) async -> [StoredEntry]
 
     /// Begins to store a response; nil where the store does not want it. `expectedSize` is the size of its body where that
@@ -70,7 +71,8 @@ public protocol CacheStore: Sendable {
     /// The default is true at once.
     func claimFetch(of key: CacheKey) async -> Bool
 
-    /// What was claimed is over: `stored` tells whether there is an entry for others now. Where there is none, they need not
+    /// What was claimed is over: `stored` tells whether there is an entry for others now. It is called as soon as it is known
+    /// that nothing will be stored, while the response may still be on its way. Where there is no entry, others need not
     /// wait for each other either, and the store may remember for a while that this key is not worth a claim.
     func fetchEnded(of key: CacheKey, stored: Bool) async
 }

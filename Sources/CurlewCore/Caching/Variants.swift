@@ -3,6 +3,11 @@ package enum Variants {
     /// A short text for a long one that must not be kept, such as the value of a credential.
     package typealias Digest = (String) -> String
 
+    /// The most entries that a store keeps for one key. A server whose responses vary by a field that differs in each request
+    /// would otherwise make the key grow without a limit, and every lookup reads all of its entries. Beyond it the one that was
+    /// used least recently goes, or the oldest where a store does not know.
+    package static let maximumPerKey = 16
+
     /// The names that a response varies by, in lower case and sorted; nil where it varies by more than fields (`*`).
     package static func fields(of headers: HTTPHeaders) -> [String]? {
         guard let value = headers.combinedValue(for: "Vary") else { return [] }
@@ -23,15 +28,34 @@ package enum Variants {
             fields.map { name in "\(name):\(normalised(request.values(for: name), of: name) ?? "\n")\n" }.joined())
     }
 
-    /// Fields whose members have the same meaning in any order and case: preferences are in their weights.
-    private static let unordered: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
+    /// Fields whose values are lists of tokens with weights. Their own definitions (RFC 9110, 12.5) say what makes no
+    /// difference: empty members, the case of tokens, blanks around `;`, and the order of members with the same weight.
+    private static let weighted: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
 
     /// The values of a field as one text that is the same for the same list; nil where the field is missing.
+    ///
+    /// Two requests that a server may answer differently must not have the same text. What a field means is known of a few
+    /// alone: of the others only the blanks around commas, and the lines that values come in, make no difference.
     static func normalised(_ values: [String], of name: String) -> String? {
         guard !values.isEmpty else { return nil }
-        var members = values.flatMap(members).filter { !$0.isEmpty }
-        if unordered.contains(name) { members = members.map { ASCII.lowercased($0).filter { $0 != " " } }.sorted() }
+        var members = values.flatMap(members)
+        if weighted.contains(name) {
+            members = members.filter { !$0.isEmpty }.map { weightedMember($0, isMediaRange: name == "accept") }
+            // Any parameter may be a weight. Where a member is there twice with two, the order might decide.
+            if !members.contains(where: { $0.contains(";") }) { members.sort() }
+        }
         return members.joined(separator: ",")
+    }
+
+    /// A parameter of a media range may have a value whose case matters, and quotes around blanks.
+    private static func weightedMember(_ member: String, isMediaRange: Bool) -> String {
+        guard !member.contains("\"") else { return member }
+        let parts = member.split(separator: ";", omittingEmptySubsequences: false).map {
+            ASCII.trimmingBlanks(String($0))
+        }
+        return parts.enumerated()
+            .map { index, part in index == 0 || !isMediaRange ? ASCII.lowercased(part) : part }
+            .joined(separator: ";")
     }
 
     /// Split at the commas outside quotes, without blanks at the ends.

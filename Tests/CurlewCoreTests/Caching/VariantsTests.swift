@@ -6,9 +6,17 @@ import Testing
     static let same: [(name: String, one: [String], other: [String], isSame: Bool)] = [
         ("foo", ["1, 2"], ["1", "2"], true), ("foo", ["1,2"], [" 1 , 2 "], true), ("foo", ["1"], ["2"], false),
         ("foo", ["1, 2"], ["2, 1"], false), ("foo", ["A"], ["a"], false), ("foo", ["\"a, b\""], ["\"a,b\""], false),
-        ("foo", ["\"a\\\", b\""], ["\"a\\\",b\""], false), ("foo", [], [""], false), ("foo", [""], ["", ""], true),
+        ("foo", ["\"a\\\", b\""], ["\"a\\\",b\""], false), ("foo", [], [""], false), ("foo", [""], [" "], true),
+        // An empty member may have a meaning where the field is not known.
+        ("foo", [""], ["", ""], false), ("foo", ["1,,2"], ["1,2"], false), ("accept", ["a/b,,"], ["a/b"], true),
         ("accept-language", ["en, de"], ["DE,en"], true), ("accept-language", ["en;q=0.5"], ["en; q=0.5"], true),
         ("accept-language", ["en;q=0.5, de"], ["en, de;q=0.5"], false), ("accept", ["a/b", "c/d"], ["c/d, a/b"], true),
+        ("accept-language", ["en, en;q=0"], ["en;q=0, en"], false),
+        ("accept-encoding", ["GZIP ; q=1"], ["gzip;q=1"], true), ("accept-encoding", ["gzip, br"], ["br,gzip"], true),
+        ("accept-encoding", ["gzip"], ["gzip, br"], false), ("accept-encoding", ["a b"], ["ab"], false),
+        ("accept", ["A/b;c=D"], ["a/B; c=D"], true), ("accept", ["a/b;c=D"], ["a/b;c=d"], false),
+        ("accept", ["a/b;c=\"d e\""], ["a/b;c=\"de\""], false), ("accept", ["a/b;c=\"D\""], ["a/b;c=\"d\""], false),
+        ("accept", ["a/b;c=\"; d\""], ["a/b;c=\";d\""], false),
     ]
 
     @Test(arguments: same.indices) func values(at index: Int) {

@@ -56,6 +56,44 @@ import Testing
         #expect(total > .zero && total <= .seconds(100) - .milliseconds(50))
     }
 
+    @Test(arguments: [false, true])
+    func aResponseThatIsNotStoredEndsTheClaimWithItsHead(fails: Bool) async throws {
+        let rest = Gate()
+        let server = CacheServer(store: store) { _ in
+            var response = cacheable("hello", "no-store")
+            response.body = [.bytes(Data("hel".utf8)), .wait(rest), .bytes(Data("lo".utf8))]
+            if fails { response.error = CurlewError(.receiveFailed, phase: .receive) }
+            return response
+        }
+        store.gate.open()
+        async let response = server.get()
+        try await rest.waitForArrivals(count: 1)
+        // The rest of the body is still to come.
+        try await store.hasEnded.wait()
+        #expect(store.openClaims == 0)
+        rest.open()
+        #expect(await response.error?.code == (fails ? .receiveFailed : nil))
+        // Not ended twice.
+        #expect(store.openClaims == 0)
+    }
+
+    @Test func aResponseThatIsStoredKeepsTheClaimToItsEnd() async throws {
+        let rest = Gate()
+        let server = CacheServer(store: store) { _ in
+            var response = cacheable("hello")
+            response.body = [.bytes(Data("hel".utf8)), .wait(rest), .bytes(Data("lo".utf8))]
+            return response
+        }
+        store.gate.open()
+        async let response = server.get()
+        try await rest.waitForArrivals(count: 1)
+        #expect(store.openClaims == 1 && !store.hasEnded.isOpen)
+        rest.open()
+        #expect(await response.text == "hello")
+        #expect(store.openClaims == 0)
+        #expect(await server.get().cacheStatus == .hit)
+    }
+
     @Test func whatAnotherProcessHasStoredIsServed() async throws {
         let server = server()
         store.answer.withLock { $0 = false }
@@ -73,6 +111,8 @@ import Testing
 /// A store in memory that lets nothing be sent before its gate opens, or the calling task is cancelled.
 private final class ClaimingStore: CacheStore {
     let gate = Gate()
+    /// Opens when a claim is over.
+    let hasEnded = Gate()
     let answer = Lock(true)
     let memory = MemoryCacheStore()
     private let claims = Lock(0)
@@ -86,7 +126,10 @@ private final class ClaimingStore: CacheStore {
         return isOurs
     }
 
-    func fetchEnded(of key: CacheKey, stored: Bool) async { claims.withLock { $0 -= 1 } }
+    func fetchEnded(of key: CacheKey, stored: Bool) async {
+        claims.withLock { $0 -= 1 }
+        hasEnded.open()
+    }
 
     func entries(for key: CacheKey) async -> [StoredEntry] { await memory.entries(for: key) }
     func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {

@@ -20,12 +20,17 @@ import Testing
         _ cache: ResponseCache,
         _ name: String,
         control: String = "max-age=60",
-        _ configure: (inout SessionConfiguration) -> Void
+        trust: ServerTrustManager? = nil,
+        _ configure: (inout SessionConfiguration) -> Void = { _ in }
     ) -> Session {
         var configuration = SessionConfiguration()
         configuration.cache = cache
         configure(&configuration)
-        return Session(configuration: configuration, transport: MockTransport { _ in cacheable(name, control) })
+        return Session(
+            configuration: configuration,
+            transport: MockTransport { _ in cacheable(name, control) },
+            serverTrustManager: trust
+        )
     }
 
     private func get(_ session: Session) async -> (text: String?, status: CacheStatus?) {
@@ -95,6 +100,54 @@ import Testing
         #expect(await cache.store.size() == 0)
     }
 
+    private static func manager(_ evaluator: any ServerTrustEvaluating) -> ServerTrustManager {
+        ServerTrustManager(evaluators: ["example.org": evaluator])
+    }
+
+    /// Managers that accept servers which others refuse, or may do so.
+    static let lenientManagers: [@Sendable () -> ServerTrustManager] = [
+        { manager(DisabledTrustEvaluator()) },
+        { manager(DefaultTrustEvaluator(validateHost: false)) },
+        { manager(PublicKeysTrustEvaluator(pins: ["sha256//AAAA"], performDefaultValidation: false)) },
+        { manager(PinnedCertificatesTrustEvaluator(certificates: [], acceptSelfSignedCertificates: true)) },
+        { manager(RevocationTrustEvaluator(validateHost: false)) },
+        { manager(CompositeTrustEvaluator(evaluators: [DisabledTrustEvaluator()])) },
+        { manager(OwnEvaluator()) },
+        { OwnManager(evaluators: [:]) },
+        { ServerTrustManager(evaluators: ["a.org": DefaultTrustEvaluator(), "b.org": DisabledTrustEvaluator()]) },
+        {
+            var policy = SecurityPolicy()
+            policy.validatesDomainName = false
+            return policy.serverTrustManager
+        },
+    ]
+
+    @Test(arguments: lenientManagers.indices, [CacheMode.private, .shared])
+    func whatALenientTrustManagerAcceptedIsNotServedToOthers(at index: Int, mode: CacheMode) async {
+        let cache = ResponseCache(mode: mode)
+        let lenient = Self.lenientManagers[index]()
+        #expect(await get(session(cache, "odd", trust: lenient)) == ("odd", .miss))
+        #expect(await get(session(cache, "usual")) == ("usual", .miss))
+        #expect(await get(session(cache, "other", trust: Self.lenientManagers[index]())) == ("other", .miss))
+        #expect(await get(session(cache, "again", trust: lenient)) == ("odd", .hit))
+        #expect(await get(session(cache, "again")) == ("usual", .hit))
+    }
+
+    static let strictManagers: [@Sendable () -> ServerTrustManager] = [
+        { manager(DefaultTrustEvaluator()) },
+        { manager(PublicKeysTrustEvaluator(pins: ["sha256//AAAA"])) },
+        { manager(PinnedCertificatesTrustEvaluator(certificates: [])) },
+        { manager(RevocationTrustEvaluator()) },
+        { manager(CompositeTrustEvaluator(evaluators: [OwnEvaluator(), DefaultTrustEvaluator()])) },
+        { SecurityPolicy().serverTrustManager },
+    ]
+
+    @Test(arguments: strictManagers.indices) func aTrustManagerThatVerifiesAddsNothingToTheKey(at index: Int) async {
+        let cache = ResponseCache()
+        #expect(await get(session(cache, "one", trust: Self.strictManagers[index]())) == ("one", .miss))
+        #expect(await get(session(cache, "two")) == ("one", .hit))
+    }
+
     @Test func theUsualSettingsAddNothingToTheKey() async {
         let cache = ResponseCache(mode: .shared)
         _ = await get(session(cache, "usual") { $0.dns.cacheLifetime = .seconds(5) })
@@ -132,3 +185,10 @@ import Testing
         #expect(await other.request(url).response().text == "secret")
     }
 }
+
+private struct OwnEvaluator: ServerTrustEvaluating {
+    func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
+}
+
+// SAFETY: it has no properties of its own.
+private final class OwnManager: ServerTrustManager, @unchecked Sendable {}

@@ -106,6 +106,57 @@ import Testing
         #expect(third.text == "1" && third.cacheStatus == .hit)
     }
 
+    /// What the server answers instead of what is stored, and whether that stays.
+    static let successors: [(status: Int, control: String?, stays: Bool)] = [
+        (200, "no-store", false), (404, "no-store", false), (404, nil, false), (410, "no-store", false),
+        (403, "no-store", true), (429, nil, true), (302, "no-store", true), (503, nil, true),
+    ]
+
+    @Test(arguments: successors.indices, [CachePolicy.reload, .revalidate])
+    func aLaterResponseThatIsNotStoredMayRemoveWhatIs(at index: Int, policy: CachePolicy) async {
+        let (status, control, stays) = Self.successors[index]
+        let server = CacheServer { request in
+            guard request.index == 1 else { return cacheable("\(request.index)", "max-age=60", ["ETag": "\"e\""]) }
+            var response = MockResponse.status(status)
+            if let control { response.headers.append(name: "Cache-Control", value: control) }
+            return response
+        }
+        _ = await server.get()
+        #expect(await server.get(policy: policy).head?.status == status)
+        let later = await server.get()
+        #expect(later.text == (stays ? "0" : "2") && later.cacheStatus == (stays ? .hit : .miss))
+    }
+
+    @Test func aReloadedErrorThatMayBeStoredTakesThePlaceOfWhatIs() async {
+        let server = CacheServer { request in
+            guard request.index == 1 else { return cacheable("\(request.index)") }
+            return MockResponse.status(404).header("Cache-Control", "max-age=60")
+        }
+        _ = await server.get()
+        _ = await server.get(policy: .reload)
+        let later = await server.get()
+        #expect(later.head?.status == 404 && later.cacheStatus == .hit)
+    }
+
+    /// A `HEAD` speaks of what is stored where it is a 200 (RFC 9111, 4.3.5).
+    static let heads: [(status: Int, fields: HTTPHeaders, stays: Bool)] = [
+        (200, ["ETag": "\"e\""], true), (200, ["ETag": "\"new\""], false),
+        (200, ["ETag": "\"e\"", "Content-Length": "7"], false), (200, [:], false), (404, [:], true), (405, [:], true),
+    ]
+
+    @Test(arguments: heads.indices) func aReloadedHeadSaysWhetherWhatIsStoredIsStillRight(at index: Int) async {
+        let (status, fields, stays) = Self.heads[index]
+        let server = CacheServer { request in
+            if request.method == .head { return .status(status, headers: fields) }
+            return cacheable("\(request.index)", "max-age=60", ["ETag": "\"e\""])
+        }
+        _ = await server.get()
+        let head = server.session.request(CacheServer.url, method: .head).cachePolicy(.reload)
+        #expect(await head.response().cacheStatus == .bypassed(.reload))
+        let later = await server.get()
+        #expect(later.text == (stays ? "0" : "2") && later.cacheStatus == (stays ? .hit : .miss))
+    }
+
     @Test func anEntryFromTheFutureIsReplaced() async {
         let server = CacheServer { cacheable("\($0.index)") }
         _ = await server.get()

@@ -90,6 +90,32 @@ import Testing
         #expect(await store.size() == Int64(2 * Self.cost))
     }
 
+    @Test func theVariantsOfAKeyAreBounded() async {
+        let store = MemoryCacheStore()
+        for number in 0..<100 {
+            await put(entry("a", variant: "\(number)"), in: store)
+            // The first one is used again and again.
+            for found in await store.entries(for: CacheKey(url: "a")) where found.entry.variant == "0" {
+                _ = await found.body.reader(of: 0..<1)
+            }
+        }
+        await put(entry("b"), in: store)
+        let most = Variants.maximumPerKey
+        let variants = await store.entries(for: CacheKey(url: "a")).map(\.entry.variant)
+        #expect(most == 16 && variants == ["0"] + (100 - most + 1..<100).map { "\($0)" })
+        #expect(store.count == most + 1)
+        #expect(await store.size() == Int64((most + 1) * Self.cost))
+    }
+
+    @Test func aVariantThatIsReplacedPushesOutNoOther() async {
+        let store = MemoryCacheStore()
+        for number in 0..<Variants.maximumPerKey { await put(entry("a", variant: "\(number)"), in: store) }
+        await put(entry("a", variant: "3", id: "new"), in: store)
+        #expect(store.count == Variants.maximumPerKey)
+        let found = await store.entries(for: CacheKey(url: "a")).map(\.entry)
+        #expect(found.contains { $0.variant == "0" } && found.contains { $0.id == "new" })
+    }
+
     @Test func anUpdateConcernsOneResponse() async {
         let store = MemoryCacheStore()
         await put(entry("a", id: "1"), in: store)
@@ -104,6 +130,43 @@ import Testing
         #expect(await store.entries(for: CacheKey(url: "a")).first?.entry.response.head.status == 203)
         await store.remove(updated)
         #expect(await store.size() == 0)
+    }
+
+    private func larger(_ url: String, by size: Int) -> CacheEntry {
+        var updated = entry(url)
+        // Each field costs 64 bytes beside its name and its value.
+        updated.response.head.headers = ["X": String(repeating: "x", count: size - 65)]
+        return updated
+    }
+
+    @Test(arguments: [false, true]) func anUpdatedEntryCountsWithItsNewFields(isUsed: Bool) async {
+        let store = MemoryCacheStore(maximumSize: 4 * Self.cost, maximumEntrySize: Self.cost)
+        for url in ["a", "b", "c"] { await put(entry(url), in: store) }
+        if isUsed { await use("c", in: store) }
+        await store.update(larger("c", by: 500))
+        #expect(await store.size() == Int64(3 * Self.cost + 500))
+        #expect(store.count == 3)
+        // Now there is room for one of the others alone.
+        await store.update(larger("c", by: 1500))
+        #expect(await store.size() == Int64(2 * Self.cost + 1500))
+        #expect(await !isThere("a", in: store))
+        await store.update(entry("c"))
+        #expect(await store.size() == Int64(2 * Self.cost))
+        for url in ["b", "c"] { await store.remove(entry(url)) }
+        #expect(await store.size() == 0)
+    }
+
+    @Test func anEntryThatHasBecomeTooLargeGoesAlone() async {
+        let store = MemoryCacheStore(maximumSize: 4 * Self.cost, maximumEntrySize: Self.cost)
+        for url in ["a", "b", "c"] { await put(entry(url), in: store) }
+        await store.update(larger("c", by: 4 * Self.cost))
+        #expect(await !isThere("c", in: store))
+        #expect(await store.size() == Int64(2 * Self.cost))
+        // What is used has no more than four fifths of the room, also where it has grown.
+        await use("a", in: store)
+        await store.update(larger("a", by: 2 * Self.cost + 500))
+        await put(entry("d"), in: store)
+        #expect(await !isThere("a", in: store))
     }
 
     @Test func removalIsOfAURLOrOfAnOrigin() async {

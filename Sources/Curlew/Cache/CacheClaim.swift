@@ -1,0 +1,35 @@
+internal import CurlewCore
+internal import CurlewLocks
+
+/// What a store lets this process alone send, until the store is told, once, that it is over.
+final class CacheClaim: Sendable {
+    private struct State: Sendable {
+        var isOver = false
+        var telling: Task<Void, Never>?
+    }
+
+    private let store: any CacheStore
+    private let key: CacheKey
+    private let state = Lock(State())
+
+    init(of key: CacheKey, from store: any CacheStore) { (self.key, self.store) = (key, store) }
+
+    /// Nothing will be stored: other processes need not wait until the response is complete. The caller, which may be the
+    /// network's thread, does not wait for the store.
+    func giveUp() {
+        state.withLock { [store, key] state in
+            guard !state.isOver else { return }
+            state.isOver = true
+            state.telling = BodyTask.start { await store.fetchEnded(of: key, stored: false) }
+        }
+    }
+
+    /// The request is over. Returns when the store has been told.
+    func end(stored: Bool) async {
+        let (wasOver, telling) = state.withLock { state in
+            defer { state.isOver = true }
+            return (state.isOver, state.telling)
+        }
+        if wasOver { await telling?.value } else { await store.fetchEnded(of: key, stored: stored) }
+    }
+}
