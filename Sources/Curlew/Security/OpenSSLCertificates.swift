@@ -30,9 +30,11 @@ final class OpenSSLCertificate {
 
     deinit { X509_free(pointer) }
 
-    /// Whether `issuer` signed this certificate.
+    /// Whether `issuer` signed this certificate, and is one that may: with the key of its own certificate each server could
+    /// sign another for any name.
     func isSigned(by issuer: OpenSSLCertificate) -> Bool {
-        X509_NAME_cmp(X509_get_issuer_name(pointer), X509_get_subject_name(issuer.pointer)) == 0
+        X509_check_ca(issuer.pointer) != 0
+            && X509_NAME_cmp(X509_get_issuer_name(pointer), X509_get_subject_name(issuer.pointer)) == 0
             && X509_get0_pubkey(issuer.pointer).map { X509_verify(pointer, $0) == 1 } ?? false
     }
 
@@ -116,8 +118,8 @@ struct CertificateFields {
 
 /// What trust evaluators ask.
 enum OpenSSLCertificates {
-    /// The certificates that lead from the server's own to its issuers, each signed by the next. A server may
-    /// send others beside them: those prove nothing.
+    /// The certificates that lead from the server's own to its issuers, each signed by the next, which is an authority's. A
+    /// server may send others beside them: those prove nothing.
     static func path(_ chain: [Data]) -> [Data] {
         var rest = chain.compactMap { der in OpenSSLCertificate(der: der).map { (der, $0) } }
         guard !rest.isEmpty, chain.first == rest.first?.0 else { return [] }

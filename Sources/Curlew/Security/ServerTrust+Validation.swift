@@ -6,8 +6,8 @@ extension ServerTrust {
     /// The certificates that could be read, the server's own first.
     public var certificates: [Certificate] { certificateChain.compactMap(Certificate.init(data:)) }
 
-    /// Those of them that lead from the server's own certificate to its issuers, each signed by the next. Only
-    /// they may be compared with pinned ones: a server may send any certificate beside its own.
+    /// Those of them that lead from the server's own certificate to its issuers, each signed by the next, which must be an
+    /// authority's. Only they may be compared with pinned ones: a server may send any certificate beside its own.
     public var verifiedCertificates: [Certificate] {
         OpenSSLCertificates.path(certificateChain).compactMap(Certificate.init(data:))
     }

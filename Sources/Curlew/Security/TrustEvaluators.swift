@@ -15,6 +15,10 @@ public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
+extension DefaultTrustEvaluator: KnownTrustEvaluating {
+    var verifiesFully: Bool { validateHost }
+}
+
 /// Demands that the server shows one of the pinned certificates.
 public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     private let certificates: [Certificate]
@@ -54,9 +58,15 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
+extension PinnedCertificatesTrustEvaluator: KnownTrustEvaluating {
+    var verifiesFully: Bool { performDefaultValidation && !acceptSelfSignedCertificates && validateHost }
+}
+
 /// Demands that a certificate of the server has one of the pinned public keys.
 public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     private let pins: Set<Data>
+    /// The first text among the pins that is none.
+    private let malformed: MalformedPin?
     private let keys: [PublicKey]
     private let performDefaultValidation: Bool
     private let validateHost: Bool
@@ -68,22 +78,26 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
         validateHost: Bool = true
     ) {
         self.keys = keys
+        malformed = nil
         pins = Set(keys.map(\.sha256))
         self.performDefaultValidation = performDefaultValidation
         self.validateHost = validateHost
     }
 
-    /// Pins as RFC 7469 and curl write them: `sha256//<base64>`. Others are left out.
+    /// Pins as curl writes them, `sha256//<base64>`, or the base64 alone. A text that is neither makes every evaluation
+    /// fail, also beside good ones: left out, it would be missed on the day when the server changes to its key.
     public init(pins: [String], performDefaultValidation: Bool = true, validateHost: Bool = true) {
         keys = []
-        self.pins = Set(
-            pins.compactMap { $0.hasPrefix("sha256//") ? Data(base64Encoded: String($0.dropFirst(8))) : nil }
-        )
+        malformed = pins.first { PublicKeyPin($0) == nil }.map(MalformedPin.init)
+        self.pins = Set(pins.compactMap { PublicKeyPin($0)?.digest })
         self.performDefaultValidation = performDefaultValidation
         self.validateHost = validateHost
     }
 
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
+        if let malformed {
+            throw CurlewError.serverTrustEvaluationFailed(reason: .customEvaluationFailed(error: malformed))
+        }
         guard !pins.isEmpty else { throw CurlewError.serverTrustEvaluationFailed(reason: .noPublicKeysFound) }
         if performDefaultValidation { try trust.performDefaultValidation() }
         if validateHost { try trust.performValidation(forHost: host) }
@@ -96,6 +110,17 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
+extension PublicKeysTrustEvaluator: KnownTrustEvaluating {
+    var verifiesFully: Bool { performDefaultValidation && validateHost }
+}
+
+/// Why an evaluator refuses every server: one of its pins can be no key's.
+private struct MalformedPin: LocalizedError {
+    let text: String
+
+    var errorDescription: String? { "The pin \"\(text)\" is not sha256// and the base64 of 32 bytes." }
+}
+
 /// Demands that every evaluator agrees.
 public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     private let evaluators: [any ServerTrustEvaluating]
@@ -106,6 +131,10 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         for evaluator in evaluators { try evaluator.evaluate(trust, forHost: host) }
     }
+}
+
+extension CompositeTrustEvaluator: KnownTrustEvaluating {
+    var verifiesFully: Bool { evaluators.contains(where: \.isKnownToVerifyFully) }
 }
 
 /// Accepts every server: an attacker on the path can read and change the traffic. Never use it in production.

@@ -16,7 +16,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// compared afterwards, by libcurl; behind an https proxy whose certificate is not verified, evaluators too are
     /// asked afterwards. In either case no byte of a request goes out before.
     public var clientIdentity: ClientIdentity?
-    /// `sha256//<base64>` of a public key; a server must have one of them. Empty: no pinning.
+    /// `sha256//<base64>` of a public key, or the base64 alone; a server must have one of them. Empty: no pinning.
     public var publicKeyPins: [String] = []
     /// OpenSSL's cipher list for TLS 1.2 and earlier.
     public var cipherList: String?

@@ -5,10 +5,12 @@ import Testing
 
 @testable import Curlew
 
-/// Certificates made by the `openssl` command, once: a root, a leaf that it issued, and a stranger.
+/// Certificates made by the `openssl` command, once: a root, a leaf that it issued, an impostor that the leaf's owner issued
+/// without being an authority, and a stranger.
 struct Certificates {
     let root: Certificate
     let leaf: Certificate
+    let impostor: Certificate
     let stranger: Certificate
     /// The root's lists: one that is empty, one that takes the leaf back.
     let emptyList: Data
@@ -29,6 +31,10 @@ struct Certificates {
             printf 'subjectAltName=DNS:example.com,DNS:*.example.org,IP:127.0.0.1,IP:::1\\n' > ext
             openssl x509 -req -in leaf.csr -CA root.pem -CAkey root.key -CAcreateserial -days 30 -extfile ext \
               -out leaf.pem 2>/dev/null
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout impostor.key -out impostor.csr \
+              -subj /CN=impostor 2>/dev/null
+            openssl x509 -req -in impostor.csr -CA leaf.pem -CAkey leaf.key -CAcreateserial -days 30 -extfile ext \
+              -out impostor.pem 2>/dev/null
             printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index\ndefault_md=sha256\ndefault_crl_days=9\n' > ca.cnf
             : > index
             list() { openssl ca -config ca.cnf -cert root.pem -keyfile root.key "$@" 2>/dev/null; }
@@ -48,6 +54,7 @@ struct Certificates {
         emptyList = try Data(contentsOf: URL(filePath: "\(directory)/empty.der"))
         revokingList = try Data(contentsOf: URL(filePath: "\(directory)/revoking.der"))
         (root, leaf, stranger) = (try read("root"), try read("leaf"), try read("stranger"))
+        impostor = try read("impostor")
     }
 }
 
@@ -125,6 +132,21 @@ struct ServerTrustTests {
         #expect(padded.verifiedCertificates == [all.leaf, all.root])
     }
 
+    @Test func aCertificateThatAServerIssuedIsNotItsAuthoritys() {
+        let chain = trust([all.impostor, all.leaf, all.root], verifyResult: 24)
+        #expect(chain.verifiedCertificates == [all.impostor])
+        let keys = PublicKeysTrustEvaluator(keys: [all.root.publicKey], performDefaultValidation: false)
+        #expect(code(keys, chain) == .certificateUntrusted)
+        #expect(code(keys, trust(verifyResult: 24)) == nil)
+        let certificates = PinnedCertificatesTrustEvaluator(certificates: [all.root], performDefaultValidation: false)
+        #expect(code(certificates, chain) == .certificateUntrusted)
+        #expect(code(certificates, trust(verifyResult: 24)) == nil)
+        var policy = SecurityPolicy(pinning: .publicKey, certificates: [all.root])
+        policy.allowInvalidCertificates = true
+        #expect(code(policy, chain) == .certificateUntrusted)
+        #expect(code(policy, trust(verifyResult: 24)) == nil)
+    }
+
     @Test func pinnedCertificatesMayBeTheOnlyRoots() {
         func pinning(_ certificate: Certificate) -> PinnedCertificatesTrustEvaluator {
             PinnedCertificatesTrustEvaluator(certificates: [certificate], acceptSelfSignedCertificates: true)
@@ -143,6 +165,29 @@ struct ServerTrustTests {
         #expect(code(PublicKeysTrustEvaluator(pins: ["nonsense"]), trust()) == .certificateUntrusted)
         let mismatch = trust(host: "other.com")
         #expect(code(PublicKeysTrustEvaluator(keys: [all.leaf.publicKey]), mismatch) == .certificateHostMismatch)
+    }
+
+    @Test func takesPinsWithoutTheirPrefix() {
+        func bare(_ certificate: Certificate) -> String { certificate.publicKey.sha256.base64EncodedString() }
+        #expect(code(PublicKeysTrustEvaluator(pins: [bare(all.leaf)]), trust()) == nil)
+        #expect(code(PublicKeysTrustEvaluator(pins: [all.stranger.publicKey.pin, bare(all.root)]), trust()) == nil)
+        #expect(code(PublicKeysTrustEvaluator(pins: [bare(all.stranger)]), trust()) == .certificateUntrusted)
+    }
+
+    @Test(arguments: [
+        "nonsense", "", "sha256//", "sha256/" + Data(count: 32).base64EncodedString(), "sha256//AAAA",
+        Data(count: 20).base64EncodedString(), "sha256//" + Data(count: 33).base64EncodedString(),
+    ])
+    func refusesEveryServerBecauseOfAMalformedPin(pin: String) {
+        let good = all.leaf.publicKey.pin
+        for pins in [[pin], [good, pin], [pin, good]] {
+            let evaluator = PublicKeysTrustEvaluator(pins: pins)
+            let error = #expect(throws: CurlewError.self) { try evaluator.evaluate(trust(), forHost: "example.com") }
+            #expect(error?.code == .certificateUntrusted)
+            #expect(error?.reason.contains("\"\(pin)\"") == true, "\(error?.reason ?? "")")
+        }
+        let none = PublicKeysTrustEvaluator(pins: [])
+        #expect(code(none, trust()) == .certificateUntrusted)
     }
 
     @Test func refusesRevokedCertificates() {
