@@ -220,12 +220,11 @@ struct HTTP3Tests {
     @Test func anUploadThatPausesGoesOn() async throws {
         let transport = try makeHTTP3Transport()
         let body = Data((0..<8_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) })
-        let sink = CollectingSink()
+        let sink = CollectingSink(suspendsAtFirstBytes: true)
         let request = makeRequest(
             try IntegrationEnvironment.url("CADDY", "/echo"), method: .post, body: .data(body))
         let running = Task { try await transport.perform(request, sink: sink) }
         while sink.current.bytesSent == 0 { try await Task.sleep(for: .milliseconds(1)) }
-        sink.current.control?.suspend()
         // Another goes beside it, over the same connection.
         #expect(try await transport.exchange(IntegrationEnvironment.url("CADDY", "/small")).status == 200)
         let sent = sink.current.bytesSent

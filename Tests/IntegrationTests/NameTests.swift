@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTransport
 import Foundation
 import Testing
@@ -37,6 +38,44 @@ struct NameTests {
         let name = try IntegrationEnvironment.url("DOH")
         let target = try url("here.curlew.test")
         let transport = makeTransport { $0.dns.dohURL = name }
+        let error = try #require(await transport.failure(target))
+        #expect(error.code == .resolveFailed || error.isTLS, "\(error)")
+    }
+
+    /// Notes the hosts that it is asked about, and trusts each.
+    private final class Witness: TrustEvaluation {
+        let hosts = Lock<[String]>([])
+
+        func evaluate(_ trust: ServerTrust) throws { hosts.withLock { $0.append(trust.host) } }
+    }
+
+    @Test(.enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"), arguments: [true, false])
+    func evaluatorsAreAskedAboutTheTargetAlone(decidesAlone: Bool) async throws {
+        let witness = Witness()
+        let transport = try resolving {
+            $0.trustEvaluation = witness
+            $0.trustEvaluationReplacesVerification = decidesAlone
+        }
+        #expect(try await transport.exchange(url("here.curlew.test")).status == 200)
+        #expect(witness.hosts.withLock { $0 }.isEmpty)
+        // Its certificate is for localhost: only where the evaluator decides alone, libcurl does not compare the name.
+        guard decidesAlone else { return }
+        let port = try #require(IntegrationEnvironment.url("NGINX_TLS").port)
+        let secure = try #require(URL(string: "https://a.wild.curlew.test:\(port)/info"))
+        #expect(try await transport.exchange(secure).status == 200)
+        #expect(witness.hosts.withLock { $0 } == ["a.wild.curlew.test"])
+    }
+
+    @Test(
+        "an evaluator that trusts every server does not speak for the server of names",
+        .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "evaluators need OpenSSL"))
+    func theServerOfNamesIsVerifiedBesideAnEvaluator() async throws {
+        let (name, target) = (try IntegrationEnvironment.url("DOH"), try url("here.curlew.test"))
+        let transport = makeTransport {
+            $0.dns.dohURL = name
+            $0.trustEvaluation = Witness()
+            $0.trustEvaluationReplacesVerification = true
+        }
         let error = try #require(await transport.failure(target))
         #expect(error.code == .resolveFailed || error.isTLS, "\(error)")
     }

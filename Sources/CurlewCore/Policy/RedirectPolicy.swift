@@ -4,6 +4,7 @@ public struct RedirectPolicy: Sendable, Hashable {
     public var limit: Int
     /// Names of further headers with secrets. They are dropped when a redirect leaves the origin, as every header is whose
     /// name says that it is secret: `Authorization`, `Cookie`, `X-Api-Key`, `Private-Token`, `X-Amz-Security-Token`, ….
+    /// curl commands, archives and the descriptions of responses leave their values out.
     public var sensitiveHeaders: [String]
     /// Whether https may lead to http. Otherwise that is `.redirectRefused`.
     public var allowsInsecure: Bool

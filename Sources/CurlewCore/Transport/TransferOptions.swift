@@ -161,3 +161,25 @@ public struct TransferAuthentication: Sendable, Hashable {
         self.password = password
     }
 }
+
+extension TransferAuthentication {
+    /// A name and a password, sent without waiting for a challenge.
+    public static func basic(username: String, password: String) -> TransferAuthentication {
+        TransferAuthentication(scheme: .basic, username: username, password: password)
+    }
+
+    /// A name and a proof of the password, which the server asks for first.
+    public static func digest(username: String, password: String) -> TransferAuthentication {
+        TransferAuthentication(scheme: .digest, username: username, password: password)
+    }
+
+    /// A bearer token.
+    public static func bearer(token: String) -> TransferAuthentication {
+        TransferAuthentication(scheme: .bearer, username: "", password: token)
+    }
+
+    /// AWS Signature Version 4; `provider` as in `Scheme.awsSigV4(provider:)`.
+    public static func awsSigV4(accessKey: String, secretKey: String, provider: String) -> TransferAuthentication {
+        TransferAuthentication(scheme: .awsSigV4(provider: provider), username: accessKey, password: secretKey)
+    }
+}

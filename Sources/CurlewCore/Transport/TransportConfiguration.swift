@@ -106,6 +106,11 @@ public struct DNSConfiguration: Sendable, Hashable {
     /// `host` or `host:port` → addresses, instead of asking a resolver.
     public var overrides: [String: [String]] = [:]
     /// The URL of a DNS-over-HTTPS server to ask.
+    ///
+    /// libcurl connects to it by itself, without the configured `proxy`, and always verifies its certificate: chain and name, against the
+    /// trusted roots and the revocation list. Where certificates are not verified at all, the roots are the system's. Server trust
+    /// evaluators are not asked about it; pins, the client identity and the address policy do not count for it. A server that
+    /// fails to be verified is `.resolveFailed`.
     public var dohURL: URL?
     /// The addresses of name servers to ask. They need a libcurl built with c-ares.
     public var servers: [String] = []

@@ -22,14 +22,15 @@ final class URLParts {
     /// The flags that libcurl itself has where it gets a URL as text.
     private static let flags = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME)
 
-    /// The host as libcurl reads it: escapes undone, an IPv4 address as four numbers, IPv6 without brackets. nil for
-    /// what it does not take.
+    /// The host as libcurl reads it: escapes undone, an IPv4 address as four numbers, IPv6 without brackets and zone. nil
+    /// for what it does not take.
     static func host(of url: String) -> String? {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
         var text: UnsafeMutablePointer<CChar>?
+        // Asked as a transfer asks. Escapes were undone when it was set: with CURLU_URLDECODE they would be undone twice.
         guard curl_url_set(parts, CURLUPART_URL, url, flags) == CURLUE_OK,
-            curl_url_get(parts, CURLUPART_HOST, &text, UInt32(CURLU_URLDECODE)) == CURLUE_OK, let text
+            curl_url_get(parts, CURLUPART_HOST, &text, 0) == CURLUE_OK, let text
         else { return nil }
         defer { curl_free(text) }
         let host = String(cString: text)

@@ -74,6 +74,8 @@ extension ActiveTransfer {
         sends = 0
         sending = SendingWitness()
         pauses.applied = 0
+        // A body from its start owes no wake-up for what it had not at its end.
+        pauses.sourcePending = false
         return true
     }
 
@@ -128,6 +130,7 @@ extension ActiveTransfer {
         }
         // Where libcurl takes no early end, nothing more comes until the response has ended, and the body with it.
         if isUploadMoot { return transfers.settings.libcurlFailsShortBodies ? .pending : .end }
+        if pauses.sourcePending { bodyIsReadAgain(transfers) }
         if pauses.isSuspended || transfers.sockets.sendingWaitsForReader(self) { return holdSending(transfers) }
         let chunk = upload.read(into: buffer)
         switch chunk {
@@ -143,6 +146,15 @@ extension ActiveTransfer {
             failure = completed(error)
         }
         return chunk
+    }
+
+    /// libcurl has gone back to the body's start by itself, for another connection or a challenge. What the source had not
+    /// before no longer counts, and it may owe no wake-up.
+    private func bodyIsReadAgain(_ transfers: Transfers) {
+        pauses.sourcePending = false
+        guard !pauses.isHeld else { return }
+        clocks.released(at: transfers.now)
+        transfers.clockChanged(self)
     }
 
     private func holdSending(_ transfers: Transfers) -> UploadSource.Chunk {

@@ -106,6 +106,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var shownChain: ShownChain?
     /// A TLS handshake has begun on the transfer's own new connection.
     var isSecuring = false
+    /// The number by which a handshake on its handle finds it.
+    var handshake: UInt64?
     var tlsVersion: String?
     var tlsCipher: String?
     let queued: Date
@@ -145,7 +147,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         stage = .created
         isHeldBack = false
         isSecuring = false
-        clocks.startOver()
+        clocks.startOver(isHeld: pauses.isHeld)
     }
 
     /// Once, however often the transfer is given to libcurl.

@@ -95,29 +95,38 @@ enum Callbacks {
         return Unmanaged<Sockets>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(fd) }
     }
 
-    // Called only while a handle traces.
-    private static let trace: curl_debug_callback = { _, kind, bytes, count, data in
+    // Called only while a handle traces. libcurl's own handles, which ask for names over HTTPS, may have it too.
+    private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
         guard kind == CURLINFO_TEXT, let bytes else { return 0 }
         with(data, or: ()) { transfer, _ in
+            guard transfer.easy?.handle == handle else { return }
             transfer.sending.note(UnsafeRawBufferPointer(start: bytes, count: count))
         }
         return 0
     }
 
-    private static let context: curl_ssl_ctx_callback = { _, context, data in
+    private static let context: curl_ssl_ctx_callback = { handle, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
-        return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, transfers in secure(context, transfer, transfers) }
+        return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, transfers in
+            // Names over HTTPS are asked for by a handle of libcurl's own, which has this callback and its data from the
+            // transfer's. What that server shows is not the transfer's: libcurl alone judges it, with the same roots.
+            guard transfer.easy?.handle == handle || !transfers.settings.resolvesOverHTTPS else {
+                transfers.settings.material.prepare(context)
+                return CURLE_OK
+            }
+            return secure(context, transfer, transfers)
+        }
     }
 
     private static func secure(
         _ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer, _ transfers: Transfers
     ) -> CURLcode {
         transfers.settings.material.prepare(context)
-        transfers.handshakes.began(for: transfer)
+        let number = transfers.handshakes.began(for: transfer)
         curlew_tls_context_watch(
             context,
             Unmanaged.passUnretained(transfers.handshakes).toOpaque(),  // SAFETY: outlives every connection.
-            transfer.request.identifier.rawValue,
+            number,
             curlew_tls_witness(
                 asked: transfers.settings.hasClientIdentity ? nil : certificateAsked,
                 shown: chainShown,
@@ -129,33 +138,33 @@ enum Callbacks {
     }
 
     private static let chainJudged: @convention(c) (UnsafeMutableRawPointer?, UInt64, UnsafeRawPointer?, Int) -> Int32 =
-        { data, identifier, chain, result in
+        { data, number, chain, result in
             guard let data else { return 0 }
             // SAFETY: as below.
             return Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.accepts(chain, of: TaskIdentifier(rawValue: identifier), verifyResult: result) ? 1 : 0
+                $0.accepts(chain, of: number, verifyResult: result) ? 1 : 0
             }
         }
 
     // SAFETY of these: the data is the Handshakes, see above; connections live in the loop's turns only.
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
-        data, identifier in
+        data, number in
         guard let data else { return }
         // SAFETY: see above.
         Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-            $0.transfer(TaskIdentifier(rawValue: identifier))?.wasAskedForCertificate = true
+            $0.transfer(number)?.wasAskedForCertificate = true
         }
     }
 
     private static let chainShown:
         @convention(c) (
             UnsafeMutableRawPointer?, UInt64, UnsafeMutableRawPointer?, UnsafePointer<CChar>?, Int
-        ) -> Void = { data, identifier, chain, name, result in
+        ) -> Void = { data, number, chain, name, result in
             guard let data, let chain else { return }
             let shown = ShownChain(chain, host: name.map { String(cString: $0) }, verifyResult: result)
             // SAFETY: see above.
             Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
-                $0.transfer(TaskIdentifier(rawValue: identifier))?.shownChain = shown
+                $0.transfer(number)?.shownChain = shown
             }
         }
 

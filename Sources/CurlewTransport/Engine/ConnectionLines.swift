@@ -25,6 +25,7 @@ struct ConnectionLines {
             enter(transfer, from: line)
             return true
         }
+        transfer.line = line
         line.append(transfer)
         return false
     }
@@ -54,6 +55,15 @@ struct ConnectionLines {
         return String(url[..<(end ?? url.endIndex)])
     }
 
+    /// The transfer has ended, where it ever was.
+    mutating func ended(_ transfer: ActiveTransfer) {
+        if transfer.waitsForConnection { return left(transfer) }
+        guard let line = transfer.line else { return }
+        transfer.line = nil
+        line.hasEndedOutside()
+        if line.isEmpty, line.inside == 0, !line.isReady { lines[line.origin] = nil }
+    }
+
     /// The transfer has a connection, or libcurl no longer has it.
     mutating func left(_ transfer: ActiveTransfer) {
         guard transfer.waitsForConnection else { return }
@@ -63,7 +73,8 @@ struct ConnectionLines {
         transfer.line = nil
         line.inside -= 1
         if line.isEmpty {
-            if line.inside == 0 { lines[line.origin] = nil }
+            // `next` forgets one that is ready: what comes before that still belongs to it.
+            if line.inside == 0, !line.isReady { lines[line.origin] = nil }
         } else if !line.isReady {
             line.isReady = true
             ready.append(line)
@@ -91,8 +102,11 @@ final class ConnectionLine {
     /// How many of them are within libcurl.
     var inside = 0
     var isReady = false
-    private var outside: [ActiveTransfer] = []
+    /// nil where one was taken out.
+    private var outside: [ActiveTransfer?] = []
     private var start = 0
+    /// How many from `start` on have ended.
+    private var endedCount = 0
 
     init(origin: String) { self.origin = origin }
 
@@ -101,6 +115,16 @@ final class ConnectionLine {
     var isEmpty: Bool { start == outside.count }
 
     func append(_ transfer: ActiveTransfer) { outside.append(transfer) }
+
+    /// One that waits outside has ended. They go when they are the greater part: where no connection becomes free, no
+    /// transfer comes to pass them by.
+    func hasEndedOutside() {
+        endedCount += 1
+        guard endedCount * 2 > outside.count - start else { return }
+        outside.removeFirst(start)
+        outside.removeAll { $0?.hasEnded ?? true }
+        (start, endedCount) = (0, 0)
+    }
 
     /// Takes the first that has not ended meanwhile.
     func first() -> ActiveTransfer? {
@@ -111,9 +135,10 @@ final class ConnectionLine {
             }
         }
         while start < outside.count {
-            let transfer = outside[start]
+            let transfer = exchange(&outside[start], with: nil)
             start += 1
-            if !transfer.hasEnded { return transfer }
+            if let transfer, !transfer.hasEnded { return transfer }
+            endedCount -= 1
         }
         return nil
     }

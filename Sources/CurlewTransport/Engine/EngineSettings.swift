@@ -11,6 +11,8 @@ struct EngineSettings: Sendable {
     let evaluatorDecidesAlone: Bool
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
+    /// libcurl asks for names with handles of its own, which have the callbacks of the transfer's.
+    let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
     let usesGnuTLS: Bool
     let hasClientIdentity: Bool
@@ -57,6 +59,7 @@ struct EngineSettings: Sendable {
         verifiesTLSProxies = configuration.tls.certificateVerification != .none
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
         refusesPrivateAddresses = configuration.addressPolicy != .any
+        resolvesOverHTTPS = configuration.dns.dohURL != nil
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
         usesGnuTLS = surroundings.capabilities.usesTLS("GnuTLS")
         hasClientIdentity = configuration.tls.clientIdentity != nil

@@ -8,31 +8,38 @@ internal import Foundation
 final class Handshakes {
     let settings: EngineSettings
     private let loop: LoopIdentity
-    /// Those whose own new connection has begun its TLS handshake, by the name that the handshake knows.
-    private var transfers: [TaskIdentifier: ActiveTransfer] = [:]
+    /// Those whose own new connection has begun its TLS handshake, by the number that the handshake knows. It is not the request's
+    /// identifier: sessions that share an engine count for themselves, and the segments of a download have one together.
+    private var transfers: [UInt64: ActiveTransfer] = [:]
+    private var lastNumber: UInt64 = 0
 
     init(_ settings: EngineSettings, loop: LoopIdentity) {
         self.settings = settings
         self.loop = loop
     }
 
-    func began(for transfer: ActiveTransfer) {
+    /// Gives the number by which the handshake finds its transfer. A proxy's and the server's behind it have the same.
+    func began(for transfer: ActiveTransfer) -> UInt64 {
         loop.assertOnLoop()
         transfer.isSecuring = true
-        transfers[transfer.request.identifier] = transfer
+        if let number = transfer.handshake { return number }
+        lastNumber += 1
+        transfer.handshake = lastNumber
+        transfers[lastNumber] = transfer
+        return lastNumber
     }
 
     /// The transfer is no longer on the handle whose handshake began.
     func forget(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard transfer.isSecuring, transfers[transfer.request.identifier] === transfer else { return }
-        transfers[transfer.request.identifier] = nil
+        guard let number = exchange(&transfer.handshake, with: nil) else { return }
+        transfers[number] = nil
     }
 
     /// The transfer that a handshake belongs to, while it is on that handle.
-    func transfer(_ identifier: TaskIdentifier) -> ActiveTransfer? {
+    func transfer(_ number: UInt64) -> ActiveTransfer? {
         loop.assertOnLoop()
-        return transfers[identifier]
+        return transfers[number]
     }
 
     /// Whether the evaluator is asked within the handshake that begins with this context: only then it is asked before a
@@ -48,8 +55,8 @@ final class Handshakes {
     }
 
     /// What the evaluator says within a handshake.
-    func accepts(_ chain: UnsafeRawPointer?, of identifier: TaskIdentifier, verifyResult: Int) -> Bool {
-        guard let evaluation = settings.trustEvaluation, let chain, let transfer = transfer(identifier) else {
+    func accepts(_ chain: UnsafeRawPointer?, of number: UInt64, verifyResult: Int) -> Bool {
+        guard let evaluation = settings.trustEvaluation, let chain, let transfer = transfer(number) else {
             return false
         }
         let shown = Self.certificates { curlew_tls_chain_each(chain, $0, $1) }

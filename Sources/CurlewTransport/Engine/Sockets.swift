@@ -12,6 +12,7 @@ final class Sockets {
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
+    private var refusedAsked = LoopInstant.unset
 
     init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
         self.settings = settings
@@ -26,7 +27,17 @@ final class Sockets {
         loop.assertOnLoop()
         poller.waited(eventCount: eventCount)
         now = .now()
+        guard refusedDue <= now else { return }
+        poller.askRefused()
+        refusedAsked = now
     }
+
+    /// When to look at what the system does not watch: its transfers are slower, and go on.
+    var refusedDue: LoopInstant {
+        poller.hasRefused ? refusedAsked.advanced(byNanoseconds: Self.refusedInterval) : .never
+    }
+
+    private static let refusedInterval: UInt64 = 10_000_000
 
     /// A turn that starts hundreds of transfers takes a while; the clocks of the last begin when it does.
     func readClock() {

@@ -68,6 +68,8 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
+        // What was held on its way to a connection is not any more, and its clocks must not stand still for ever.
+        if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
         transfer.clocks.queued(at: now)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
         transfer.stage = .inLine
@@ -274,9 +276,9 @@ final class Transfers {
             release(easy)
             handles.recycle(easy, after: transfer)
         }
-        inFlight.lines.left(transfer)
         transfer.closeBody()
         transfer.ends()
+        inFlight.lines.ended(transfer)
         transfer.letGoOfSink()
         inFlight.deadlines.remove(transfer)
         let last = inFlight.live.removeLast()

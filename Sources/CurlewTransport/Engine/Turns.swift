@@ -68,7 +68,9 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     var waitsTooLong: Bool { deadline < wait.end }
 
-    private var deadline: LoopInstant { min(transfers.deadline, sockets.connectingDue, handles.deadline) }
+    private var deadline: LoopInstant {
+        min(transfers.deadline, sockets.connectingDue, sockets.refusedDue, handles.deadline)
+    }
 
     func take(_ work: EngineWork) {
         wait.somethingHappened()

@@ -30,7 +30,10 @@ final class UploadSource {
 
     convenience init(_ data: Data) { self.init(.data(data), length: Int64(data.count)) }
     convenience init(_ file: OpenFile) { self.init(.file(file), length: file.length) }
-    convenience init(_ stream: any BodyStream, length: Int64?) { self.init(.stream(stream), length: length) }
+    /// A length below zero is none, as in Foundation.
+    convenience init(_ stream: any BodyStream, length: Int64?) {
+        self.init(.stream(stream), length: length.flatMap { $0 < 0 ? nil : $0 })
+    }
 
     /// The source of a body that is read piece by piece; opens its file.
     static func make(for request: TransferRequest) throws(CurlewError) -> UploadSource? {

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// Which descriptors the loop watches, and for what.
 ///
 /// libcurl drops a socket at the end of every transfer and wants it back at the start of the next. For
@@ -29,8 +31,17 @@ struct Poller {
     /// nil once there is nothing to wait for any more.
     private(set) var queue: (any ReadinessQueue)?
     private var registrations: [Registration] = []
-    /// How many events the last wait has given, to `take`.
-    private(set) var eventCount = 0
+    /// How many events the last wait has given.
+    private var foundCount = 0
+    /// Those that the system does not watch, for the lack of memory or by its limit on watches.
+    private var refused: Set<Int32> = []
+    /// What `askRefused` has found in this turn.
+    private var polled: [ReadyEvent] = []
+
+    /// How many events there are to `take`.
+    var eventCount: Int { foundCount + polled.count }
+    /// Whether `askRefused` must be called from time to time.
+    var hasRefused: Bool { !refused.isEmpty }
 
     /// The number of sockets that this engine opened and has not closed.
     private(set) var ownedCount = 0
@@ -39,7 +50,10 @@ struct Poller {
     init(queue: any ReadinessQueue) { self.queue = queue }
 
     /// Gives its descriptor back.
-    mutating func close() { queue = nil }
+    mutating func close() {
+        queue = nil
+        refused.removeAll()
+    }
 
     // MARK: Wishes
 
@@ -51,6 +65,7 @@ struct Poller {
         registrations[Int(fd)].registered = []
         registrations[Int(fd)].wanted = []
         registrations[Int(fd)].isMuted = false
+        if hasRefused { refused.remove(fd) }
         openedCount += 1
     }
 
@@ -61,6 +76,7 @@ struct Poller {
         let generation = registrations[Int(fd)].generation &+ 1
         if registrations[Int(fd)].isOwned { ownedCount -= 1 }
         registrations[Int(fd)] = Registration(generation: generation)
+        if hasRefused { refused.remove(fd) }
     }
 
     mutating func watch(_ fd: Int32, for wanted: Readiness, multi: Int) {
@@ -70,16 +86,31 @@ struct Poller {
         register(fd)
     }
 
-    /// Tells the system what is wanted, but for reading from a muted socket.
+    /// Tells the system what is wanted.
     private mutating func register(_ fd: Int32) {
-        var wanted = registrations[Int(fd)].wanted
-        if registrations[Int(fd)].isMuted { wanted.remove(.read) }
-        let registered = registrations[Int(fd)].registered
-        if registered == wanted { return }
+        let (wanted, registered) = (audible(fd), registrations[Int(fd)].registered)
         if wanted.isEmpty { return drop(fd) }
-        let tag = UInt64(registrations[Int(fd)].generation) << 32 | UInt64(UInt32(bitPattern: fd))
-        registrations[Int(fd)].registered =
-            queue?.set(fd, for: wanted, tag: tag, isKnown: !registered.isEmpty) == true ? wanted : []
+        if registered == wanted { return }
+        guard let queue else { return }
+        if queue.set(fd, for: wanted, tag: tag(fd), isKnown: !registered.isEmpty) {
+            registrations[Int(fd)].registered = wanted
+            if hasRefused { refused.remove(fd) }
+        } else {
+            if !registered.isEmpty { queue.remove(fd) }
+            registrations[Int(fd)].registered = []
+            refused.insert(fd)
+        }
+    }
+
+    /// What is wanted, but for reading from a muted socket.
+    private func audible(_ fd: Int32) -> Readiness {
+        let registration = registrations[Int(fd)]
+        return registration.isMuted ? registration.wanted.subtracting(.read) : registration.wanted
+    }
+
+    /// By which an event is known to be this descriptor's, and not that of an earlier one of the same number.
+    private func tag(_ fd: Int32) -> UInt64 {
+        UInt64(registrations[Int(fd)].generation) << 32 | UInt64(UInt32(bitPattern: fd))
     }
 
     /// Withholds from libcurl that a socket of this engine has something to read, until told otherwise.
@@ -98,9 +129,10 @@ struct Poller {
     }
 
     private mutating func drop(_ fd: Int32) {
-        guard !registrations[Int(fd)].registered.isEmpty else { return }
+        let isRefused = hasRefused && refused.remove(fd) != nil
+        guard isRefused || !registrations[Int(fd)].registered.isEmpty else { return }
         registrations[Int(fd)].registered = []
-        queue?.remove(fd)
+        if !isRefused { queue?.remove(fd) }
         if !registrations[Int(fd)].isOwned { registrations[Int(fd)].generation &+= 1 }
     }
 
@@ -111,11 +143,24 @@ struct Poller {
     // MARK: Waiting
 
     /// The queue's wait is over.
-    mutating func waited(eventCount: Int) { self.eventCount = eventCount }
+    mutating func waited(eventCount: Int) {
+        foundCount = eventCount
+        if !polled.isEmpty { polled.removeAll() }
+    }
+
+    /// After `waited`: asks the system once more to watch what it has refused, and looks at the rest by poll(2).
+    mutating func askRefused() {
+        for fd in refused { register(fd) }
+        var asked = refused.map { pollfd(fd: $0, events: audible($0).pollFlags, revents: 0) }
+        guard poll(&asked, nfds_t(asked.count), 0) > 0 else { return }
+        for answer in asked where answer.revents != 0 {
+            polled.append(ReadyEvent(tag: tag(answer.fd), readiness: Readiness(pollFlags: answer.revents)))
+        }
+    }
 
     /// The event at `index` of the last wait, or nil where nothing waits for it any more.
     mutating func take(_ index: Int) -> Ready? {
-        guard let event = queue?.event(index) else { return nil }
+        guard let event = index < foundCount ? queue?.event(index) : polled[index - foundCount] else { return nil }
         let fd = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
         let registration = registrations[Int(fd)]
         guard registration.generation == UInt32(truncatingIfNeeded: event.tag >> 32) else { return nil }

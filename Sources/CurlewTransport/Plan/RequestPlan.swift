@@ -260,10 +260,9 @@ struct RequestPlan: Sendable {
         if options.uploadRateLimit != nil || options.downloadRateLimit != nil {
             try Self.checkRates(options.uploadRateLimit, options.downloadRateLimit)
         }
-        // libcurl divides it among a host's addresses; the engine's own clock decides.
-        if let connect = options.timeouts.connect, connect.clampedMilliseconds > 0 {
-            ownSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, min(connect.clampedMilliseconds, Int(Int32.max))))
-        }
+        // libcurl divides it among a host's addresses; the engine's own clock decides. Left alone, libcurl ends at 300 seconds.
+        let connect = min(options.timeouts.connect?.clampedMilliseconds ?? .max, Int(Int32.max))
+        if connect > 0 { ownSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, connect)) }
         if let rate = options.uploadRateLimit ?? configuration.uploadRateLimit {
             ownSettings.append(.offset(CURLOPT_MAX_SEND_SPEED_LARGE, Int64(rate)))
         }

@@ -70,7 +70,7 @@ struct SignedRequest {
     /// What libcurl would send, written out: what is signed must not depend on it.
     private static func host(_ wire: WireURL, _ headers: HTTPHeaders) -> String {
         if let own = headers.value(for: "Host") { return own }
-        let name = wire.host.prefix { $0 != "%" }.lowercased()
+        let name = wire.host.lowercased()
         let bracketed = name.contains(":") ? "[\(name)]" : name
         return wire.port == (wire.isTLS ? 443 : 80) ? bracketed : "\(bracketed):\(wire.port)"
     }

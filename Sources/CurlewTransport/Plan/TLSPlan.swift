@@ -23,7 +23,8 @@ enum TLSPlan {
             if isInMemory { try capabilities.require(.identityInMemory) }
         }
         if !tls.publicKeyPins.isEmpty {
-            options.append(.string(CURLOPT_PINNEDPUBLICKEY, tls.publicKeyPins.joined(separator: ";")))
+            let pins = tls.publicKeyPins.map { PublicKeyPin($0)?.text ?? $0 }
+            options.append(.string(CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")))
         }
         // GnuTLS has a notation of its own.
         if tls.cipherList != nil || tls.tls13CipherSuites != nil, capabilities.usesTLS("GnuTLS") {

@@ -55,10 +55,11 @@ struct TransferClocks {
         if case .queue = stretch { enter(.connect, now) }
     }
 
-    /// Nothing was sent; there is no connection any more.
-    mutating func startOver() {
+    /// Nothing was sent; there is no connection any more. What held the transfer may be gone with it.
+    mutating func startOver(isHeld: Bool) {
         stretch = .queue
         stretchBegan = .unset
+        if !isHeld { heldSince = .unset }
     }
 
     mutating func sendingStarted(at now: LoopInstant) { enter(.send, now) }

@@ -12,11 +12,14 @@ struct WireURL: Sendable {
     /// nil where libcurl has to look at the whole of it each time.
     private(set) var outline: URLOutline?
 
-    /// Without brackets, in the case it was written.
+    /// Without brackets, in the case it was written. Where it has escapes it is the host that libcurl reads: that is what is
+    /// looked up, connected to and compared with certificates. The zone of an IPv6 address is left out.
     var host: String {
         let bytes = string.utf8
         let start = bytes.index(bytes.startIndex, offsetBy: hostStart)
-        return String(string[start..<bytes.index(start, offsetBy: hostEnd - hostStart)])
+        let written = string[start..<bytes.index(start, offsetBy: hostEnd - hostStart)]
+        guard written.utf8.contains(UInt8(ascii: "%")) else { return String(written) }
+        return URLParts.host(of: string) ?? String(written)
     }
 
     init(_ url: URL) throws(CurlewError) {

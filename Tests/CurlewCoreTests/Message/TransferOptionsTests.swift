@@ -26,6 +26,19 @@ struct TransferOptionsTests {
         #expect(TransferRequest(identifier: TaskIdentifier(rawValue: 3), url: url).options.multiplexes)
     }
 
+    @Test func credentialsHaveAShortFormBySchemes() {
+        let token = TransferAuthentication.bearer(token: "t")
+        #expect(token == TransferAuthentication(scheme: .bearer, username: "", password: "t"))
+        let basic = TransferAuthentication.basic(username: "u", password: "p")
+        #expect(basic == TransferAuthentication(scheme: .basic, username: "u", password: "p"))
+        let digest = TransferAuthentication.digest(username: "u", password: "p")
+        #expect(digest == TransferAuthentication(scheme: .digest, username: "u", password: "p"))
+        let scheme = TransferAuthentication.Scheme.awsSigV4(provider: "aws:amz:eu-central-1:s3")
+        let signed = TransferAuthentication.awsSigV4(
+            accessKey: "k", secretKey: "s", provider: "aws:amz:eu-central-1:s3")
+        #expect(signed == TransferAuthentication(scheme: scheme, username: "k", password: "s"))
+    }
+
     @Test func theQuestionForCredentialsAgreesWithThem() {
         var options = TransferOptions()
         #expect(!options.hasAuthentication)

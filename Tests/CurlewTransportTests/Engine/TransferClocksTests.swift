@@ -1,4 +1,5 @@
 import CurlewCore
+import Foundation
 import Testing
 
 @testable import CurlewTransport
@@ -42,6 +43,17 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(5), .totalTimedOut))
     }
 
+    @Test("what held the transfer does not hold it when it is sent anew", arguments: [false, true])
+    func holdsEndWithASending(isHeld: Bool) {
+        var clocks = clocks()
+        clocks.sendingStarted(at: at(0))
+        clocks.held(at: at(1))
+        clocks.startOver(isHeld: isHeld)
+        clocks.sendingStarted(at: at(2))
+        clocks.requestSent(at: at(3))
+        #expect(clocks.next.at == (isHeld ? .never : at(33)))
+    }
+
     @Test func pausesOfOurOwnDoNotCount() {
         var clocks = clocks()
         clocks.queued(at: at(0))
@@ -65,5 +77,38 @@ struct TransferClocksTests {
         #expect(clocks.next.at == .never)
         clocks.requestSent(at: at(0))
         #expect(clocks.next.at == .never)
+    }
+
+    /// libcurl goes back to a body's start where its connection was lost, also while the source has nothing.
+    @Test func aBodyThatIsReadAgainHasItsTimeLimitsAgain() throws {
+        let transport = CurlTransport()
+        let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl))
+        let loop = LoopIdentity()
+        loop.threadBegins()
+        let sockets = Sockets(settings, queue: try #require(LoopMechanism.epoll.make()).queue, loop: loop)
+        let handles = Handles(settings, sockets: sockets, loop: loop)
+        let transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
+        defer { handles.freeShare() }
+        let url = try #require(URL(string: "http://a.example/"))
+        let body = ScriptedBody([.bytes("a"), .pending], isReplayable: true)
+        let upload = request(url, method: .put, body: .stream(body, length: nil))
+        let transfer = try transport.makeTransfer(upload, NoSink.shared)
+        let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 8, alignment: 1)
+        defer { buffer.deallocate() }
+        func isGiven() -> Bool { if case .bytes = transfer.fill(buffer, transfers) { true } else { false } }
+
+        transfer.clocks.sendingStarted(at: transfers.now)
+        #expect(isGiven() && transfer.clocks.deadline != .never)
+        #expect(!isGiven() && transfer.clocks.deadline == .never)
+        #expect(transfer.upload?.seek(to: 0) == true)
+        transfer.clocks.sendingStarted(at: transfers.now)
+        #expect(isGiven() && transfer.clocks.deadline != .never)
+        // A source that has nothing once more holds them once more.
+        #expect(!isGiven() && transfer.clocks.deadline == .never)
+        #expect(transfer.pauses.sourcePending)
+        // Where it is suspended when libcurl asks, it is asked again after that, without a wake-up.
+        transfer.pauses.isSuspended = true
+        #expect(!isGiven() && transfer.clocks.deadline == .never)
+        #expect(!transfer.pauses.sourcePending)
     }
 }

@@ -214,6 +214,99 @@ struct PollerTests {
         ends.send()
         #expect(events(&poller).map(\.fd) == [ends.own])
     }
+
+    // MARK: What the system refuses to watch
+
+    /// Refuses until it is told otherwise, as epoll does for the lack of memory or watches.
+    private final class RefusingQueue: ReadinessQueue {
+        let whole: any ReadinessQueue
+        var refuses = true
+
+        init(_ whole: any ReadinessQueue) { self.whole = whole }
+
+        var forgetsClosedDescriptors: Bool { whole.forgetsClosedDescriptors }
+        var changesDuringWaits: Bool { whole.changesDuringWaits }
+        func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool {
+            refuses ? false : whole.set(fd, for: wanted, tag: tag, isKnown: isKnown)
+        }
+        func remove(_ fd: Int32) { whole.remove(fd) }
+        func wait(nanoseconds: Int64) -> Int { whole.wait(nanoseconds: nanoseconds) }
+        func event(_ index: Int) -> ReadyEvent? { whole.event(index) }
+    }
+
+    private func askedEvents(_ poller: inout Poller) -> [Poller.Ready] {
+        poller.wait(nanoseconds: 0)
+        poller.askRefused()
+        var events: [Poller.Ready] = []
+        for index in 0..<poller.eventCount {
+            if let ready = poller.take(index) { events.append(ready) }
+        }
+        return events
+    }
+
+    @Test(arguments: mechanisms) func whatTheSystemRefusesIsAskedFor(_ mechanism: LoopMechanism) throws {
+        let queue = RefusingQueue(try #require(mechanism.make()).queue)
+        var poller = Poller(queue: queue)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 3)
+        #expect(poller.hasRefused)
+        #expect(askedEvents(&poller).isEmpty)
+        ends.send()
+        for _ in 0..<2 {
+            let ready = try #require(askedEvents(&poller).first)
+            #expect(ready.fd == ends.own && ready.multi == 3 && ready.readiness == .read)
+        }
+        poller.watch(ends.own, for: [.read, .write], multi: 3)
+        poller.mute(ends.own, true)
+        #expect(askedEvents(&poller).map(\.readiness) == [.write])
+        poller.watch(ends.own, for: .read, multi: 3)
+        #expect(!poller.hasRefused)
+        poller.mute(ends.own, false)
+        #expect(poller.hasRefused)
+        // As soon as the system takes it, it is as any other.
+        queue.refuses = false
+        #expect(askedEvents(&poller).isEmpty)
+        #expect(!poller.hasRefused)
+        #expect(events(&poller).map(\.readiness) == [.read])
+        queue.refuses = true
+        poller.watch(ends.own, for: [.read, .write], multi: 3)
+        #expect(poller.hasRefused)
+        #expect(askedEvents(&poller).map(\.readiness) == [[.read, .write]])
+    }
+
+    @Test(arguments: mechanisms) func whatIsNoLongerWantedIsNotAskedFor(_ mechanism: LoopMechanism) throws {
+        let queue = RefusingQueue(try #require(mechanism.make()).queue)
+        var poller = Poller(queue: queue)
+        let ends = try Ends()
+        defer { for end in [ends.own, ends.other] { close(end) } }
+        poller.watch(ends.own, for: .read, multi: 0)
+        poller.unwatch(ends.own)
+        #expect(!poller.hasRefused)
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 0)
+        poller.socketClosed(ends.own)
+        #expect(!poller.hasRefused)
+        // What was found before it is not told.
+        poller.watch(ends.own, for: .write, multi: 0)
+        poller.wait(nanoseconds: 0)
+        poller.askRefused()
+        #expect(poller.eventCount == 1)
+        poller.unwatch(ends.own)
+        #expect(poller.take(0) == nil)
+    }
+
+    /// epoll refuses files, which are always ready.
+    @Test func aFileIsReadyAlthoughEpollRefusesIt() throws {
+        var (poller, _) = try makePoller(.epoll)
+        let file = open("/proc/self/exe", O_RDONLY | O_CLOEXEC)
+        try #require(file >= 0)
+        defer { close(file) }
+        poller.watch(file, for: .read, multi: 0)
+        #expect(poller.hasRefused)
+        #expect(askedEvents(&poller).map(\.fd) == [file])
+    }
 }
 
 extension Poller {

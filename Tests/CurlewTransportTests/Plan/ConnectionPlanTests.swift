@@ -187,4 +187,10 @@ struct ConnectionPlanTests {
         #expect(limits.multis == multis && limits.perHost == perHost)
         #expect(limits.total == perMulti && limits.splitsHosts == splits)
     }
+
+    @Test func pinsReachLibcurlWithTheirPrefix() throws {
+        let digest = Data(count: 32).base64EncodedString()
+        let plan = try plan({ $0.tls.publicKeyPins = [digest, "sha256//" + digest, "/etc/key.pem"] })
+        #expect(texts(plan).contains("PINNEDPUBLICKEY=\"sha256//\(digest);sha256//\(digest);/etc/key.pem\""))
+    }
 }

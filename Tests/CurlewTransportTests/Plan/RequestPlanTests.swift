@@ -151,7 +151,8 @@ struct RequestPlanTests {
         }
         #expect(
             texts(plan) == [
-                "HTTP_VERSION=2", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5", "BUFFERSIZE=1024",
+                "HTTP_VERSION=2", "CONNECTTIMEOUT_MS=2147483647", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5",
+                "BUFFERSIZE=1024",
             ])
         let unlimited = try self.plan { $0.options.purpose = .stream }
         #expect(texts(unlimited).contains("BUFFERSIZE=262144"))
@@ -178,6 +179,30 @@ struct RequestPlanTests {
         let wire = try WireURL(try #require(URL(string: text)))
         #expect(wire.host == host && wire.port == port && wire.isTLS == isTLS)
         #expect(wire.string == text)
+    }
+
+    /// What evaluators are told, and overrides are compared with, is the host that libcurl connects to.
+    @Test(arguments: [
+        ("https://ex%61mple.com/", "example.com"), ("https://u@EX%41MPLE.com:8443/%61", "EXAMPLE.com"),
+        ("https://%3127.0.0.1", "127.0.0.1"), ("https://[fe80::1%25lo]/", "fe80::1"), ("https://h/%61", "h"),
+        // What libcurl does not take stays as it is, and fails as a URL.
+        ("https://a%2Fb/", "a%2Fb"),
+    ])
+    func hostsWithEscapes(_ text: String, _ host: String) throws {
+        let wire = try WireURL(try #require(URL(string: text)))
+        #expect(wire.host == host)
+        #expect(wire.string == text)
+    }
+
+    /// Newer versions of libcurl refuse what is left.
+    @Test func escapesOfAHostAreUndoneOnce() throws {
+        let wire = try WireURL(try #require(URL(string: "https://ex%2561mple.com/")))
+        #expect(["ex%61mple.com", "ex%2561mple.com"].contains(wire.host))
+    }
+
+    @Test func dnsOverridesOfAHostThatIsWrittenWithEscapes() throws {
+        let overrides = configured { $0.dns.overrides = ["host": ["1.2.3.4"]] }
+        #expect(texts(try plan("http://h%6Fst/", configuration: overrides)).last == "RESOLVE=[host:80:1.2.3.4]")
     }
 
     @Test(arguments: [

@@ -60,6 +60,16 @@ struct SignedRequestTests {
         #expect(signed.request.headers["x-amz-date"] == "20150830T123600Z")
     }
 
+    @Test(
+        "the host that is signed is the one that libcurl reads",
+        arguments: [
+            ("https://EX%41mple.com/", "example.com"), ("https://ex%61mple.com:8443/", "example.com:8443"),
+            ("https://[fe80::1%25lo]/", "[fe80::1]"),
+        ])
+    func hosts(url: String, expected: String) throws {
+        #expect(try signed(url).request.headers["Host"] == expected)
+    }
+
     @Test("a length is signed where it is that of the body")
     func lengths() throws {
         let body = BodySource.data(Data("abc".utf8))

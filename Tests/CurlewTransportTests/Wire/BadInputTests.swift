@@ -213,7 +213,7 @@ struct BadInputTests {
     @Test func aBodyStopsAtItsLimitAfterDecoding() async throws {
         try await withTransport { transport, server in
             // 10 MiB of zeros, gzip: about 10 KiB.
-            let bomb = try Self.gzip(Data(count: 10 << 20))
+            let bomb = try #require(CodedBodies.gzip(of: Data(count: 10 << 20)))
             server.route("/bomb") { _ in .data(bomb).header("Content-Encoding", "gzip") }
             let sink = CollectingSink()
             let error = await transport.failure(
@@ -234,23 +234,5 @@ struct BadInputTests {
             #expect(error.code == .contentDecodingFailed)
             #expect(error.native?.number == 61)
         }
-    }
-
-    private static func gzip(_ data: Data) throws -> Data {
-        let process = Process()
-        process.executableURL = URL(filePath: "/bin/gzip")
-        process.arguments = ["-c"]
-        let (input, output) = (Pipe(), Pipe())
-        process.standardInput = input
-        process.standardOutput = output
-        try process.run()
-        let writer = input.fileHandleForWriting
-        DispatchQueue.global().async {
-            try? writer.write(contentsOf: data)
-            try? writer.close()
-        }
-        let result = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
-        return result
     }
 }

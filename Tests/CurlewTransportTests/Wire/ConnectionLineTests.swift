@@ -133,6 +133,83 @@ struct ConnectionLineTests {
         }
     }
 
+    private struct Kept {
+        weak var transfer: ActiveTransfer?
+    }
+
+    /// Where no connection becomes free, no transfer comes to pass those by which have ended.
+    @Test func whatHasEndedIsNotKept() throws {
+        let transport = CurlTransport()
+        let url = try #require(URL(string: "http://a.example/"))
+        let make = { try transport.makeTransfer(request(url), NoSink.shared) }
+        var lines = ConnectionLines()
+        // The first ones know of no line yet.
+        let inside = try (0..<2 * ConnectionLines.most).map { _ in try make() }
+        let entered = inside.map { lines.mayEnter($0) }
+        #expect(!entered.contains(false))
+        var kept: [Kept] = []
+        func end(_ transfer: ActiveTransfer) {
+            transfer.ends()
+            lines.ended(transfer)
+        }
+        func wait() throws -> ActiveTransfer {
+            let transfer = try make()
+            let mayEnter = lines.mayEnter(transfer)
+            #expect(!mayEnter)
+            kept.append(Kept(transfer: transfer))
+            return transfer
+        }
+        let patient = [try wait(), try wait()]
+        for _ in 0..<1000 { end(try wait()) }
+        #expect(kept.count { $0.transfer != nil } <= 2 * patient.count)
+        // Those that wait have kept their places.
+        func next() -> ActiveTransfer? { lines.next() }
+        #expect(next() == nil)
+        for transfer in inside.suffix(1) { end(transfer) }
+        #expect(next() === patient[0])
+        #expect(next() == nil)
+        end(patient[0])
+        #expect(next() === patient[1])
+        end(patient[1])
+        for transfer in inside.dropLast() { end(transfer) }
+        #expect(next() == nil)
+        #expect(lines.waiting == 0)
+    }
+
+    /// A line that was to be served, and whose transfers have all ended before that, is still the line of its origin.
+    @Test func anOriginHasOneLine() throws {
+        let transport = CurlTransport()
+        let url = try #require(URL(string: "http://a.example/"))
+        let most = ConnectionLines.most
+        var lines = ConnectionLines()
+        var transfers: [ActiveTransfer] = []
+        func enters() throws -> Bool {
+            let transfer = try transport.makeTransfer(request(url), NoSink.shared)
+            transfers.append(transfer)
+            return lines.mayEnter(transfer)
+        }
+        func end(_ range: Range<Int>) {
+            for transfer in transfers[range] {
+                transfer.ends()
+                lines.ended(transfer)
+            }
+        }
+        for _ in 0..<2 * most { #expect(try enters()) }
+        #expect(try !enters())
+        // One within leaves, the one outside ends, and then all the others.
+        end(most..<most + 1)
+        end(2 * most..<2 * most + 1)
+        end(most + 1..<2 * most)
+        for _ in 0..<most { #expect(try enters()) }
+        #expect(try !enters())
+        let next = lines.next()
+        #expect(next == nil)
+        #expect(try !enters())
+        end(0..<most)
+        end(2 * most + 1..<transfers.count)
+        #expect(lines.waiting == 0)
+    }
+
     @Test(arguments: [
         ("http://a.example:8080/b/c", "http://a.example:8080"), ("https://a.example?b=/", "https://a.example"),
         ("https://a.example", "https://a.example"), ("http://[::1]:80/", "http://[::1]:80"),

@@ -83,6 +83,9 @@ struct ConnectionOptionTests {
             let answer = try await transport.fetch(request(url))
             #expect(answer.status == 200)
             #expect(server.requests.last?.headers["Host"] == "one.test:\(server.port)")
+            let escaped = try #require(URL(string: "http://on%65.test:\(server.port)/get"))
+            #expect(try await transport.fetch(request(escaped)).status == 200)
+            #expect(server.requests.last?.headers["Host"] == "one.test:\(server.port)")
             let other = try #require(URL(string: "http://other.one.test.invalid:\(server.port)/get"))
             #expect(await transport.failure(request(other)).code == .resolveFailed)
         }

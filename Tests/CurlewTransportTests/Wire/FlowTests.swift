@@ -150,6 +150,32 @@ struct FlowTests {
         }
     }
 
+    /// Its clocks stand still while it is held, and go on afterwards.
+    @Test func aTransferHeldOnItsWayHasItsTimeLimitsAgain() async throws {
+        try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
+            let gate = Gate()
+            server.script("/first", .text("first").stalling(until: gate, at: .beforeHead))
+            server.script("/silent", .hanging)
+            let first = server.url("/first")
+            let blocker = Task { try await transport.fetch(request(first)).text }
+            try await server.waitForRequests(count: 1)
+
+            let sink = CollectingSink()
+            let held = request(server.url("/silent")) {
+                $0.options.timeouts.firstByte = .milliseconds(100)
+                $0.options.timeouts.total = Duration.seconds(20).asTestBound
+            }
+            let task = Task { await transport.failure(held, sink).code }
+            while transport.statistics.liveTransfers < 2 { await Task.yield() }
+            sink.control?.suspend()
+            gate.open()
+            #expect(try await blocker.value == "first")
+            _ = try await transport.fetch(request(server.url("/last")))
+            sink.control?.resume()
+            #expect(await task.value == .firstByteTimedOut)
+        }
+    }
+
     @Test func aTransferHeldOnItsWayCanBeCancelled() async throws {
         try await withTransport({ $0.maximumConnectionsPerHost = 1 }) { transport, server in
             let gate = Gate()

@@ -72,11 +72,11 @@ struct UploadTests {
         }
     }
 
-    @Test func aStreamOfUnknownLengthIsChunked() async throws {
+    @Test(arguments: [nil, -1]) func aStreamOfUnknownLengthIsChunked(length: Int64?) async throws {
         try await withTransport { transport, server in
             let body = ScriptedBody([.bytes("hello "), .bytes("world"), .end])
             _ = try await transport.fetch(
-                request(server.url("/anything"), method: .post, body: .stream(body)) {
+                request(server.url("/anything"), method: .post, body: .stream(body, length: length)) {
                     $0.options.expectContinue = .never
                 })
             let seen = try #require(server.requests.last)

@@ -17,8 +17,11 @@ final class CollectingSink: TransferSink {
     private let record = Lock(Record())
     private let keepsBody: Bool
     private let pausesAtHead: Bool
+    private let suspendsAtFirstBytes: Bool
 
-    init(keepsBody: Bool = true, pausesAtHead: Bool = false) {
+    /// `suspendsAtFirstBytes`: where the first bytes of the request's body go out, on the transport's thread.
+    init(keepsBody: Bool = true, pausesAtHead: Bool = false, suspendsAtFirstBytes: Bool = false) {
+        self.suspendsAtFirstBytes = suspendsAtFirstBytes
         self.keepsBody = keepsBody
         self.pausesAtHead = pausesAtHead
     }
@@ -46,5 +49,11 @@ final class CollectingSink: TransferSink {
         }
     }
 
-    func didSend(bodyBytes: Int64, of expected: Int64?) { record.withLock { $0.bytesSent = bodyBytes } }
+    func didSend(bodyBytes: Int64, of expected: Int64?) {
+        let control = record.withLock { record in
+            defer { record.bytesSent = bodyBytes }
+            return suspendsAtFirstBytes && record.bytesSent == 0 && bodyBytes > 0 ? record.control : nil
+        }
+        control?.suspend()
+    }
 }

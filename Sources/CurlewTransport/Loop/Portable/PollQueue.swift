@@ -21,10 +21,7 @@ final class PollQueue: ReadinessQueue {
     }
 
     func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool {
-        var flags: Int32 = 0
-        if wanted.contains(.read) { flags |= POLLIN }
-        if wanted.contains(.write) { flags |= POLLOUT }
-        let entry = pollfd(fd: fd, events: Int16(truncatingIfNeeded: flags), revents: 0)
+        let entry = pollfd(fd: fd, events: wanted.pollFlags, revents: 0)
         if let position = positions[fd] {
             watched[position] = entry
             tags[position] = tag
@@ -51,21 +48,31 @@ final class PollQueue: ReadinessQueue {
         guard poll(&watched, nfds_t(watched.count), nanoseconds.pollMilliseconds) > 0 else { return 0 }
         if watched[0].revents != 0 { wakeUp.drain() }
         for index in watched.indices.dropFirst() where watched[index].revents != 0 {
-            ready.append(ReadyEvent(tag: tags[index], readiness: Self.readiness(watched[index].revents)))
+            ready.append(ReadyEvent(tag: tags[index], readiness: Readiness(pollFlags: watched[index].revents)))
         }
         return ready.count
     }
 
     func event(_ index: Int) -> ReadyEvent? { ready[index] }
+}
 
-    private static func readiness(_ flags: Int16) -> Readiness {
-        let flags = Int32(flags)
-        var readiness: Readiness = []
-        if flags & POLLIN != 0 { readiness.insert(.read) }
-        if flags & POLLOUT != 0 { readiness.insert(.write) }
-        if flags & POLLERR != 0 { readiness.insert(.error) }
-        if flags & POLLHUP != 0 { readiness.insert(.hangUp) }
-        if flags & POLLNVAL != 0 { readiness.insert(.closed) }
-        return readiness
+extension Readiness {
+    /// What poll(2) is asked for.
+    var pollFlags: Int16 {
+        var flags: Int32 = 0
+        if contains(.read) { flags |= POLLIN }
+        if contains(.write) { flags |= POLLOUT }
+        return Int16(truncatingIfNeeded: flags)
+    }
+
+    /// What poll(2) answers.
+    init(pollFlags: Int16) {
+        let flags = Int32(pollFlags)
+        self = []
+        if flags & POLLIN != 0 { insert(.read) }
+        if flags & POLLOUT != 0 { insert(.write) }
+        if flags & POLLERR != 0 { insert(.error) }
+        if flags & POLLHUP != 0 { insert(.hangUp) }
+        if flags & POLLNVAL != 0 { insert(.closed) }
     }
 }
