@@ -15,7 +15,10 @@ extension DownloadRequest {
             let note = record.note ?? JournalNote()
             record.note = note
             record.note?.target = target
-            return (note.id, record.growing, note.began)
+            var part = record.growing
+            // A file of segments has holes: without them its length would be taken for what is there.
+            if let plan = record.growingSegments?.current { part?.follow(plan) }
+            return (note.id, part, note.began)
         }
         if let part {
             journal.keep(JournalEntry(part, of: self, to: target, began: began), of: session, under: id)
@@ -39,9 +42,7 @@ extension DownloadRequest {
         lane.enqueue { [self] in
             let (note, growing) = download.withLock { ($0.note, $0.growing) }
             guard let note, var part = growing else { return }
-            let plan = progress.current
-            part.bytesWritten = plan.bytesWritten
-            part.segments = plan.segments
+            part.follow(progress.current)
             let entry = JournalEntry(part, of: self, to: note.target, began: note.began)
             journal.keep(entry, of: session, under: note.id)
         }
@@ -58,6 +59,14 @@ extension DownloadRequest {
             entry.isVouchedFor = true
             journal.keep(entry, of: session, under: note.id)
         }
+    }
+}
+
+extension ResumeData {
+    /// Has what the segments have written.
+    fileprivate mutating func follow(_ plan: SegmentPlan) {
+        bytesWritten = plan.bytesWritten
+        segments = plan.segments
     }
 }
 

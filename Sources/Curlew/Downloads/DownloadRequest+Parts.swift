@@ -109,6 +109,23 @@ extension DownloadRequest {
         settled()
     }
 
+    /// An error page has come in the place of the rest. On a file lane.
+    ///
+    /// Where the request's own rules accept it, the part that it was to continue goes. Without rules its status was not judged:
+    /// the resume data with which the request began is good for another try. Nothing else refers to a
+    /// part that an earlier try left.
+    func settledWithoutPart() {
+        let part = download.withLock { exchange(&$0.part, with: nil) }
+        settled()
+        guard let part, hasOwnRules || !began(with: part) else { return }
+        DownloadFile.reopen(part.file, keeping: 0)?.discard()
+    }
+
+    private func began(with part: ResumeData) -> Bool {
+        guard case .resumeData(let data) = downloadable, let given = try? ResumeData(data) else { return false }
+        return given.file == part.file
+    }
+
     /// There is nothing any more that could be continued.
     func settled() {
         download.withLock { record in
@@ -137,6 +154,11 @@ extension CurlewError {
     fileprivate var leavesGoodBytes: Bool {
         if code == .unacceptableStatus, phase == .validation { return true }
         return isConnectivity || isTimeout || isTLS || code == .protocolViolation || code == .truncated
+    }
+
+    /// Written, it would be where other bytes belong.
+    static var partIsTooLong: CurlewError {
+        CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said")
     }
 
     static func downloadFailed(_ error: any Error) -> CurlewError {

@@ -92,12 +92,13 @@ final class SegmentSink: TransferSink {
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition {
         let segment = transfer.progress.current.segments[index]
         guard Int64(body.count) <= segment.end - segment.position else {
-            return .abort(CurlewError(.protocolViolation, phase: .receive, reason: "a part is longer than it said"))
+            return .abort(.partIsTooLong)
         }
         do throws(CurlewError) { try transfer.opened.file.write(body, at: segment.position) } catch {
             return .abort(error)
         }
         transfer.request.received(transfer.progress.wrote(body.count, inSegment: index))
+        transfer.request.noteSegments(transfer.progress, on: transfer.lane)
         return .proceed
     }
 }

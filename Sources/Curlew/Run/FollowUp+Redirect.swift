@@ -47,8 +47,8 @@ extension Run {
         let redirected = RedirectedRequest(redirect, exchange.hop, in: request)
         var (next, proposal) = (redirected.next, redirected.proposal)
         let response = LazyResponse(url: exchange.hop.lowered.url, head: head)
+        var sendsSameBody = true
         do throws(CurlewError) {
-            var sendsSameBody = true
             let context = request.context
             if let handler = redirectHandler {
                 guard let answer = try await ask(handler, about: proposal, for: response) else { return .deliver }
@@ -64,7 +64,7 @@ extension Run {
         } catch {
             return .refuse(error)
         }
-        request.note(redirect: .made(proposal))
+        request.note(redirect: .made(proposal), as: next, sendsSameBody: sendsSameBody)
         if redirected.leavesCredentials(next) { attempt.hasLeftCredentials = true }
         emitRedirect(exchange.metrics, response, to: proposal)
         attempt = attempt.adding(RedirectHop(url: response.url, status: head.status, location: next.url))

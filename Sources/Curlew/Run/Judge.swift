@@ -34,24 +34,43 @@ extension Run {
         var isErrorOfTerminal = false
         (error, isErrorOfTerminal) = validated(ended, collected, body, exchange.hop.visible)
         if let file = collected.file {
-            do throws(CurlewError) {
-                body = try await file.settle(accepted: error == nil)
-            } catch let failure {
-                error = error ?? failure
+            // What is repeated takes nothing's place.
+            if error == nil, isForRetriers(ended.response) {
+                heldDownload = HeldDownload(exchange, ended.response, body, file)
+                return result(of: exchange, ended.response, body, nil)
             }
-            request.keep(body)
+            (body, error) = await settled(file, error)
         }
         let final = error.map { located($0, exchange, ended.response, body) }
         emitCompletion(final)
-        return RunResult(
+        return result(of: exchange, ended.response, body, final, isErrorOfTerminal: isErrorOfTerminal)
+    }
+
+    func result(
+        of exchange: Exchange,
+        _ response: LazyResponse?,
+        _ body: ReceivedBody,
+        _ error: CurlewError?,
+        isErrorOfTerminal: Bool = false
+    ) -> RunResult {
+        RunResult(
             request: exchange.hop.visible,
-            response: ended.response,
+            response: response,
             metrics: exchange.metrics,
             body: body,
-            error: final,
+            error: error,
             isErrorOfTerminal: isErrorOfTerminal,
-            resumeData: request.producedResumeData
+            resumeData: request.producedResumeData,
+            sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
         )
+    }
+
+    /// Where the body is after its file was moved to its place, or removed because of an error; and the first error.
+    func settled(_ file: any UnsettledFile, _ error: CurlewError?) async -> (ReceivedBody, CurlewError?) {
+        var (body, first) = (ReceivedBody.none, error)
+        do throws(CurlewError) { body = try await file.settle(accepted: error == nil) } catch { first = first ?? error }
+        request.keep(body)
+        return (body, first)
     }
 
     /// An attempt that ended outside of an exchange.
@@ -61,7 +80,12 @@ extension Run {
         let visible = request.record.withLock { $0.history.requests.last }
         if error.url == nil { error.url = visible?.url }
         error.attempt = attempt.number
-        return RunResult(request: visible, error: error, resumeData: request.producedResumeData)
+        return RunResult(
+            request: visible,
+            error: error,
+            resumeData: request.producedResumeData,
+            sensitiveHeaders: request.context.configuration.redirects.sensitiveHeaders
+        )
     }
 
     /// The first error, and whether only the driver's terminal finds it one: the exchange's own, that of the request's
@@ -92,7 +116,7 @@ extension Run {
     }
 
     /// Says where and when it happened.
-    private func located(
+    func located(
         _ error: CurlewError,
         _ exchange: Exchange,
         _ response: LazyResponse?,
@@ -139,7 +163,7 @@ extension Run {
         }
     }
 
-    private func emitCompletion(_ error: CurlewError?) {
+    func emitCompletion(_ error: CurlewError?) {
         guard let events else { return }
         let (request, task) = (request, task)
         events.emitLeading(.completedTask) { { $0.request(request, didCompleteTask: task, with: error) } }

@@ -23,8 +23,14 @@ extension Request {
     /// Adapters, monitors and users may look at it from here on.
     func note(_ visible: VisibleRequest) { record.withLock { $0.history.note(visible) } }
 
-    /// A redirect leads there.
-    func note(redirect visible: VisibleRequest) { record.withLock { $0.history.note(visible, isRedirect: true) } }
+    /// A redirect leads there, with this as the transport takes it.
+    func note(redirect visible: VisibleRequest, as next: TransferRequest, sendsSameBody: Bool) {
+        record.withLock { record in
+            let former = record.history.redirected
+            let parts = RedirectedParts(next, sendsSameBody: sendsSameBody, after: former)
+            record.history.note(visible, redirected: parts)
+        }
+    }
 
     /// An exchange that monitors know of starts: they are told its end as well.
     func startsAnnouncedExchange() throws(CurlewError) {

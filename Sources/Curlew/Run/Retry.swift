@@ -62,27 +62,43 @@ extension Run {
     }
 
     private func verdict(onSuccess result: RunResult) async -> ResultVerdict {
-        guard let status = result.response?.head.status, !request.isCancelled else { return .end(result) }
+        let held = heldDownload
+        guard let status = result.response?.head.status, held != nil || !request.isCancelled else {
+            return .end(result)
+        }
         // What a stream's reader has got cannot be taken back.
         if case .streamed = result.body { return .end(result) }
         let retriers = request.retriers.filter { $0.retryableHTTPStatusCodes.contains(status) }
-        guard !retriers.isEmpty else { return .end(result) }
+        guard held != nil || !retriers.isEmpty else { return .end(result) }
         var failure = ResponseValidation.unacceptable(status)
         failure.url = result.response?.url
         failure.attempt = attempt.number
         switch await decideRetry(after: failure, by: retriers) {
-        case .again:
-            // What was downloaded is not what the caller gets.
-            if case .file(let file) = result.body {
-                await FileLane.next().carryOut { try? FileManager.default.removeItem(at: file) }
-            }
-            return .again
+        case .again: return .again
         // The response stands where there is no time for another.
         case .end, .endWith(CurlewError.Code.totalTimedOut):
-            request.isAcceptedAfterAll()
-            return .end(result)
-        case .endWith(let error): return .end(result.failing(with: error, resumeData: request.producedResumeData))
+            guard let held else {
+                request.isAcceptedAfterAll()
+                return .end(result)
+            }
+            return await deliver(held)
+        case .endWith(let error):
+            let failed = if let held { await dropped(held) } else { result }
+            return .end(failed.failing(with: error, resumeData: request.producedResumeData))
         }
+    }
+
+    /// The download's response is the answer: its file goes to its place. Retriers are asked about a failure of that as about
+    /// any other.
+    private func deliver(_ held: HeldDownload) async -> ResultVerdict {
+        guard !request.isCancelled else {
+            let failed = await dropped(held)
+            return .end(failed.failing(with: request.cancellation, resumeData: request.producedResumeData))
+        }
+        request.isAcceptedAfterAll()
+        let result = await settle(held)
+        guard let failure = result.error else { return .end(result) }
+        return await verdict(on: failure, of: result, by: request.retriers)
     }
 
     /// Asks the retriers, waits as they want, and makes the request ready for another attempt.
@@ -130,7 +146,7 @@ extension Run {
         guard let delay = retries.pacing.pause(asked: asked, after: .now - failed) else {
             return .endWith(.requestRetryFailed(retryError: CurlewError.tooManyRetries, originalError: failure))
         }
-        guard delay != .zero else { return prepareRetry(after: failure) }
+        guard delay != .zero else { return await prepareRetry(after: failure) }
         guard budget.total == nil || budget.allows(delay, at: .now) else {
             return .endWith(CurlewError.totalTimeout(phase: .retry).after(failure))
         }
@@ -139,10 +155,12 @@ extension Run {
         } catch {
             return interrupted(by: error, after: failure)
         }
-        return prepareRetry(after: failure)
+        return await prepareRetry(after: failure)
     }
 
-    private func prepareRetry(after failure: CurlewError) -> RetryVerdict {
+    private func prepareRetry(after failure: CurlewError) async -> RetryVerdict {
+        // Only now: where there is no time for another try, the response stands.
+        await dropHeldDownload()
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
         if failure.code != .bodyUnavailable { retries.reason = failure }
         retries.count += 1

@@ -21,6 +21,8 @@ final class Run {
     var retries = RetryHistory()
     /// What belongs to one attempt, made anew for each.
     var attempt = Attempt()
+    /// A download whose response a retrier may want to replace.
+    var heldDownload: HeldDownload?
     /// What the first attempt goes by, where that was read when the run began.
     var firstWishes: AttemptWishes?
 

@@ -20,6 +20,12 @@ struct CompleteDownload: UnsettledFile {
                     request.rejected(opened)
                     throw error
                 }
+                if case .aside = opened.step {
+                    // Where the page cannot be moved, what is there is kept as if the page had been rejected.
+                    let url = try opened.move()
+                    request.settledWithoutPart()
+                    return url
+                }
                 request.settled()
                 return try opened.move()
             }

@@ -27,6 +27,8 @@ final class DownloadTaskDelegate: TaskDelegate {
         var position: Int64 = 0
         /// -1 is unknown.
         var expected: Int64 = -1
+        /// Where a part ends, by what its head says: its body may not bring more. nil for what is no part.
+        var end: Int64?
     }
 
     private enum File {
@@ -47,6 +49,10 @@ final class DownloadTaskDelegate: TaskDelegate {
     func begin(_ head: ResponseHead) -> Disposition {
         state.withLock { $0.expected = ExchangeContext.expectedLength(of: head) }
         guard let step = step(after: head) else { return exchange.abort(download.askAgain(on: lane)) }
+        // A part that is taken for a file: the request has a range of its own, or the part is said to be the whole.
+        if case .wholeFile = step, outgoing.lowered.method != .head, let length = ResumePlan.lengthOfPart(head) {
+            state.withLock { $0.end = length }
+        }
         open(step, head)
         return .pause
     }
@@ -78,7 +84,7 @@ final class DownloadTaskDelegate: TaskDelegate {
         let plan = ResumePlan(part)
         switch plan.decision(for: head) {
         case .append(let total):
-            continues(at: plan.offset, of: total ?? -1)
+            continues(at: plan.offset, of: total, upTo: total)
             emitResume(at: plan.offset)
             return .rest(of: part, at: plan.offset)
         case .startOver: return .wholeFile
@@ -94,17 +100,19 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     private func segment(_ index: Int, _ plan: SegmentPlan, _ part: ResumeData?) -> DownloadStep {
         // `received` counts from here where this segment's next byte belongs.
-        continues(at: plan.segments.isEmpty ? 0 : plan.segments[index].position, of: plan.total)
+        let segment = plan.segments.isEmpty ? nil : plan.segments[index]
+        continues(at: segment?.position ?? 0, of: plan.total, upTo: segment?.end)
         download.continues(TransferCount(completed: plan.bytesWritten, total: plan.total))
         if part != nil { emitResume(at: plan.bytesWritten) }
         return .segment(index, SegmentProgress(plan), of: part)
     }
 
     /// The body belongs behind what is there already.
-    private func continues(at offset: Int64, of total: Int64) {
+    private func continues(at offset: Int64, of total: Int64, upTo end: Int64? = nil) {
         state.withLock { state in
             state.position = offset
             state.expected = total
+            state.end = end
         }
         download.continues(TransferCount(completed: offset, total: total))
     }
@@ -142,13 +150,14 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     func didReceive(body bytes: UnsafeRawBufferPointer) -> Disposition {
         if let disposition = exchange.holds(bytes) { return disposition }
-        let (file, position) = state.withLock { ($0.file, $0.position) }
+        let (file, position, end) = state.withLock { ($0.file, $0.position, $0.end) }
         switch file {
         case .waiting: return .pause
         case .failed(let error): return exchange.abort(error)
         case .open(let opened):
             // An error page must not count as progress of a file that is complete.
             if case .nothing = opened.step { return .proceed }
+            if let end, Int64(bytes.count) > end - position { return exchange.abort(.partIsTooLong) }
             do throws(CurlewError) { try opened.write(bytes, at: position) } catch { return exchange.abort(error) }
             wrote(bytes.count, to: opened)
             return .proceed
@@ -215,9 +224,11 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     /// A server may send less than the rest, and say so.
     private func shortage(_ opened: OpenedDownload) -> CurlewError? {
-        let (position, expected) = state.withLock { ($0.position, $0.expected) }
-        guard case .rest = opened.step, expected >= 0, position != expected else { return nil }
-        return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(expected) bytes were received")
+        // What a segment lacks is fetched.
+        if case .segment = opened.step { return nil }
+        let (position, end) = state.withLock { ($0.position, $0.end) }
+        guard let end, position != end else { return nil }
+        return CurlewError(.truncated, phase: .receive, reason: "\(position) of \(end) bytes were received")
     }
 
     // MARK: Events

@@ -18,8 +18,8 @@ package struct ResumePlan: Sendable, Hashable {
 
     /// What the response to a resumed request means for the file.
     package enum Decision: Hashable, Sendable {
-        /// Its body belongs at the offset. The length of the whole, where the server says it.
-        case append(total: Int64?)
+        /// Its body belongs at the offset. The length of the whole, by which its end is known.
+        case append(total: Int64)
         /// Its body is the whole file: begin a new one.
         case startOver
         /// The file is complete already; the body is an error page.
@@ -53,9 +53,13 @@ package struct ResumePlan: Sendable, Hashable {
         // multipart/byteranges has no Content-Range of its own, and ends here too.
         guard let content = Self.contentRange(in: headers), let range = content.range, range.lowerBound == offset,
             !Self.isEncoded(headers), !validator.isContradicted(by: headers),
-            Self.agree(content.length, expectedTotal)
+            Self.agree(content.length, expectedTotal),
+            // A part may end before the end that was asked for (RFC 9110, 15.3.7), and with `*` as the length of the
+            // whole it does not tell whether it does (14.4). Where nothing else tells, the end of this body cannot be
+            // taken for the end of the file; that of a whole body can.
+            let total = content.length ?? expectedTotal, range.upperBound < total
         else { return .askAgain }
-        return .append(total: content.length ?? expectedTotal)
+        return .append(total: total)
     }
 
     private func isComplete(by headers: HTTPHeaders) -> Bool {
@@ -86,6 +90,14 @@ package struct ResumePlan: Sendable, Hashable {
 
     private static func refusesRanges(_ headers: HTTPHeaders) -> Bool {
         headers.value(for: "Accept-Ranges").map { ASCII.equalsIgnoringCase($0, "none") } ?? false
+    }
+
+    /// How many bytes the body of a part must have, where its head says so; nil for all other responses.
+    package static func lengthOfPart(_ head: ResponseHead) -> Int64? {
+        guard head.status == 206, !isEncoded(head.headers), let range = contentRange(in: head.headers)?.range else {
+            return nil
+        }
+        return range.upperBound - range.lowerBound + 1
     }
 
     /// Two of them would be two truths.

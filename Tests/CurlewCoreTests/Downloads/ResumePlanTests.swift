@@ -31,6 +31,12 @@ struct ResumePlanTests {
             name: "a whole of unknown length is what was expected", status: 206,
             headers: ["Content-Range": "bytes 100-999/*"], decision: .append(total: 1000)),
         Case(
+            name: "a whole of unknown length that was not known before", total: nil, status: 206,
+            headers: ["Content-Range": "bytes 100-999/*"], decision: .askAgain),
+        Case(
+            name: "more than the whole", status: 206, headers: ["Content-Range": "bytes 100-1000/*"],
+            decision: .askAgain),
+        Case(
             name: "a whole that was not known is learned", total: nil, status: 206,
             headers: ["Content-Range": "bytes 100-999/1000"], decision: .append(total: 1000)),
         Case(

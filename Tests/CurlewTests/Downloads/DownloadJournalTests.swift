@@ -142,4 +142,30 @@ struct DownloadJournalTests {
         #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
         #expect(parts == ["a"])
     }
+
+    @Test(
+        "the holes between segments are no bytes, where the process ends before it writes down how far they have come")
+    func killedWithSegments() async throws {
+        let length = 12 << 20
+        let service = try FileService {
+            $0.length = length
+            $0.unstalled = 1
+            $0.stall = 64 << 10
+        }
+        let request = session().download(service.url, to: destination(scratch.file("a"))).segments(2)
+        async let response = request.response()
+        for await progress in request.downloadProgress() where progress.completedUnitCount > (1 << 20) + (64 << 10) {
+            break
+        }
+        let folder = scratch.file("journal")
+        let names = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
+        let file = folder.appending(path: try #require(names.first))
+        let entry = try #require(JournalEntry(try Data(contentsOf: file)))
+        // The file is as long as the last segment has come.
+        let found = try #require(UnfinishedDownload(entry, file: file, size: Int64(length)))
+        #expect(entry.part.segments != nil)
+        #expect(found.bytesWritten == entry.part.bytesWritten && found.bytesWritten <= (1 << 20) + (128 << 10))
+        request.cancel()
+        _ = await response
+    }
 }

@@ -151,6 +151,61 @@ struct ResumeTests {
         #expect(scratch.names == ["a"])
     }
 
+    @Test("an error page that is accepted takes the place of what is there", arguments: [true, false])
+    func acceptedErrorPage(isInTheWay: Bool) async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (data, part) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change { $0.statuses = [404] }
+        if isInTheWay { try scratch.write("a", "old") }
+        let response = await session.download(resumingWith: data, to: destination(scratch.file("a")))
+            .validate(statusCode: 200..<500).response()
+        #expect(response.response?.statusCode == 404)
+        #expect(response.error?.code == (isInTheWay ? .destinationExists : nil))
+        #expect(scratch.file("a").text == (isInTheWay ? "old" : "sorry"))
+        // Where the page could not be moved, there is something to go on with.
+        let kept = isInTheWay ? [URL(filePath: part.file).lastPathComponent] : []
+        #expect(scratch.names == kept + ["a"])
+        #expect((response.resumeData != nil) == isInTheWay)
+    }
+
+    @Test("an error page whose status is not judged leaves the resume data good")
+    func errorPageWithoutRules() async throws {
+        let service = try FileService()
+        let scratch = try ScratchDirectory()
+        let (data, _) = try await broken(service, after: 700_000, to: scratch.file("a"))
+        service.change { $0.statuses = [503] }
+        let page = await session.download(resumingWith: data, to: destination(scratch.file("page"))).response()
+        #expect(page.response?.statusCode == 503)
+        #expect(scratch.file("page").text == "sorry")
+        let url = try await session.download(resumingWith: data, to: destination(scratch.file("a"))).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+        #expect(service.ranges.last??.hasPrefix("bytes=") == true)
+        #expect(scratch.names == ["a", "page"])
+    }
+
+    /// Tries once more what was cut, and has the next answer be an error page.
+    private struct PageAfterCut: RequestInterceptor {
+        let service: FileService
+
+        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+            guard request.retryCount == 0 else { return .doNotRetry }
+            service.change { $0.statuses = [503] }
+            return .retry
+        }
+    }
+
+    @Test("an error page in the place of the rest of an earlier try leaves no part")
+    func errorPageAfterEarlierTry() async throws {
+        let service = try FileService { $0.cuts = [700_000] }
+        let scratch = try ScratchDirectory()
+        let page = await Session(interceptor: PageAfterCut(service: service))
+            .download(service.url, to: destination(scratch.file("page"))).response()
+        #expect(page.response?.statusCode == 503)
+        #expect(service.ranges.count == 2 && service.ranges.last??.hasPrefix("bytes=") == true)
+        #expect(scratch.names == ["page"])
+    }
+
     @Test("a part that is gone or was cut is no obstacle")
     func lostPart() async throws {
         for isGone in [true, false] {

@@ -1,5 +1,7 @@
 import Curlew
+import CurlewAlamofire
 import CurlewTesting
+import Dispatch
 import Foundation
 import Testing
 
@@ -56,6 +58,36 @@ struct RedirectTests {
         #expect(last.headers["X-Other"] == "o")
         #expect(last.transfer.options.authentication == nil)
         #expect(transport.requests.first?.headers["Authorization"] == "Bearer shared")
+    }
+
+    /// The command may be run, or passed on to those who run the other origin.
+    @Test(arguments: [303, 307]) func theCommandSaysWhatWasSentLast(status: Int) async throws {
+        let transport = MockTransport {
+            $0.url.host() == "a.example" ? .redirect(to: "https://b.example/", status: status) : .text("ok")
+        }
+        let session = Session(
+            configuration: SessionConfiguration {
+                $0.headers["Authorization"] = "Bearer shared"
+                $0.headers["X-Shared"] = "s"
+                $0.runtimeHeaders = RuntimeHeaders(["X-Tenant": "north"], onlyFor: URL(string: "https://a.example")!)
+            },
+            transport: transport
+        )
+        let (commands, queue) = (Recorded<String>(), DispatchQueue(label: "commands"))
+        let request = session.upload(Data("body".utf8), to: "https://a.example/")
+            .authenticate(username: "ada", password: "pass")
+            .cURLDescription(on: queue, includingCredentials: true) { commands.note($0) }
+        _ = try await request.data()
+        await queue.settled()
+        let first = try #require(commands.all.first)
+        for part in ["-u 'ada:pass'", "Bearer shared", "X-Shared: s", "X-Tenant: north", "-d 'body'", "a.example"] {
+            #expect(first.contains(part), "\(part)")
+        }
+        for last in [request.cURLDescription(includingCredentials: true), request.cURLDescription(style: .alamofire)] {
+            for part in ["-u ", "Bearer shared", "X-Tenant"] { #expect(!last.contains(part), "\(part)") }
+            for part in ["X-Shared: s", "https://b.example/"] { #expect(last.contains(part), "\(part)") }
+        }
+        #expect(request.cURLDescription(includingCredentials: true).contains("-d 'body'") == (status == 307))
     }
 
     @Test func loopsEnd() async {

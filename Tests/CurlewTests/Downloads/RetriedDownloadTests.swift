@@ -1,0 +1,143 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Dispatch
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// A download whose status a retrier wants to replace although nothing finds it an error.
+@Suite("A download that is tried again because of its status", .timeLimit(.minutes(1)))
+struct RetriedDownloadTests {
+    let session = Session()
+
+    @Test("leaves the previous file where it is until the last attempt")
+    func replacesOnce() async throws {
+        let service = try FileService { $0.statuses = [503, 503] }
+        let scratch = try ScratchDirectory()
+        let watch = try Watch(scratch.file("a")) { _ in .retry }
+        let response = await session.download(
+            service.url, interceptor: watch, to: destination(scratch.file("a"), .removePreviousFile)
+        ).response()
+        #expect(watch.seen == ["old", "old"])
+        #expect(response.response?.statusCode == 200)
+        #expect(response.fileURL == scratch.file("a"))
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("delivers the response that no retrier wants to replace any more")
+    func deliversLast() async throws {
+        let service = try FileService { $0.statuses = [503, 503, 503] }
+        let scratch = try ScratchDirectory()
+        let watch = try Watch(scratch.file("a")) { $0.retryCount < 2 ? .retry : .doNotRetry }
+        let ends = Ends()
+        let request = session.download(
+            service.url, interceptor: watch, to: destination(scratch.file("a"), .removePreviousFile)
+        ).eventMonitor(ends)
+        let response = await request.response()
+        await ends.queue.settled()
+        #expect(watch.seen == ["old", "old", "old"])
+        #expect(response.response?.statusCode == 503)
+        #expect(response.error == nil)
+        #expect(request.error == nil)
+        #expect(response.fileURL == scratch.file("a"))
+        #expect(request.fileURL == scratch.file("a"))
+        #expect(scratch.file("a").text == "sorry")
+        #expect(scratch.names == ["a"])
+        // The file comes before the end of its exchange; an attempt that is repeated has an end, and no file.
+        #expect(ends.names.withLock { $0 } == ["completed", "retried", "completed", "retried", "file", "completed"])
+    }
+
+    @Test("leaves the previous file alone where it fails after all", arguments: [true, false])
+    func fails(cancels: Bool) async throws {
+        let service = try FileService { $0.statuses = [503] }
+        let scratch = try ScratchDirectory()
+        let watch = try Watch(scratch.file("a")) { request in
+            guard cancels else { return .doNotRetryWithError(Refusal()) }
+            request.cancel()
+            return .retry
+        }
+        let response = await session.download(
+            service.url, interceptor: watch, to: destination(scratch.file("a"), .removePreviousFile)
+        ).response()
+        #expect(response.error?.code == (cancels ? .cancelled : .retryFailed))
+        #expect(response.fileURL == nil)
+        #expect(scratch.file("a").text == "old")
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("tells what is wrong with its destination at the last attempt")
+    func destinationIsTaken() async throws {
+        let service = try FileService { $0.statuses = [503] }
+        let scratch = try ScratchDirectory()
+        let watch = try Watch(scratch.file("a")) { _ in .doNotRetry }
+        let response = await session.download(
+            service.url, interceptor: watch, to: destination(scratch.file("a"))
+        ).response()
+        #expect(response.error?.code == .destinationExists)
+        #expect(scratch.file("a").text == "old")
+        #expect(scratch.names == ["a"])
+    }
+
+    @Test("goes on with the part that an error page has left alone")
+    func keepsPart() async throws {
+        let service = try FileService { $0.cuts = [700_000] }
+        let scratch = try ScratchDirectory()
+        let first = session.download(service.url, to: destination(scratch.file("b")))
+        await #expect(throws: CurlewError.self) { try await first.file() }
+        let data = try #require(first.resumeData)
+        let part = try ResumeData(data)
+        service.change { $0.statuses = [503] }
+        let watch = try Watch(scratch.file("a")) { _ in .retry }
+        let response = await session.download(
+            resumingWith: data, interceptor: watch, to: destination(scratch.file("a"), .removePreviousFile)
+        ).response()
+        #expect(watch.seen == ["old"])
+        #expect(response.error == nil)
+        #expect(try Data(contentsOf: scratch.file("a")) == service.contents)
+        let rest = "bytes=\(part.bytesWritten)-"
+        #expect(service.ranges == [nil, rest, rest])
+        #expect(scratch.names == ["a"])
+    }
+
+    private struct Refusal: Error {}
+
+    /// Answers for 503, and looks at the destination each time.
+    private final class Watch: RequestInterceptor {
+        let retryableHTTPStatusCodes: Set<Int> = [503]
+        private let place: URL
+        private let answer: @Sendable (Request) -> RetryResult
+        private let looks = Lock<[String?]>([])
+
+        init(_ place: URL, answer: @escaping @Sendable (Request) -> RetryResult) throws {
+            self.place = place
+            self.answer = answer
+            try Data("old".utf8).write(to: place)
+        }
+
+        var seen: [String?] { looks.withLock { $0 } }
+
+        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+            guard (error as? CurlewError)?.responseCode == 503 else { return .doNotRetry }
+            let text = place.text
+            looks.withLock { $0.append(text) }
+            return answer(request)
+        }
+    }
+
+    private final class Ends: EventMonitor {
+        let queue = DispatchQueue(label: "ends")
+        let names = Lock<[String]>([])
+
+        func request(
+            _ request: DownloadRequest, didFinishDownloadingUsing task: TaskIdentifier,
+            with result: Result<URL, CurlewError>
+        ) { names.withLock { $0.append("file") } }
+        func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
+            names.withLock { $0.append(error == nil ? "completed" : "failed") }
+        }
+        func requestIsRetrying(_ request: Request) { names.withLock { $0.append("retried") } }
+    }
+}
