@@ -23,14 +23,27 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
     /// How the body is read.
     struct Reading {
-        /// Whether a sequence has begun to read it, and started the run.
+        /// Whether it is for a sequence: one has begun to read it, or the head was asked for. That has started the run.
         var hasSequence = false
+        /// Whether a sequence has begun to read it.
+        var hasReader = false
+        /// Calls that wait for the head.
+        var headsAwaited = 0
+        /// The session drains: the request ends where its head is there and nothing reads its body.
+        var endsUnread = false
         /// The handlers that read it.
         var consumers: [StreamConsumer] = []
         /// Hands chunks to handlers.
         var pump: Task<Void, Never>?
         /// Whether the request says that it expects an event stream.
         var wantsEvents = false
+        /// Where requests that follow this one are made, also when this one has ended.
+        weak var session: Session?
+        /// What follows this request where its events reconnect; made with the sequence.
+        var succession: EventSuccession?
+
+        /// Whether the body has no reader, and the request must not wait for one.
+        var isLeftUnread: Bool { endsUnread && hasSequence && !hasReader && headsAwaited == 0 }
     }
 
     init(
@@ -48,6 +61,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         channel = BodyChannel { abandoned.request.withLock { $0.request }?.cancel() }
         super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
         abandoned.request.withLock { $0.request = self }
+        reading.withLock { $0.session = session }
     }
 
     /// Whom to tell that the reader has left: the channel is older than its request.
@@ -92,6 +106,12 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
     ) -> any TaskDelegate {
         StreamTaskDelegate(exchange, channel, run.rules)
+    }
+
+    /// The handle is that of the whole stream: what has followed this request, or would, is cancelled with it.
+    override func cancel(with error: CurlewError) {
+        super.cancel(with: error)
+        reading.withLock { $0.succession }?.cancel(with: error)
     }
 
     override func resultArrived(_ result: RunResult) { channel.finish(throwing: result.error) }

@@ -129,10 +129,15 @@ extension DataStreamRequest {
     /// Whether the request has ended.
     package var hasResult: Bool { record.withLock { $0.run.result != nil } }
 
-    /// Lets a body go by that is not read, so that the request ends.
-    func discardUnread() {
-        let isUnread = reading.withLock { !$0.hasSequence && $0.pump == nil }
-        if isUnread { startPump() }
+    /// Ends a request whose body is not read, so that its session can be drained. One that nothing was to read goes by. One whose
+    /// head was asked for may still get a reader, which must not take the rest of a body for its whole: it is told.
+    func endUnread() {
+        let (isDiscarded, isLeftUnread) = reading.withLock { reading in
+            reading.endsUnread = true
+            return (!reading.hasSequence && reading.pump == nil, reading.pump == nil && reading.isLeftUnread)
+        }
+        if isDiscarded { startPump() }
+        if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
     }
 
     /// Hands chunks to handlers from now on. The pump ends with the body.

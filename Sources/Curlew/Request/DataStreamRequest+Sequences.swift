@@ -15,13 +15,22 @@ extension DataStreamRequest {
 
     /// The server-sent events of the body.
     public var events: StreamEvents {
-        reading.withLock { $0.wantsEvents = true }
-        let session = record.withLock { $0.session }
+        // A request that has ended knows no session any more.
+        let (succession, session) = reading.withLock { reading in
+            reading.wantsEvents = true
+            let succession = reading.succession ?? EventSuccession()
+            reading.succession = succession
+            return (succession, reading.session)
+        }
         return StreamEvents(
             open: { reconnection in
-                guard let reconnection, let session else { return self.connection() }
-                return self.again(in: session, after: reconnection.lastEventID).connection()
+                guard let reconnection else { return self.connection() }
+                guard let session else { return .withoutSession }
+                let next = self.again(in: session, after: reconnection.lastEventID)
+                succession.goesOn(with: next)
+                return next.connection()
             },
+            cancelled: succession.cancelled,
             maximumEventSize: pieceLimit
         )
     }
@@ -35,11 +44,13 @@ extension DataStreamRequest {
     }
 
     /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the request; the
-    /// server is kept waiting until you do. Cancelling this call cancels the request.
+    /// server is kept waiting until you do, or until the session is drained. Cancelling this call cancels the request.
     public func head() async throws(CurlewError) -> ResponseHead {
         let heads = stream(.bufferingOldest(1), last: { $0.transfer.acceptedHead }) { (head: AcceptedHead) in head.head
         }
-        StreamRun.start(self)
+        reading.withLock { $0.headsAwaited += 1 }
+        defer { headWasGiven() }
+        StreamRun.start(self, reads: false)
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
         } onCancel: {
@@ -53,10 +64,22 @@ extension DataStreamRequest {
         throw .explicitlyCancelled
     }
 
-    private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self) } }
+    private func headWasGiven() {
+        let isLeftUnread = reading.withLock { reading in
+            reading.headsAwaited -= 1
+            return reading.isLeftUnread
+        }
+        if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
+    }
+
+    private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self, reads: true) } }
 
     private func connection() -> StreamEvents.Connection {
-        StreamEvents.Connection(reader: reader()) { self.head?.status }
+        StreamEvents.Connection(
+            reader: reader(),
+            status: { self.head?.status },
+            refusal: { self.record.withLock { $0.transfer.response }.flatMap(StreamEvents.refusal) }
+        )
     }
 
     private func again(in session: Session, after lastEventID: String?) -> DataStreamRequest {
@@ -77,6 +100,15 @@ extension DataStreamRequest {
     private func expectingEvents() -> DataStreamRequest {
         reading.withLock { $0.wantsEvents = true }
         return self
+    }
+}
+
+extension StreamEvents.Connection {
+    /// There is nothing to open one with.
+    fileprivate static var withoutSession: Self {
+        let channel = BodyChannel()
+        channel.finish(throwing: .sessionDeinitialized)
+        return Self(reader: StreamReader(channel) {}, status: { nil })
     }
 }
 

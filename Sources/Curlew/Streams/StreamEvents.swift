@@ -19,9 +19,13 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var reader: StreamReader
         /// Of the response, once it has come.
         let status: @Sendable () -> Int?
+        /// Why the response is no stream of events, where its media type is another.
+        var refusal: @Sendable () -> CurlewError? = { nil }
     }
 
     let open: Open
+    /// The request was cancelled: no other connection follows.
+    var cancelled = OneShot<CurlewError>()
     let maximumEventSize: Int
     var reconnection: EventReconnection?
 
@@ -30,7 +34,9 @@ public struct StreamEvents: AsyncSequence, Sendable {
     /// `delay`, where that is shorter) and at most `maximumDelay`.
     ///
     /// It ends when the server answers 204. An error that another connection would not heal is thrown, and
-    /// the last one of `maximumFailures` connections that failed in a row.
+    /// the last one of `maximumFailures` connections that failed in a row. A response of another media type than
+    /// `text/event-stream` that brings no event is such an error, `.unacceptableContentType`. Cancelling the request ends it with
+    /// `.cancelled`, whichever connection it has reached.
     public func reconnecting(
         delay: Duration = .seconds(3),
         maximumDelay: Duration = .seconds(60),
@@ -48,6 +54,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
     public func makeAsyncIterator() -> Iterator {
         Iterator(
             open: open,
+            cancelled: cancelled,
             connection: open(nil),
             parser: EventStreamParser(maximumEventSize: maximumEventSize),
             reconnection: reconnection
@@ -57,6 +64,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
     /// Hands out one event after the other.
     public struct Iterator: AsyncIteratorProtocol {
         let open: Open
+        let cancelled: OneShot<CurlewError>
         var connection: Connection?
         var parser: EventStreamParser
         var reconnection: EventReconnection?
@@ -66,17 +74,23 @@ public struct StreamEvents: AsyncSequence, Sendable {
         /// The last first.
         private var ready: [ServerSentEvent] = []
         private var failure: CurlewError?
+        /// What the connection has brought.
+        private var progress = Progress.nothing
+
+        private enum Progress { case nothing, bytes, events }
 
         /// So many events are parsed at once, for the same reasons as `LineReader` cuts a few lines at a time.
         private static let batch = 7
 
         init(
             open: @escaping Open,
+            cancelled: OneShot<CurlewError>,
             connection: Connection,
             parser: EventStreamParser,
             reconnection: EventReconnection?
         ) {
             self.open = open
+            self.cancelled = cancelled
             self.connection = connection
             self.parser = parser
             self.reconnection = reconnection
@@ -107,6 +121,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                 do throws(CurlewError) {
                     if let next = try await connection?.reader.next(isolation: actor) {
                         piece = next
+                        if progress == .nothing { progress = .bytes }
                         reconnection?.streamed()
                     } else if let action = reconnection?.ended(status: connection?.status()) {
                         try await follow(action, nil, actor)
@@ -144,6 +159,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
                     connection?.reader.leave()
                 }
             }
+            if !ready.isEmpty { progress = .events }
             ready.reverse()
             if let time = parser.reconnectionTime { reconnection?.serverAsked(for: time) }
         }
@@ -153,19 +169,57 @@ public struct StreamEvents: AsyncSequence, Sendable {
             _ error: CurlewError?,
             _ isolation: isolated (any Actor)?
         ) async throws(CurlewError) {
+            let ended = connection
             connection = nil
             switch action {
             case .end: return
             case .fail: if let error { throw error }
             case .reconnect(let delay):
-                do {
-                    try await Task.sleep(for: delay)
-                } catch {
-                    throw CurlewError(.cancelled, phase: .retry, reason: "the reading task was cancelled")
-                }
+                if let refusal = refusal(of: ended, after: error) { throw refusal }
+                progress = .nothing
+                try await pause(for: delay)
                 parser = EventStreamParser(maximumEventSize: parser.maximumEventSize, lastEventID: parser.lastEventID)
                 connection = open(Reconnection(lastEventID: parser.lastEventID))
             }
         }
+
+        /// Ends early where the request or the reading task is cancelled.
+        private func pause(
+            for delay: Duration, isolation: isolated (any Actor)? = #isolation
+        ) async throws(CurlewError) {
+            await withTaskGroup { [cancelled] group in
+                group.addTask { _ = await Pause.wait(for: delay) }
+                group.addTask { _ = await cancelled.wait() }
+                await group.next()
+                group.cancelAll()
+            }
+            if let error = cancelled.value { throw error }
+            guard Task.isCancelled else { return }
+            throw CurlewError(.cancelled, phase: .retry, reason: "the reading task was cancelled")
+        }
+
+        /// A page in place of events does not change by asking again: the HTML standard fails the connection (9.2.3).
+        /// Events under another type are taken all the same.
+        private func refusal(of ended: Connection?, after error: CurlewError?) -> CurlewError? {
+            switch progress {
+            case .events: nil
+            case .bytes: ended?.refusal()
+            // Where it broke before its body, the head may be that of a redirect or of a status that is tried again.
+            case .nothing: error == nil ? ended?.refusal() : nil
+            }
+        }
+    }
+}
+
+extension StreamEvents {
+    /// Why a response is no stream of events. One without a media type is taken for one.
+    static func refusal(of response: LazyResponse) -> CurlewError? {
+        guard let type = response.head.headers["Content-Type"] else { return nil }
+        let verdict = ResponseValidation.contentType(type, in: ["text/event-stream"], bodyIsEmpty: false)
+        guard case .failure(let failure as CurlewError) = verdict else { return nil }
+        var error = failure
+        error.url = response.url
+        error.responseCode = response.head.status
+        return error
     }
 }

@@ -81,7 +81,13 @@ struct LineReader<Line: Sendable>: Sendable {
             }
             // While more is waited for, nothing of what was read stays in memory.
             (piece, position) = (Data(), 0)
-            if let next = try await reader.next() { piece = next } else { takeLast() }
+            do throws(CurlewError) {
+                if let next = try await reader.next() { piece = next } else { takeLast() }
+            } catch {
+                // Half a line is not the last one.
+                end = .success(())
+                throw error
+            }
         }
     }
 
@@ -93,7 +99,11 @@ struct LineReader<Line: Sendable>: Sendable {
         return ready.popLast()
     }
 
-    func leave() { reader.leave() }
+    /// No line follows, also of those that are there.
+    mutating func leave() {
+        (ready, piece, end) = ([], Data(), .success(()))
+        reader.leave()
+    }
 
     // An error comes after the lines before it.
     private mutating func cut(_ piece: Data) {

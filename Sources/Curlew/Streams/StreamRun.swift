@@ -4,9 +4,11 @@ internal import CurlewLocks
 /// The task of a stream that is read as a sequence: one of the places where unstructured tasks start. The first
 /// `next()` or `head()` starts it; leaving the iteration, or the end of its task, cancels the request.
 enum StreamRun {
-    static func start(_ request: DataStreamRequest) {
+    /// `reads`: what asks wants the body.
+    static func start(_ request: DataStreamRequest, reads: Bool) {
         let isFirst = request.reading.withLock { reading in
             defer { reading.hasSequence = true }
+            if reads { reading.hasReader = true }
             return !reading.hasSequence
         }
         guard isFirst else { return }

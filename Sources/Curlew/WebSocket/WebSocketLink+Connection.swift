@@ -9,6 +9,8 @@ extension WebSocketLink {
     }
 
     private static let readSize = 128 * 1024
+    /// So many bytes go out before the clock hears of it: a ping behind them waits for them.
+    private static let writeSize = 256 * 1024
 
     /// What is done with a connection before others may use it.
     typealias Hook = @Sendable (Opening) async throws -> Void
@@ -107,12 +109,23 @@ extension WebSocketLink {
 
     // MARK: Hook
 
+    /// Verbs find the connection open from now on, unless it has ended: that is decided in the step that makes it known. The end may
+    /// come right after, and those that have waited are told nevertheless: what is returned is for them. They find it closed and
+    /// wait for the next.
+    func handOver(_ opening: Opening) -> OpeningResult? {
+        let known = OpeningResult()
+        known.resolve(.success(opening))
+        return state.withLock { state in
+            guard state.machine?.isOpen == true else { return nil }
+            return exchange(&state.opening, with: known)
+        }
+    }
+
     /// Others use the connection when the hook has done with it. One that throws while there is a connection ends everything.
     private func prepare(_ opening: Opening, _ hook: Hook) async {
         do {
             try await hook(opening)
-            let (shot, isOpen) = state.withLock { ($0.opening, $0.machine?.isOpen == true) }
-            if isOpen { shot.resolve(.success(opening)) }
+            handOver(opening)?.resolve(.success(opening))
         } catch {
             guard state.withLock({ $0.machine?.isOpen == true }) else { return }
             stop(
@@ -206,12 +219,12 @@ extension WebSocketLink {
     private func write(_ outbox: WebSocketOutbox, to wire: any ByteConnection) async -> Bool {
         while let bytes = await outbox.next() {
             do throws(CurlewError) {
-                try await wire.send(bytes)
+                try await write(bytes, of: outbox, to: wire)
             } catch {
-                renewOpening()
-                // Before its senders go on: they ask why.
+                // Before its senders go on: they ask why. In one step, so that a hook that ends now hands over nothing.
                 let alarm = state.withLock { state in
                     _ = state.machine?.writeFailed(error, at: .now)
+                    state.renewOpening()
                     return state.earlierDeadline()
                 }
                 outbox.abort()
@@ -220,6 +233,21 @@ extension WebSocketLink {
             }
         }
         return false
+    }
+
+    /// Piece by piece: how a large message gets on is seen from here.
+    private func write(
+        _ bytes: [UInt8], of outbox: WebSocketOutbox, to wire: any ByteConnection
+    ) async throws(CurlewError) {
+        var start = 0
+        while start < bytes.count {
+            let end = min(bytes.count, start + Self.writeSize)
+            // Most are one piece, which needs no copy.
+            try await wire.send(end - start == bytes.count ? bytes : Array(bytes[start..<end]))
+            let position = outbox.took(end - start)
+            state.withLock { $0.machine?.wrote(from: position, at: .now) }
+            start = end
+        }
     }
 
     // MARK: Clock
@@ -244,7 +272,8 @@ extension WebSocketLink {
                 await alarm.wait()
             }
             if Task.isCancelled { return }
-            perform(state.withLock { $0.machine?.timePassed(at: .now) ?? .none })
+            let position = outbox.bytesPutIn
+            perform(state.withLock { $0.machine?.timePassed(at: .now, behind: position) ?? .none })
         }
     }
 

@@ -83,7 +83,9 @@ final class WebSocketLink: Sendable {
 
     func ping() async throws(CurlewError) -> Duration {
         let (ping, outbox, alarm) = state.withLock { state in
-            let ping = state.machine?.pingAsked(at: .now).map { asked in
+            // Under the lock, so that it is the outbox of this connection.
+            let position = state.outbox?.bytesPutIn ?? 0
+            let ping = state.machine?.pingAsked(at: .now, behind: position).map { asked in
                 let waiter = OneShot<PingResult>()
                 state.pings[asked.id] = waiter
                 return (asked.payload, waiter)
@@ -170,10 +172,9 @@ final class WebSocketLink: Sendable {
     }
 
     /// From now on verbs wait for the next connection, where there may be one. Gives the outbox of the last one.
-    @discardableResult
-    func renewOpening() -> WebSocketOutbox? {
+    private func renewOpening() -> WebSocketOutbox? {
         state.withLock { state in
-            if state.mayReconnect, state.opening.value != nil { state.opening = OpeningResult() }
+            state.renewOpening()
             return state.outbox
         }
     }
@@ -192,6 +193,11 @@ final class WebSocketLink: Sendable {
 extension WebSocketLink.State {
     /// Whether another connection may follow this one.
     var mayReconnect: Bool { reconnection != nil && !isClosing && failure == nil }
+
+    /// From now on verbs wait for the next connection, where there may be one.
+    mutating func renewOpening() {
+        if mayReconnect, opening.value != nil { opening = WebSocketLink.OpeningResult() }
+    }
 
     mutating func takePings() -> [OneShot<WebSocketLink.PingResult>] {
         defer { pings = [:] }

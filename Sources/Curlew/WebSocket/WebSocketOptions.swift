@@ -20,7 +20,7 @@ public struct WebSocketOptions: Sendable, Hashable {
     /// How long after a pong the next ping goes out by itself; nil for none.
     public var pingInterval: Duration?
     /// How long a pong may take: then the WebSocket ends with `.idleTimedOut`. Not counted while the server is stopped
-    /// because messages are not read.
+    /// because messages are not read, and from the start again while messages before the ping are being sent.
     public var pongTimeout: Duration = .seconds(20)
     /// How long the closing handshake may take.
     public var closeTimeout: Duration = .seconds(5)

@@ -20,6 +20,8 @@ final class WebSocketOutbox: Sendable {
         var pending: [UInt8] = []
         /// Bytes that the connection has not taken.
         var leaving = 0
+        /// Bytes that it has taken.
+        var gone = 0
         var keys = MaskKeys()
         /// Waited for by the writer.
         var work: OneShot<Void>?
@@ -41,6 +43,9 @@ final class WebSocketOutbox: Sendable {
 
     /// Bytes that are not out yet.
     var bytesWaiting: Int { state.withLock { $0.size } }
+
+    /// Bytes that were put in: those that are out and those that wait.
+    var bytesPutIn: Int { state.withLock { $0.gone + $0.size } }
 
     /// Whether the writer has nothing to write.
     var isWriterWaiting: Bool { state.withLock { $0.work != nil } }
@@ -149,11 +154,19 @@ final class WebSocketOutbox: Sendable {
 
     // MARK: The writer
 
+    /// The connection has taken so many of the bytes that `next` gave. Gives how many were put in before them.
+    func took(_ count: Int) -> Int {
+        state.withLock { state in
+            defer { state.took(count) }
+            return state.gone
+        }
+    }
+
     /// Everything that waits, nil where nothing follows. What it gave before has been taken by the connection.
     func next(isolation: isolated (any Actor)? = #isolation) async -> [UInt8]? {
         while true {
             let (bytes, work, room) = state.withLock { state -> ([UInt8]?, OneShot<Void>?, OneShot<Void>?) in
-                state.leaving = 0
+                state.took(state.leaving)
                 let room = state.pending.count < limit ? exchange(&state.room, with: nil) : nil
                 if !state.pending.isEmpty {
                     state.leaving = state.pending.count
@@ -192,11 +205,16 @@ extension WebSocketOutbox.State {
         return .write(WebSocketOutbox.Direct(bytes: exchange(&pending, with: []), wire: wire, work: work))
     }
 
+    fileprivate mutating func took(_ count: Int) {
+        gone += count
+        leaving -= count
+    }
+
     /// The connection has taken `count` bytes. Gives whom there is something for: the writer, and those that wait for room.
     fileprivate mutating func wrote(
         _ direct: WebSocketOutbox.Direct, _ count: Int, below limit: Int
     ) -> (work: OneShot<Void>?, room: OneShot<Void>?) {
-        leaving = 0
+        (gone, leaving) = (gone + count, 0)
         if stage != .aborted, count < direct.bytes.count { pending.insert(contentsOf: direct.bytes[count...], at: 0) }
         let room = pending.count < limit ? exchange(&room, with: nil) : nil
         guard pending.isEmpty, stage == .open else { return (direct.work, room) }

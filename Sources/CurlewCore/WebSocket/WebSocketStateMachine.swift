@@ -59,6 +59,8 @@ package struct WebSocketStateMachine: Sendable {
     private struct Ping {
         let id: PingID
         let sent: Instant
+        /// So many bytes were put in before it.
+        let position: Int
         /// nil while this side does not read: the pong may be there already.
         var deadline: Instant?
         let isHeartbeat: Bool
@@ -176,10 +178,11 @@ package struct WebSocketStateMachine: Sendable {
         }
     }
 
-    /// The frame to send, and what its round trip will be known by; nil where no frame may be sent any more.
-    package mutating func pingAsked(at now: Instant) -> (id: PingID, payload: [UInt8])? {
+    /// The frame to send, and what its round trip will be known by; nil where no frame may be sent any more. `position` counts the
+    /// bytes that were put in before.
+    package mutating func pingAsked(at now: Instant, behind position: Int = 0) -> (id: PingID, payload: [UInt8])? {
         switch state {
-        case .open: ping(isHeartbeat: false, at: now)
+        case .open: ping(isHeartbeat: false, at: now, behind: position)
         case .closing, .failing, .closed: nil
         }
     }
@@ -196,7 +199,16 @@ package struct WebSocketStateMachine: Sendable {
         for index in pings.indices { pings[index].deadline = now + clocks.pongTimeout }
     }
 
-    package mutating func timePassed(at now: Instant) -> Action {
+    /// The connection has taken bytes, the first of which was put in behind `position` others. A ping that was among them or is still
+    /// behind them has its whole time from now on: its peer cannot answer what it has not got. One that went out before gets no more.
+    package mutating func wrote(from position: Int, at now: Instant) {
+        guard readsNow else { return }
+        for index in pings.indices where pings[index].position >= position {
+            pings[index].deadline = now + clocks.pongTimeout
+        }
+    }
+
+    package mutating func timePassed(at now: Instant, behind position: Int = 0) -> Action {
         switch state {
         case .open:
             if let deadline = pings.lazy.compactMap(\.deadline).min(), deadline <= now {
@@ -206,7 +218,7 @@ package struct WebSocketStateMachine: Sendable {
             guard let due = nextHeartbeat, due <= now else { return .none }
             // One at a time: the next one is set by the pong.
             nextHeartbeat = nil
-            return .send(.ping, ping(isHeartbeat: true, at: now).payload)
+            return .send(.ping, ping(isHeartbeat: true, at: now, behind: position).payload)
         case .closing(let deadline):
             guard deadline <= now else { return .none }
             close(.unanswered)
@@ -227,11 +239,14 @@ package struct WebSocketStateMachine: Sendable {
         nextHeartbeat = nil
     }
 
-    private mutating func ping(isHeartbeat: Bool, at now: Instant) -> (id: PingID, payload: [UInt8]) {
+    private mutating func ping(
+        isHeartbeat: Bool, at now: Instant, behind position: Int
+    ) -> (id: PingID, payload: [UInt8]) {
         lastPing += 1
         pings.append(
             Ping(
-                id: lastPing, sent: now, deadline: readsNow ? now + clocks.pongTimeout : nil, isHeartbeat: isHeartbeat))
+                id: lastPing, sent: now, position: position, deadline: readsNow ? now + clocks.pongTimeout : nil,
+                isHeartbeat: isHeartbeat))
         return (lastPing, Self.payload(of: lastPing))
     }
 

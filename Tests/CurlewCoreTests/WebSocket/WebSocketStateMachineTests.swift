@@ -176,6 +176,43 @@ struct WebSocketStateMachineTests {
         }
     }
 
+    @Test("the clock of a pong begins when its ping is out: until then bytes before it that get on give more time")
+    func waitsForItsWriter() {
+        var machine = Self.machine()
+        let ping = machine.pingAsked(at: Self.start, behind: 1000)
+        #expect(machine.nextDeadline == Self.after(20))
+        machine.wrote(from: 0, at: Self.after(15))
+        #expect(machine.timePassed(at: Self.after(34)) == .none)
+        // The bytes that begin with the ping's.
+        machine.wrote(from: 1000, at: Self.after(34))
+        #expect(machine.nextDeadline == Self.after(54))
+        // What goes out later was put in behind it.
+        machine.wrote(from: 1014, at: Self.after(50))
+        #expect(machine.timePassed(at: Self.after(53)) == .none)
+        #expect(ping != nil && machine.timePassed(at: Self.after(54)) == .abort)
+    }
+
+    @Test("a peer that takes no bytes is noticed although the ping never went out")
+    func takesNothing() {
+        var machine = Self.machine(pingInterval: .seconds(30))
+        guard case .send(.ping, _) = machine.timePassed(at: Self.after(30), behind: 1000) else {
+            Issue.record("no ping")
+            return
+        }
+        machine.wrote(from: 0, at: Self.after(40))
+        #expect(machine.timePassed(at: Self.after(59)) == .none)
+        #expect(machine.timePassed(at: Self.after(60)) == .abort)
+    }
+
+    @Test("bytes that go out while this side does not read start no clock")
+    func writesWhilePaused() {
+        var machine = Self.machine()
+        _ = machine.pingAsked(at: Self.start, behind: 1000)
+        machine.readingPaused()
+        machine.wrote(from: 0, at: Self.after(1))
+        #expect(machine.nextDeadline == nil)
+    }
+
     // MARK: A write fails
 
     private static func failing() -> WebSocketStateMachine {

@@ -1,9 +1,10 @@
 import Curlew
 import CurlewAlamofire
-import CurlewTesting
 import Dispatch
 import Foundation
 import Testing
+
+@testable import CurlewTesting
 
 @Suite(.timeLimit(.minutes(4)))
 struct StreamRequestTests {
@@ -29,6 +30,65 @@ struct StreamRequestTests {
         for try await event in session.streamRequest("https://example.org/").events { events.append(event) }
         #expect(events.map(\.data) == ["hello"])
         #expect(events.first?.id == "7")
+    }
+
+    /// Also in the pause before the next connection, and when that has come.
+    @Test(arguments: [true, false])
+    func cancellingTheRequestEndsItsReconnectingEvents(isPausing: Bool) async throws {
+        let transport = MockTransport { request in
+            request.headers["Last-Event-ID"] == nil ? .text("id: 1\ndata: a\n\n") : .hanging
+        }
+        let session = Session(transport: transport)
+        let request = session.streamRequest("https://example.org/")
+        let events = request.events.reconnecting(
+            delay: isPausing ? .seconds(3600) : .milliseconds(1), maximumDelay: .seconds(3600))
+        let (told, outcome) = (Watched<[String]>([]), Watched<Result<Void, CurlewError>?>(nil))
+        let reader = Task {
+            do throws(CurlewError) {
+                for try await event in events { told.change { $0.append(event.data) } }
+                outcome.change { $0 = .success(()) }
+            } catch {
+                outcome.change { $0 = .failure(error) }
+            }
+        }
+        defer { reader.cancel() }
+        try await eventually { told.value == ["a"] && request.isFinished }
+        if !isPausing { try await transport.waitForRequests(count: 2) }
+        request.cancel()
+        try await eventually { outcome.value != nil }
+        let error = #expect(throws: CurlewError.self) { try outcome.value?.get() }
+        #expect(error?.code == .cancelled)
+        #expect(transport.requests.count == (isPausing ? 1 : 2))
+        await session.drain()
+        #expect(transport.runningCount == 0)
+    }
+
+    /// A short response may be over when its head is known.
+    @Test(arguments: [true, false])
+    func eventsReconnectAlsoWhereTheirRequestHasEnded(keepsSession: Bool) async throws {
+        let transport = MockTransport()
+        transport.enqueue(
+            .chunks([Data("data: 1\n\n".utf8)]), .chunks([Data("data: 2\n\n".utf8)]), .status(204))
+        var session: Session? = Session(transport: transport)
+        let request = try #require(session).streamRequest("https://example.org/")
+        _ = try await request.head()
+        try await eventually { request.isFinished }
+        if !keepsSession {
+            weak var left: Session?
+            left = session
+            session = nil
+            try await eventually { left == nil }
+        }
+        var seen: [String] = []
+        do throws(CurlewError) {
+            for try await event in request.events.reconnecting(delay: .milliseconds(1)) { seen.append(event.data) }
+            #expect(keepsSession)
+        } catch {
+            #expect(!keepsSession && error.isSessionDeinitializedError)
+        }
+        #expect(seen == (keepsSession ? ["1", "2"] : ["1"]))
+        #expect(transport.requests.count == (keepsSession ? 3 : 1))
+        withExtendedLifetime(session) {}
     }
 
     @Test func anUnacceptableStatusIsNotStreamed() async {

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewFailures
 import CurlewLocks
 import CurlewTesting
 import Foundation
@@ -139,6 +140,69 @@ struct StreamFaultTests {
         let requests = server.requests
         #expect(requests.map { $0.headers["Last-Event-ID"] } == [nil, "1", "2", "2", "2"])
         #expect(requests.allSatisfy { $0.headers["Accept"] == "text/event-stream" })
+    }
+
+    /// What a sequence brought before it ended, and with which error.
+    private func read(_ events: StreamEvents) async -> (seen: [String], error: CurlewError?) {
+        var seen: [String] = []
+        do throws(CurlewError) {
+            for try await event in events { seen.append(event.data) }
+            return (seen, nil)
+        } catch {
+            return (seen, error)
+        }
+    }
+
+    @Test("a page in place of events is an error, which reconnecting does not repeat", arguments: ["<p>Sign in", ""])
+    func pagesInPlaceOfEvents(page: String) async throws {
+        let server = try TestServer()
+        // The 204 ends a sequence that goes on all the same.
+        server.script(
+            "/events", .text("retry: 1\ndata: a\n\n", type: "text/event-stream"), .text(page, type: "text/html"),
+            .status(204))
+        let (seen, error) = await read(session.streamRequest(server.url("/events")).events.reconnecting())
+        #expect(seen == ["a"])
+        #expect(error?.code == .unacceptableContentType)
+        #expect(error?.acceptableContentTypes == ["text/event-stream"])
+        #expect(error?.responseContentType == "text/html")
+        #expect(error?.responseCode == 200)
+        #expect(error?.url == server.url("/events"))
+        #expect(server.requests.count == 2)
+    }
+
+    @Test("a page that breaks off in place of events is the same error")
+    func brokenPageInPlaceOfEvents() async throws {
+        let server = try TestServer()
+        server.script(
+            "/events", .text("<p>Sign in", type: "text/html").faulting(.close, at: .inBody(after: 5)), .status(204))
+        let events = session.streamRequest(server.url("/events")).events
+        let (_, error) = await read(events.reconnecting(delay: .milliseconds(1)))
+        #expect(error?.code == .unacceptableContentType)
+        #expect(server.requests.count == 1)
+    }
+
+    @Test("reconnecting takes events of any media type, and streams of the right one without events")
+    func eventsOfAnyType() async throws {
+        let server = try TestServer()
+        server.script(
+            "/events", .text("data: a\n\n", type: "text/plain"), .text(": none\n\n", type: "text/event-stream"),
+            .text("busy", status: 503, type: "text/html"),
+            .text("data: b\n\n", type: "text/event-stream; charset=utf-8"),
+            .status(204))
+        let events = session.streamRequest(server.url("/events")).events
+        let (seen, error) = await read(events.reconnecting(delay: .milliseconds(1)))
+        #expect(seen == ["a", "b"])
+        #expect(error == nil)
+        #expect(server.requests.count == 5)
+    }
+
+    @Test("without reconnecting, a page in place of events has no events and no error")
+    func pageWithoutReconnecting() async throws {
+        let server = try TestServer()
+        server.script("/events", .text("<p>Sign in", type: "text/html"))
+        let (seen, error) = await read(session.streamRequest(server.url("/events")).events)
+        #expect(seen.isEmpty)
+        #expect(error == nil)
     }
 
     struct Item: Codable, Sendable, Equatable { var id: Int }

@@ -140,6 +140,27 @@ struct StreamSequenceTests {
         #expect(items.map(\.id) == [1])
     }
 
+    @Test("nothing follows an error, also not what is there of a line or behind the one that does not decode")
+    func nothingFollowsAnError() async throws {
+        var lines = StreamLines(open: Self.open(Self.channel(["a\nb"], error: Self.broken)), maximumLength: 100)
+            .makeAsyncIterator()
+        #expect(try await lines.next() == "a")
+        do throws(CurlewError) {
+            _ = try await lines.next()
+            Issue.record("no error")
+        } catch { #expect(error.code == .truncated) }
+        #expect(try await lines.next() == nil)
+
+        let channel = Self.channel(["nope\n{\"id\":2}\n"])
+        var values = StreamValues<Item>(open: Self.open(channel), maximumLength: 100, decoder: JSONDecoder())
+            .makeAsyncIterator()
+        do throws(CurlewError) {
+            _ = try await values.next()
+            Issue.record("no error")
+        } catch { #expect(error.code == .decodingFailed) }
+        #expect(try await values.next()?.id == nil)
+    }
+
     @Test("leaving the loop cancels the transfer, running to the end does not")
     func leaving() async throws {
         let abandoned = Lock(0)
@@ -271,5 +292,15 @@ struct StreamSequenceTests {
         for await _ in seen { break }
         reader.cancel()
         #expect(await reader.value == .cancelled)
+    }
+
+    @Test("an event's data is decoded, with the decoder that is asked for")
+    func eventData() throws {
+        #expect(try ServerSentEvent(data: "{\"a\":\n[1, 2]}").decode([String: [Int]].self) == ["a": [1, 2]])
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        #expect(try ServerSentEvent(data: "[5]").decode(decoder: decoder) == [Date(timeIntervalSince1970: 5)])
+        let error = #expect(throws: CurlewError.self) { try ServerSentEvent(data: "[DONE]").decode([Int].self) }
+        #expect(error?.code == .decodingFailed && error?.underlying is DecodingError)
     }
 }

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 internal import Testing
 
@@ -53,6 +54,38 @@ struct WebSocketFlowTests {
         #expect(ping?.code == .idleTimedOut)
         let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
         #expect(error?.code == .idleTimedOut)
+    }
+
+    @Test("a ping behind a large message gets its time when the message gets on")
+    func pingBehindMessage() async throws {
+        let (reads, answers) = (Gate(), Gate())
+        let (socket, transport) = Self.socket({
+            $0.compression = .off
+            $0.pongTimeout = .seconds(3600)
+        }) { peer in
+            await peer.accept()
+            try? await reads.wait()
+            while let event = await peer.next() {
+                guard case .ping(let payload) = event else { continue }
+                try? await answers.wait()
+                await peer.send(.pong, payload)
+                return await peer.echo()
+            }
+        }
+        try await socket.opened()
+        try await socket.send(Data(count: 900_000))
+        // The connection has taken the first piece and holds the second.
+        try await eventually { transport.wires[0].outgoing.written > 100_000 }
+        let ping = Task { try await socket.ping() }
+        try await eventually { socket.link.pongDeadline != nil }
+        let first = try #require(socket.link.pongDeadline)
+        reads.open()
+        try await eventually { socket.link.pongDeadline.map { $0 > first } ?? false }
+        try await answers.waitForArrivals(count: 1)
+        answers.open()
+        #expect(try await ping.value > .zero)
+        try await socket.close()
+        await transport.scriptsEnded()
     }
 
     @Test("the heartbeat pings by itself")
@@ -295,4 +328,9 @@ struct WebSocketFlowTests {
         let error = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
         #expect(error?.code == .limitExceeded)
     }
+}
+
+extension WebSocketLink {
+    /// Without a heartbeat that is all the clock waits for.
+    fileprivate var pongDeadline: WebSocketStateMachine.Instant? { state.withLock { $0.machine?.nextDeadline } }
 }

@@ -72,6 +72,39 @@ struct WebSocketMockTests {
         #expect(seen == [.text("now")])
     }
 
+    private struct Price: Codable, Equatable, Sendable { var cents: Int }
+
+    @Test("messages are decoded, one by one or all of them, with the decoder that is asked for")
+    func decodes() async throws {
+        let messages: [WebSocketMessage] = [.text(#"{"cents":1}"#), .data(Data(#"{"cents":2}"#.utf8))]
+        let (socket, transport) = Self.socket(Script([.send(messages[0]), .send(messages[1]), .close(.normalClosure)]))
+        var prices: [Price] = []
+        for try await price in socket.messages.decode(Price.self) { prices.append(price) }
+        #expect(prices == [Price(cents: 1), Price(cents: 2)])
+        #expect(try messages.map { try $0.decode(Price.self) } == prices)
+        let list = try PropertyListEncoder().encode(Price(cents: 3))
+        #expect(try WebSocketMessage.data(list).decode(Price.self, decoder: PropertyListDecoder()) == Price(cents: 3))
+        try await eventually { transport.runningCount == 0 }
+    }
+
+    @Test("a message that does not decode ends the values, and the WebSocket")
+    func failsToDecode() async throws {
+        let (socket, transport) = Self.socket(
+            Script([.send(.text(#"{"cents":1}"#)), .send(.text("{")), .send(.text(#"{"cents":2}"#)), .echo]))
+        var values = socket.messages.decode(Price.self).makeAsyncIterator()
+        #expect(try await values.next() == Price(cents: 1))
+        do throws(CurlewError) {
+            _ = try await values.next()
+            Issue.record("no error")
+        } catch {
+            #expect(error.code == .decodingFailed && error.underlying is DecodingError)
+        }
+        #expect(try await values.next() == nil)
+        try await eventually { transport.runningCount == 0 }
+        let error = #expect(throws: CurlewError.self) { try WebSocketMessage.text("").decode(Price.self) }
+        #expect(error?.code == .decodingFailed)
+    }
+
     @Test("openings that fit no path are answered as other requests are")
     func answers() async throws {
         let transport = MockTransport { request in

@@ -99,6 +99,24 @@ struct WebSocketOutboxTests {
         #expect(wire.sentNow.value.isEmpty && written.value == Self.frame("early"))
     }
 
+    @Test("bytes are counted from the first, whether they wait, are on their way or out", arguments: [0, 3, 100])
+    func counts(takesNow: Int) async throws {
+        let outbox = Self.outbox(Wire(takesNow: takesNow))
+        let written = Watched<[UInt8]>([])
+        #expect(outbox.sendNow(.text("first"), atOnce: false))
+        #expect(outbox.bytesPutIn == 7 && outbox.bytesWaiting == 7)
+        let pieces = try #require(await outbox.next())
+        #expect(outbox.took(3) == 0 && outbox.took(pieces.count - 3) == 3)
+        #expect(outbox.bytesPutIn == 7 && outbox.bytesWaiting == 0)
+        let writer = Self.writer(outbox, written)
+        try await eventually { outbox.isWriterWaiting }
+        #expect(outbox.sendNow(.text("second"), atOnce: true))
+        #expect(outbox.bytesPutIn == 15)
+        outbox.finish(last: nil)
+        await writer.value
+        #expect(outbox.bytesPutIn == 15 && outbox.bytesWaiting == 0)
+    }
+
     @Test("an end while an answer goes out ends the writer", arguments: [true, false])
     func end(aborts: Bool) async throws {
         let later = Watched<WebSocketOutbox?>(nil)

@@ -278,6 +278,26 @@ struct WebSocketReconnectTests {
         await transport.scriptsEnded()
     }
 
+    @Test("a connection that is lost just when its hook has ended is not left to the verbs of the next one")
+    func lostAfterHook() throws {
+        let link = WebSocketLink(options: WebSocketOptions())
+        let outbox = WebSocketOutbox(limit: 1)
+        let opening = WebSocketLink.Opening(head: ResponseHead(status: 101), agreement: .init(), outbox: outbox)
+        link.state.withLock { state in
+            state.reconnection = Reconnection(Self.quick)
+            state.machine = WebSocketStateMachine(clocks: link.options.clocks, at: .now)
+            (state.outbox, state.lastOpening) = (outbox, opening)
+        }
+        let waited = link.opening
+        let told = try #require(link.handOver(opening))
+        link.perform(link.state.withLock { $0.machine?.wireEnded(nil) ?? .none })
+        told.resolve(.success(opening))
+        // Those that have waited go on, and are sent to the next connection; nothing finds the lost one open.
+        #expect(waited.value != nil && link.opening.value == nil)
+        #expect(link.follows(opening))
+        #expect(link.handOver(opening) == nil)
+    }
+
     @Test("retriers are asked first where it could not be opened, and bring new credentials")
     func retriers() async throws {
         let accepting: ScriptedTransport.Script = { peer in

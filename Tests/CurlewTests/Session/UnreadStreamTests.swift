@@ -1,0 +1,71 @@
+import CurlewCore
+import CurlewLocks
+import Foundation
+import Testing
+
+@testable import Curlew
+@testable import CurlewTesting
+
+/// What draining does with streams of which only the head was asked for. Their bodies are larger than what is held unread.
+@Suite("Draining and unread streams", .timeLimit(.minutes(4)))
+struct UnreadStreamTests {
+    private static let pieces = [Data](repeating: Data(count: 600_000), count: 3)
+
+    private static func drain(_ session: Session) -> Watched<Bool> {
+        let isDrained = Watched(false)
+        Task {
+            await session.drain()
+            isDrained.change { $0 = true }
+        }
+        return isDrained
+    }
+
+    @Test("a stream whose head was given ends, and tells a later reader")
+    func headGiven() async throws {
+        let transport = MockTransport { _ in .chunks(Self.pieces) }
+        let session = Session(transport: transport)
+        let request = session.streamRequest("https://example.org/")
+        defer { request.cancel() }
+        #expect(try await request.head().status == 200)
+        let isDrained = Self.drain(session)
+        try await eventually { isDrained.value }
+        #expect(transport.runningCount == 0)
+        let error = await #expect(throws: CurlewError.self) { for try await _ in request.chunks {} }
+        #expect(error?.code == .sessionClosed)
+    }
+
+    @Test("a head that is waited for is given before its stream ends")
+    func headAwaited() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .chunks(Self.pieces)
+        }
+        let session = Session(transport: transport)
+        let request = session.streamRequest("https://example.org/")
+        defer { request.cancel() }
+        async let head = request.head()
+        try await gate.waitForArrivals(count: 1)
+        let isDrained = Self.drain(session)
+        try await eventually { request.reading.withLock { $0.endsUnread } }
+        gate.open()
+        #expect(try await head.status == 200)
+        try await eventually { isDrained.value }
+        #expect(transport.runningCount == 0)
+    }
+
+    @Test("a stream that is being read is waited for, to the end of its body")
+    func beingRead() async throws {
+        let session = Session(transport: MockTransport { _ in .chunks(Self.pieces) })
+        let request = session.streamRequest("https://example.org/")
+        defer { request.cancel() }
+        _ = try await request.head()
+        var chunks = request.chunks.makeAsyncIterator()
+        var count = try await chunks.next()?.count ?? 0
+        let isDrained = Self.drain(session)
+        try await eventually { request.reading.withLock { $0.endsUnread } }
+        while let chunk = try await chunks.next() { count += chunk.count }
+        #expect(count == 1_800_000)
+        try await eventually { isDrained.value }
+    }
+}
