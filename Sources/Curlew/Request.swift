@@ -85,6 +85,9 @@ public class Request: @unchecked Sendable {
     /// After the last attempt: puts it away.
     func cleanUp() async {}
 
+    /// Removes what a request that ends before it ran was given ahead of its start. Must not wait.
+    func cleanUpWithoutRun() {}
+
     /// Whether another try would do no harm: what was handed on cannot be taken back.
     var mayBeTriedAgain: Bool { true }
 
@@ -217,6 +220,7 @@ public class Request: @unchecked Sendable {
     }
 
     private func endWithoutRun(_ ending: RequestRecord.Ending) {
+        cleanUpWithoutRun()
         tell(ending)
         if record.withLock({ $0.handlers.begin() }) { HandlerRun.start(self, drives: false) }
     }

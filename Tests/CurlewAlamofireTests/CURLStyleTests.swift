@@ -105,9 +105,21 @@ struct CURLStyleTests {
         }
     }
 
+    /// To a shell the mark is a character of its own, behind a quote.
+    @Test func aMarkBehindAQuoteDoesNotHideIt() async throws {
+        let text = "a'\u{301}; b '\u{301}"
+        let request = session().upload(Data(text.utf8), to: "https://example.org/")
+        _ = await request.serializingData().response
+        let command = request.cURLDescription(includingCredentials: true).dropFirst(2)
+        let output = try shell("curl() { printf '%s\\n' \"$@\"; }\n\(command)\n")
+        #expect(output.contains("\n-d\n\(text)\nhttps://example.org/\n"))
+    }
+
     private func shell(_ script: String) throws -> String {
         let process = Process()
         let pipe = Pipe()
+        // Foundation's `Process` keeps itself, and its pipes.
+        defer { try? pipe.fileHandleForReading.close() }
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = ["-c", script]
         process.standardOutput = pipe

@@ -123,6 +123,30 @@ struct ConfigurationTests {
         #expect(routing(try #require(URL(string: "http://a.org"))) == .url(unreachable, exclusions: []))
     }
 
+    @Test(arguments: [
+        ("fd00::1", "http://[fd00::1]:8080"), ("[fd00::1]", "http://[fd00::1]:8080"),
+        ("::ffff:192.0.2.1", "http://[::ffff:192.0.2.1]:8080"), ("plain.example:3128", "http:"),
+        ("http://plain.example", "http:"), ("plain example", "http:"),
+    ])
+    func aProxyWithoutARightHostIsNotLeftOut(host: String, proxy: String) throws {
+        let foundation = URLSessionConfiguration.default
+        foundation.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": host, "HTTPPort": 8080]
+        let routing = try #require(SessionConfiguration(foundation).proxyRouting)
+        let url = try #require(URL(string: proxy))
+        #expect(routing(try #require(URL(string: "http://a.org"))) == .url(url, exclusions: []))
+    }
+
+    /// No request goes out directly where the proxy is none.
+    @Test func aProxyThatIsNoHostFailsRequests() async throws {
+        let server = try TestServer()
+        let foundation = URLSessionConfiguration.default
+        foundation.connectionProxyDictionary = ["HTTPEnable": 1, "HTTPProxy": "http://plain.example"]
+        let response = await Session(configuration: foundation).request(server.url("/anything")).serializingData()
+            .response
+        #expect(response.error?.code == .proxyFailed)
+        #expect(server.requests.isEmpty)
+    }
+
     @Test func whatHasNoMeaningIsNamed() {
         let foundation = URLSessionConfiguration.default
         #expect(FoundationNotice.properties(setIn: foundation) == [])

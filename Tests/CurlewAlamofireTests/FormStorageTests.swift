@@ -62,6 +62,23 @@ struct FormStorageTests {
         try await eventually { !FileManager.default.fileExists(atPath: file.path) }
     }
 
+    /// What was encoded ahead of the start goes with the request, although no run cleans up after it.
+    @Test(arguments: [true, false]) func aRequestThatNeverRanLeavesNoFile(isCancelled: Bool) async throws {
+        var session: Session? = Session(transport: MockTransport { _ in .text("x") }, requestSetup: .eager)
+        let prepared = session?.upload(multipartFormData: fill, to: "https://example.org/", usingThreshold: 1003)
+        let request = try #require(prepared)
+        try await eventually { request.uploadable != nil }
+        guard case .file(let file, shouldRemove: true)? = request.uploadable else {
+            Issue.record("not in a file: \(String(describing: request.uploadable))")
+            return
+        }
+        #expect(FileManager.default.fileExists(atPath: file.path))
+        if isCancelled { request.cancel() } else { session = nil }
+        // The handle is still there.
+        try await eventually { !FileManager.default.fileExists(atPath: file.path) }
+        withExtendedLifetime((request, session)) {}
+    }
+
     /// What is stored may be sent as often as it takes.
     @Test func aStoredFormIsSentAgain() async throws {
         let server = try TestServer()

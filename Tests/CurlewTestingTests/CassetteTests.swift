@@ -107,6 +107,41 @@ struct CassetteTests {
         #expect(!text.contains("s3cret"), "\(text)")
     }
 
+    @Test(arguments: [
+        // A value a line.
+        ("application/x-ndjson", "{\"token\":\"s3cret\"}\n{\"a\":1}\n", "{\"token\":\"<redacted>\"}\n{\"a\":1}\n"),
+        // Cut off.
+        ("application/json", "{\"token\":\"s3cret\",\"a\":[1", "{\"token\":\"_\",\"a\":[1"),
+        ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"_\""),
+        (nil, " {\"pin\":\"s3cret\"}", "{\"pin\":\"<redacted>\"}"),
+        (nil, "token=s3cret", "token=s3cret"),
+        ("application/json", "not json", "not json"),
+    ])
+    func brokenJSONIsNoWayOut(type: String?, text: String, kept: String) {
+        let headers = type.map { [Cassette.Field("Content-Type", $0)] } ?? []
+        let exchange = Cassette.Exchange(
+            request: Cassette.Request(method: "GET", url: "http://mock.test/"),
+            response: Cassette.Response(status: 200, headers: headers, body: .text(text)))
+        #expect(CassetteRedaction().redacted(exchange).response?.body == .text(kept))
+    }
+
+    @Test func fieldsWithURLsLoseTheirSecrets() {
+        let fields = [
+            Cassette.Field(
+                "Link", "<https://u:s3cret@x.test/?token=s3cret&page=2>; rel=next,</?page=1&jwt=s3cret>; rel=x"),
+            Cassette.Field("Refresh", "5; url=https://x.test/?token=s3cret&page=2"),
+        ]
+        let exchange = Cassette.Exchange(
+            request: Cassette.Request(method: "GET", url: "http://mock.test/"),
+            response: Cassette.Response(status: 200, headers: fields))
+        let kept = CassetteRedaction().redacted(exchange).response?.headers.map(\.value)
+        #expect(
+            kept == [
+                "<https://x.test/?token=<redacted>&page=2>; rel=next,</?page=1&jwt=<redacted>>; rel=x",
+                "5; url=https://x.test/?token=<redacted>&page=2",
+            ])
+    }
+
     @Test func usesEqualRequestsInOrderOrForEver() async throws {
         let cassette = Cassette(
             exchanges: ["1", "2"].map {
@@ -151,6 +186,16 @@ struct CassetteTests {
         #expect(sink.taken == "abcdef")
         #expect(recorder.cassette.exchanges.isEmpty)
         #expect(recorder.skippedCount == 1)
+    }
+
+    @Test(arguments: [Int.max, 6, 5]) func recordsAFileUpToTheLimit(limit: Int) async throws {
+        let scratch = try ScratchDirectory()
+        let file = try scratch.write("a", "abcdef")
+        for range in [nil, 0..<6] as [Range<Int64>?] {
+            let recorder = RecordingTransport(MockTransport { _ in .text("x") }, bodyLimit: limit)
+            _ = try await recorder.perform(.test(method: .put, body: .file(file, range: range)), sink: RecordingSink())
+            #expect(recorder.cassette.exchanges.map(\.request.body) == (limit < 6 ? [] : [.text("abcdef")]))
+        }
     }
 
     @Test func doesNotRecordACancelledExchange() async throws {

@@ -176,7 +176,11 @@ private struct HARRedaction {
 
     func url(_ text: String) -> String { showsCredentials ? text : Redaction.reference(text) }
 
-    func body(_ text: String, type: String) -> String { showsCredentials ? text : Redaction.body(text, type: type) }
+    func body(_ text: String, type: String) -> String {
+        if showsCredentials { return text }
+        // Which of a form's parts are secret is said between them.
+        return type.lowercased().hasPrefix("multipart/") ? Redaction.replacement : Redaction.body(text, type: type)
+    }
 
     /// Secret fields are left out altogether.
     func fields(_ headers: [HTTPHeader]) -> [HARArchive.Pair] {

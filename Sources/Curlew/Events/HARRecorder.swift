@@ -12,8 +12,8 @@ public import FoundationNetworking
 ///     try await recorder.write(to: URL(filePath: "session.har"))
 ///
 /// Every exchange is an entry, redirects and retries too. Credentials, cookies, tokens and query values are
-/// left out unless asked for, and so are header fields, and fields of forms and JSON whose name says that they are secret. Bodies are
-/// kept up to a limit, in memory.
+/// left out unless asked for, and so are header fields, and fields of forms and JSON whose name says that they are secret, and
+/// multipart bodies as a whole. Bodies are kept up to a limit, in memory.
 public final class HARRecorder: EventMonitor {
     /// The queue on which the recorder receives events.
     public let queue = DispatchQueue(label: "curlew.har")

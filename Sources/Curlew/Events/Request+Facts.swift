@@ -25,8 +25,13 @@ extension Request {
     /// The configuration of the request's session.
     package var sessionConfiguration: SessionConfiguration { context.configuration }
 
-    /// The request's own credentials, else the session's for that origin.
+    /// The credentials with which the last `URLRequest` goes to its URL: the request's own, else the session's for that origin.
     package func authentication(for url: URL) -> TransferAuthentication? {
-        record.withLock { $0.extras?.options.authentication } ?? context.configuration.authentication(for: url)
+        record.withLock { $0.authentication(for: url, in: context) }
+    }
+
+    /// The session's fields with which the last `URLRequest` goes to its URL.
+    package func defaultHeaders(for url: URL) -> HTTPHeaders {
+        record.withLock { $0.defaultHeaders(for: url, in: context) }
     }
 }

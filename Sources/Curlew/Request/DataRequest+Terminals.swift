@@ -38,16 +38,20 @@ extension DataRequest {
 }
 
 extension Request {
+    /// Whether the request says itself which responses are acceptable.
+    var hasOwnRules: Bool {
+        record.withLock { record in
+            guard let options = record.extras?.options else { return false }
+            return options.acceptsAnyStatus || !options.validations.isEmpty
+        }
+    }
+
     /// The shared result, judged as terminals judge.
     func judged(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
         // Another awaiter's run may have been less strict.
         guard let response = result.response, let error = StatusCheck.error(for: response, body: result.body) else {
             return result
-        }
-        let hasOwnRules = record.withLock { record in
-            guard let options = record.extras?.options else { return false }
-            return options.acceptsAnyStatus || !options.validations.isEmpty
         }
         if !hasOwnRules { throw error }
         return result

@@ -8,6 +8,8 @@ extension Request {
     /// The request as a curl command, quoted for the shell. Because such commands end up in logs and chats, credentials, cookies,
     /// tokens and query values are left out unless you ask for them, and so are form and JSON fields with secret names
     /// (`password`, `client_secret`, …).
+    ///
+    /// Of a request that was redirected it is what was sent last, without what stayed behind: credentials, fields or a body.
     public func cURLDescription(includingCredentials: Bool = false) -> String {
         cURLDescription(as: includingCredentials ? .whole : .masked)
     }
@@ -23,16 +25,17 @@ extension Request {
         else {
             return "$ curl command could not be created"
         }
+        let headers = headers(of: request, with: record.defaultHeaders(for: url, in: context))
         let description = CURLDescription(
             url: url,
             method: method,
-            headers: headers(of: request),
+            headers: headers,
             body: request.httpBody,
             cookies: form.listsCookies ? cookies(for: request, to: url) : [],
-            uploadable: record.history.uploadable,
-            authentication: record.extras?.options.authentication ?? context.configuration.authentication(for: url),
+            uploadable: record.history.redirected?.keepsBody == false ? nil : record.history.uploadable,
+            authentication: record.authentication(for: url, in: context),
             sensitiveHeaders: context.configuration.redirects.sensitiveHeaders,
-            options: curlOptions(for: request, form.quoting),
+            options: curlOptions(beside: headers, form.quoting),
             form: form
         )
         return description.text
@@ -66,10 +69,10 @@ extension Request {
     }
 
     /// What curl would do otherwise by itself.
-    private func curlOptions(for request: URLRequest, _ quoting: ShellQuoting) -> [String] {
+    private func curlOptions(beside headers: [HTTPHeader], _ quoting: ShellQuoting) -> [String] {
         let configuration = context.configuration
         var options = configuration.keepsDotSegments ? ["--path-as-is"] : []
-        if !configuration.addsAccept, !headers(of: request).contains(where: { $0.name.lowercased() == "accept" }) {
+        if !configuration.addsAccept, !headers.contains(where: { $0.name.lowercased() == "accept" }) {
             options.append("-H \(quoting.quoted("Accept:"))")
         }
         return options
@@ -80,12 +83,24 @@ extension Request {
         request.httpShouldHandleCookies ? context.configuration.cookies?.cookies(for: url) ?? [] : []
     }
 
-    private func headers(of request: URLRequest) -> [HTTPHeader] {
+    private func headers(of request: URLRequest, with defaults: HTTPHeaders) -> [HTTPHeader] {
         var headers = request.headers
-        for header in context.defaultHeaders.headers where !headers.contains(name: header.name) {
+        for header in defaults where !headers.contains(name: header.name) {
             headers.append(header)
         }
         return Array(headers)
+    }
+}
+
+// What stands in no `URLRequest`: a redirect may have left it behind.
+extension RequestRecord {
+    func authentication(for url: URL, in context: SessionContext) -> TransferAuthentication? {
+        if let redirected = history.redirected { return redirected.authentication }
+        return extras?.options.authentication ?? context.configuration.authentication(for: url)
+    }
+
+    func defaultHeaders(for url: URL, in context: SessionContext) -> HTTPHeaders {
+        history.redirected?.defaultHeaders ?? context.defaultHeaders(for: url).headers
     }
 }
 
@@ -166,7 +181,7 @@ struct CURLDescription {
         if !showsCredentials, type.lowercased().hasPrefix("multipart/") { return "--data-binary @-" }
         let shown = showsCredentials ? text : Redaction.body(text, type: type)
         // curl would take a leading @ for a file's name.
-        return "\(shown.hasPrefix("@") ? "--data-raw" : "-d") \(quoted(shown))"
+        return "\(shown.utf8.first == UInt8(ascii: "@") ? "--data-raw" : "-d") \(quoted(shown))"
     }
 
     private func quoted(_ text: String) -> String { quoting.quoted(text) }

@@ -62,6 +62,8 @@ struct RequestHistory {
     var requests = ShortList<VisibleRequest>()
     /// So many of the last ones are those of redirects in this attempt.
     var redirects = 0
+    /// What the last one was sent with beside its `URLRequest`, where that is a redirect's.
+    var redirected: RedirectedParts?
     /// So many of them there were when the last final one was told.
     var requestsTold = 0
     var tasks = ShortList<TaskIdentifier>()
@@ -79,9 +81,27 @@ struct RequestHistory {
         return (first?.urlRequest.method, requests.last?.urlRequest.method)
     }
 
-    mutating func note(_ visible: VisibleRequest, isRedirect: Bool = false) {
+    mutating func note(_ visible: VisibleRequest, redirected parts: RedirectedParts? = nil) {
         requests.append(visible)
-        redirects = isRedirect ? redirects + 1 : 0
+        redirects = parts == nil ? 0 : redirects + 1
+        redirected = parts
+    }
+}
+
+/// What goes along with a redirect beside the `URLRequest`. The rest stays behind with its origin.
+// An object: few requests are redirected, and each has room for it.
+final class RedirectedParts: Sendable {
+    let authentication: TransferAuthentication?
+    /// The session's fields.
+    let defaultHeaders: HTTPHeaders
+    /// Whether it has the body with which the attempt began.
+    let keepsBody: Bool
+
+    init(_ next: TransferRequest, sendsSameBody: Bool, after former: RedirectedParts?) {
+        authentication = next.options.authentication
+        defaultHeaders = next.defaultHeaders?.headers ?? HTTPHeaders()
+        let hasBody = if case .none = next.body { false } else { true }
+        keepsBody = hasBody && sendsSameBody && former?.keepsBody != false
     }
 }
 

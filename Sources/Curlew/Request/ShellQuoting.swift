@@ -1,5 +1,3 @@
-internal import Foundation
-
 /// How the arguments of a command are written, so that a POSIX shell takes each as it is.
 package enum ShellQuoting: Sendable {
     /// In single quotes.
@@ -9,8 +7,11 @@ package enum ShellQuoting: Sendable {
 
     func quoted(_ text: String) -> String {
         switch self {
-        // In single quotes nothing is special to a shell but the quote itself.
-        case .single: return "'" + text.replacingOccurrences(of: "'", with: "'\\''") + "'"
+        // In single quotes nothing is special to a shell but the quote itself. By scalars: a mark that combines with it is
+        // another character.
+        case .single:
+            let parts = text.unicodeScalars.split(separator: "'", omittingEmptySubsequences: false).map { String($0) }
+            return "'" + parts.joined(separator: "'\\''") + "'"
         case .double:
             var escaped = ""
             for character in text.unicodeScalars {

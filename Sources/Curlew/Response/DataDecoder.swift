@@ -7,6 +7,18 @@ public protocol DataDecoder: Sendable {
     func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D
 }
 
+extension DataDecoder {
+    /// A value of a part of a stream, which the error names.
+    func value<T: Decodable>(_ type: T.Type, of data: Data, named name: String) throws(CurlewError) -> T {
+        do {
+            return try decode(type, from: data)
+        } catch {
+            throw CurlewError(
+                .decodingFailed, phase: .decoding, reason: "\(name) does not decode as \(T.self)", underlying: error)
+        }
+    }
+}
+
 extension FastJSONDecoder: DataDecoder {}
 
 extension JSONDecoder: DataDecoder {}

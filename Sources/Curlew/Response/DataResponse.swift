@@ -16,6 +16,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
     public let result: Result<Success, Failure>
 
     let lazyResponse: LazyResponse?
+    /// Names of fields that the request's session calls secret.
+    let sensitiveHeaders: [String]
 
     /// The response's head as Foundation knows it. Built when first asked for; `head` is cheaper and complete.
     public var response: HTTPURLResponse? { lazyResponse?.value }
@@ -60,7 +62,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         data: Data?,
         metrics: TransferMetrics?,
         serializationDuration: TimeInterval,
-        result: Result<Success, Failure>
+        result: Result<Success, Failure>,
+        sensitiveHeaders: [String] = []
     ) {
         self.request = request
         self.lazyResponse = lazyResponse
@@ -68,6 +71,7 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
         self.metrics = metrics
         self.serializationDuration = serializationDuration
         self.result = result
+        self.sensitiveHeaders = sensitiveHeaders
     }
 
     func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DataResponse<S, F> {
@@ -77,7 +81,8 @@ public struct DataResponse<Success: Sendable, Failure: Error>: Sendable {
             data: data,
             metrics: metrics,
             serializationDuration: serializationDuration,
-            result: result
+            result: result,
+            sensitiveHeaders: sensitiveHeaders
         )
     }
 }
@@ -119,13 +124,15 @@ extension DataResponse {
 extension DataResponse: CustomStringConvertible, CustomDebugStringConvertible {
     public var description: String { "\(result)" }
 
-    /// Request, response, durations and result on several lines. Bodies of text are shown: not for logs.
+    /// Request, response, durations and result on several lines. Bodies of text are shown: not for logs. Left out are
+    /// credentials, cookies, tokens and query values, and the fields that `redirects.sensitiveHeaders` names.
     public var debugDescription: String {
         guard let request else { return "[Request]: None\n[Result]: \(result)" }
+        let lines = ResponseDescription(sensitiveHeaders: sensitiveHeaders)
         return [
-            ResponseDescription.of(request),
-            ResponseDescription.of(head, body: data),
-            ResponseDescription.durations(network: metrics, serialization: serializationDuration),
+            lines.of(request),
+            lines.of(head, body: data),
+            lines.durations(network: metrics, serialization: serializationDuration),
             "[Result]: \(result)",
         ].joined(separator: "\n")
     }

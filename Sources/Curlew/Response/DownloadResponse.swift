@@ -18,6 +18,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
     public let result: Result<Success, Failure>
 
     let lazyResponse: LazyResponse?
+    /// Names of fields that the request's session calls secret.
+    let sensitiveHeaders: [String]
 
     /// The response's head as Foundation knows it. Built when first asked for; `head` is cheaper and complete.
     public var response: HTTPURLResponse? { lazyResponse?.value }
@@ -65,7 +67,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         resumeData: Data?,
         metrics: TransferMetrics?,
         serializationDuration: TimeInterval,
-        result: Result<Success, Failure>
+        result: Result<Success, Failure>,
+        sensitiveHeaders: [String] = []
     ) {
         self.request = request
         self.lazyResponse = lazyResponse
@@ -74,6 +77,7 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
         self.metrics = metrics
         self.serializationDuration = serializationDuration
         self.result = result
+        self.sensitiveHeaders = sensitiveHeaders
     }
 
     func with<S: Sendable, F: Error>(_ result: Result<S, F>) -> DownloadResponse<S, F> {
@@ -84,7 +88,8 @@ public struct DownloadResponse<Success: Sendable, Failure: Error>: Sendable {
             resumeData: resumeData,
             metrics: metrics,
             serializationDuration: serializationDuration,
-            result: result
+            result: result,
+            sensitiveHeaders: sensitiveHeaders
         )
     }
 }
@@ -125,15 +130,17 @@ extension DownloadResponse {
 extension DownloadResponse: CustomStringConvertible, CustomDebugStringConvertible {
     public var description: String { "\(result)" }
 
-    /// Request, response, file, durations and result on several lines. Not for logs.
+    /// Request, response, file, durations and result on several lines. Not for logs. Left out are credentials, cookies, tokens
+    /// and query values, and the fields that `redirects.sensitiveHeaders` names.
     public var debugDescription: String {
         guard let request else { return "[Request]: None\n[Result]: \(result)" }
+        let lines = ResponseDescription(sensitiveHeaders: sensitiveHeaders)
         return [
-            ResponseDescription.of(request),
-            ResponseDescription.of(head),
+            lines.of(request),
+            lines.of(head),
             "[File URL]: \(fileURL?.path ?? "None")",
             "[Resume Data]: \(resumeData.map { "\($0)" } ?? "None")",
-            ResponseDescription.durations(network: metrics, serialization: serializationDuration),
+            lines.durations(network: metrics, serialization: serializationDuration),
             "[Result]: \(result)",
         ].joined(separator: "\n")
     }

@@ -17,7 +17,8 @@ extension DataResponse: HandledResponse where Failure == CurlewError {
             data: run.body.contents,
             metrics: run.metrics,
             serializationDuration: serializationDuration,
-            result: result
+            result: result,
+            sensitiveHeaders: run.sensitiveHeaders
         )
     }
 
@@ -33,7 +34,8 @@ extension DownloadResponse: HandledResponse where Failure == CurlewError {
             resumeData: run.resumeData,
             metrics: run.metrics,
             serializationDuration: serializationDuration,
-            result: result
+            result: result,
+            sensitiveHeaders: run.sensitiveHeaders
         )
     }
 

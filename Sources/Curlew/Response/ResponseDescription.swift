@@ -3,8 +3,13 @@ internal import Foundation
 internal import FoundationNetworking
 
 /// The lines of a response's debug description.
-enum ResponseDescription {
-    static func of(_ request: URLRequest) -> String {
+struct ResponseDescription {
+    /// Names, in lower case, of fields that the session calls secret, beside those that always are.
+    private let sensitiveHeaders: Set<String>
+
+    init(sensitiveHeaders: [String]) { self.sensitiveHeaders = Set(sensitiveHeaders.map(ASCII.lowercased)) }
+
+    func of(_ request: URLRequest) -> String {
         let headers = request.headers.sorted()
         return """
             [Request]: \(request.httpMethod ?? "GET") \(request.url.map { Redaction.redacted($0).absoluteString } ?? "nil")
@@ -13,12 +18,12 @@ enum ResponseDescription {
             """
     }
 
-    static func of(_ head: ResponseHead?, body data: Data?) -> String {
+    func of(_ head: ResponseHead?, body data: Data?) -> String {
         guard let head else { return "[Response]: None" }
         return of(head) + "\n" + indented(body(data, headers: head.headers))
     }
 
-    static func of(_ head: ResponseHead?) -> String {
+    func of(_ head: ResponseHead?) -> String {
         guard let head else { return "[Response]: None" }
         return """
             [Response]:
@@ -27,19 +32,20 @@ enum ResponseDescription {
             """
     }
 
-    static func durations(network metrics: TransferMetrics?, serialization: TimeInterval) -> String {
+    func durations(network metrics: TransferMetrics?, serialization: TimeInterval) -> String {
         """
         [Network Duration]: \(metrics.map { "\($0.duration)s" } ?? "None")
         [Serialization Duration]: \(serialization)s
         """
     }
 
-    private static func fields(_ headers: HTTPHeaders) -> String {
+    private func fields(_ headers: HTTPHeaders) -> String {
         guard !headers.isEmpty else { return "[Headers]: None" }
-        return "[Headers]:\n\(indented(headers.description))"
+        let lines = headers.map { "\($0.name): \(Redaction.value(of: $0, andOf: sensitiveHeaders))" }
+        return "[Headers]:\n\(indented(lines.joined(separator: "\n")))"
     }
 
-    private static func body(_ data: Data?, headers: HTTPHeaders, limit: Int = 100_000) -> String {
+    private func body(_ data: Data?, headers: HTTPHeaders, limit: Int = 100_000) -> String {
         guard let data, !data.isEmpty else { return "[Body]: None" }
         let type = headers["Content-Type"] ?? ""
         guard data.count <= limit, ["json", "xml", "text"].contains(where: { type.contains($0) }) else {
@@ -49,7 +55,7 @@ enum ResponseDescription {
         return "[Body]:\n\(indented(Redaction.body(text, type: type)))"
     }
 
-    private static func indented(_ text: String) -> String {
+    private func indented(_ text: String) -> String {
         text.split(separator: "\n", omittingEmptySubsequences: false).map { "    " + $0 }.joined(separator: "\n")
     }
 }

@@ -11,6 +11,8 @@ final class RunResult: Sendable {
     /// Whether `error` is only there because the driver's terminal rejects unacceptable statuses.
     let isErrorOfTerminal: Bool
     let resumeData: Data?
+    /// Names of fields that the session calls secret.
+    let sensitiveHeaders: [String]
 
     init(
         request: VisibleRequest? = nil,
@@ -19,7 +21,8 @@ final class RunResult: Sendable {
         body: ReceivedBody = .none,
         error: CurlewError?,
         isErrorOfTerminal: Bool = false,
-        resumeData: Data? = nil
+        resumeData: Data? = nil,
+        sensitiveHeaders: [String] = []
     ) {
         self.request = request
         self.response = response
@@ -30,6 +33,7 @@ final class RunResult: Sendable {
         self.error = error
         self.isErrorOfTerminal = isErrorOfTerminal
         self.resumeData = resumeData
+        self.sensitiveHeaders = sensitiveHeaders
     }
 
     /// The error that concerns an awaiter who does not check the status by itself.
@@ -44,7 +48,8 @@ extension RunResult {
             metrics: metrics,
             body: body,
             error: error,
-            resumeData: resumeData
+            resumeData: resumeData,
+            sensitiveHeaders: sensitiveHeaders
         )
     }
 }

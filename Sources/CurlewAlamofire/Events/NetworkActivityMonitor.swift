@@ -31,6 +31,24 @@ public final class NetworkActivityMonitor: EventMonitor {
         var onChange: (@Sendable (Bool) -> Void)?
         var streams: [Int: StreamOf<Bool>.Continuation] = [:]
         var lastStream = 0
+        /// What has yet to be told, the oldest first.
+        var untold: [Change] = []
+        /// A thread is telling it.
+        var isTelling = false
+
+        /// The next change to tell; nil where there is none, or another call is telling one.
+        mutating func takeChange() -> Change? {
+            guard !isTelling, !untold.isEmpty else { return nil }
+            isTelling = true
+            return untold.removeFirst()
+        }
+    }
+
+    /// A value, and who hears it.
+    private struct Change {
+        let isActive: Bool
+        var onChange: (@Sendable (Bool) -> Void)?
+        let streams: [StreamOf<Bool>.Continuation]
     }
 
     /// `timer` is the clock; nil is the system's.
@@ -81,11 +99,12 @@ public final class NetworkActivityMonitor: EventMonitor {
             bufferingPolicy: .bufferingNewest(100),
             onTermination: { [weak self] in _ = self?.state.withLock { $0.streams.removeValue(forKey: number) } }
         ) { continuation in
-            let now = state.withLock { state in
+            state.withLock { state in
                 state.streams[number] = continuation
-                return state.activity.isShown
+                // A change that comes now is told after it.
+                state.untold.append(Change(isActive: state.activity.isShown, streams: [continuation]))
             }
-            continuation.yield(now)
+            tell()
         }
     }
 
@@ -112,14 +131,31 @@ public final class NetworkActivityMonitor: EventMonitor {
     }
 
     private func apply(_ event: (inout State) -> ActivityState.Action) {
-        let (action, onChange, streams) = state.withLock { (event(&$0), $0.onChange, $0.streams) }
+        let action = state.withLock { state in
+            let action = event(&state)
+            switch action {
+            case .nothing, .waitToStart, .waitToEnd: break
+            case .show, .hide:
+                let streams = Array(state.streams.values)
+                state.untold.append(Change(isActive: action == .show, onChange: state.onChange, streams: streams))
+            }
+            return action
+        }
         switch action {
         case .nothing: break
         case .waitToStart(let turn): timer(activationDelay) { [weak self] in self?.delayPassed(turn) }
         case .waitToEnd(let turn): timer(completionDelay) { [weak self] in self?.delayPassed(turn) }
-        case .show, .hide:
-            onChange?(action == .show)
-            for stream in streams.values { stream.yield(action == .show) }
+        case .show, .hide: tell()
+        }
+    }
+
+    /// Tells changes in their order: one thread at a time, which also tells those that come meanwhile. With two, the last value
+    /// told could be an old one.
+    private func tell() {
+        while let change = state.withLock({ $0.takeChange() }) {
+            change.onChange?(change.isActive)
+            for stream in change.streams { stream.yield(change.isActive) }
+            state.withLock { $0.isTelling = false }
         }
     }
 

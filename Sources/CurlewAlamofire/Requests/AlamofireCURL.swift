@@ -91,7 +91,7 @@ private enum AlamofireCURL {
         if sent.httpShouldHandleCookies, let cookies = configuration.cookies?.cookies(for: url), !cookies.isEmpty {
             parts.append("-b \"\(cookies.map { "\($0.name)=\($0.value)" }.joined(separator: ";"))\"")
         }
-        var headers = configuration.headers
+        var headers = request.defaultHeaders(for: url)
         for header in sent.headers { headers.update(header) }
         for header in headers.sorted() where header.name.lowercased() != "cookie" {
             parts.append("-H \"\(header.name): \(escaped(header.value))\"")

@@ -10,23 +10,32 @@ struct FoundationProxies: Sendable {
 
     init(_ dictionary: [AnyHashable: Any]) {
         func proxy(_ name: String, scheme: String) -> URL? {
-            guard (dictionary["\(name)Enable"] as? NSNumber)?.boolValue ?? (dictionary["\(name)Proxy"] != nil),
-                let host = dictionary["\(name)Proxy"] as? String, !host.isEmpty
+            guard let named = dictionary["\(name)Proxy"],
+                (dictionary["\(name)Enable"] as? NSNumber)?.boolValue ?? true, named as? String != ""
             else { return nil }
             var components = URLComponents()
             components.scheme = scheme
-            components.host = host
+            components.host = (named as? String).map(Self.writable)
             if let port = (dictionary["\(name)Port"] as? NSNumber)?.intValue {
                 // A port that cannot be reached takes the place of one that cannot exist: a direct connection must not, and
                 // URLComponents traps on a negative one.
                 components.port = (0...65535).contains(port) ? port : 0
             }
-            return components.url
+            // A proxy without a host, with which requests fail, takes the place of what is no host, for the same reason.
+            guard components.host != nil, let url = components.url else { return URL(string: "\(scheme):") }
+            return url
         }
         http = proxy("HTTP", scheme: "http")
         https = proxy("HTTPS", scheme: "http")
         socks = proxy("SOCKS", scheme: "socks5h")
         exclusions = dictionary["ExceptionsList"] as? [String] ?? []
+    }
+
+    /// The host as a URL has it: an IPv6 address in brackets.
+    private static func writable(_ host: String) -> String {
+        let address = host.prefix { $0 != "%" }
+        let isAddress = address.count { $0 == ":" } > 1 && address.allSatisfy { $0.isHexDigit || ":.".contains($0) }
+        return isAddress ? "[\(host)]" : host
     }
 
     /// A connection of its own where the dictionary names no proxy: it replaces the environment's.

@@ -16,11 +16,11 @@ extension Redaction {
     }
 
     private static func form(_ text: String) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+        text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return String(pair) }
-            let name = pair[..<equals].replacing("+", with: " ")
-            guard SecretNames.containsMember(name.removingPercentEncoding ?? String(name)) else { return String(pair) }
-            return pair[...equals] + mark
+            let name = String(pair[..<equals]).replacing("+", with: " ")
+            guard SecretNames.containsMember(name.removingPercentEncoding ?? name) else { return String(pair) }
+            return String(pair[...equals]) + mark
         }.joined(separator: "&")
     }
 

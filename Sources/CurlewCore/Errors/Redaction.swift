@@ -25,12 +25,13 @@ package enum Redaction {
         guard text.utf8.contains(where: { $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }) else { return text }
         var rest = text[...]
         var end = ""
-        if let hash = rest.firstIndex(of: "#") {
-            end = "#" + values(rest[hash...].dropFirst())
+        // By scalars, here and below: a mark that combines with what separates parts makes another character of it.
+        if let hash = rest.unicodeScalars.firstIndex(of: "#") {
+            end = "#" + values(rest[rest.unicodeScalars.index(after: hash)...])
             rest = rest[..<hash]
         }
-        if let question = rest.firstIndex(of: "?") {
-            end = "?" + values(rest[question...].dropFirst()) + end
+        if let question = rest.unicodeScalars.firstIndex(of: "?") {
+            end = "?" + values(rest[rest.unicodeScalars.index(after: question)...]) + end
             rest = rest[..<question]
         }
         return withoutUser(rest) + end
@@ -38,24 +39,24 @@ package enum Redaction {
 
     /// Each value of `a=1&b=2` gives way to `_`, and so does what has no name.
     private static func values(_ text: Substring) -> String {
-        text.split(separator: "&", omittingEmptySubsequences: false).map { pair in
+        text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return pair.isEmpty ? "" : mark }
-            return pair[...equals] + mark
+            return String(pair[...equals]) + mark
         }.joined(separator: "&")
     }
 
     private static func withoutUser(_ text: Substring) -> String {
         guard let slashes = text.range(of: "//") else {
             // `mailto:` and worse: what stands before the last @ may be a password.
-            guard let at = text.lastIndex(of: "@") else { return String(text) }
-            guard let colon = text[..<at].firstIndex(of: ":") else {
+            guard let at = text.unicodeScalars.lastIndex(of: "@") else { return String(text) }
+            guard let colon = text[..<at].unicodeScalars.firstIndex(of: ":") else {
                 return text[..<at].contains("/") ? String(text) : mark + text[at...]
             }
-            return text[...colon] + mark + text[at...]
+            return String(text.unicodeScalars[...colon]) + mark + text[at...]
         }
         let authority = text[slashes.upperBound...].prefix { $0 != "/" }
-        guard let at = authority.lastIndex(of: "@") else { return String(text) }
-        return String(text[..<slashes.upperBound] + text[at...].dropFirst())
+        guard let at = authority.unicodeScalars.lastIndex(of: "@") else { return String(text) }
+        return String(text[..<slashes.upperBound] + text[text.unicodeScalars.index(after: at)...])
     }
 
     /// A text in which URLs may stand: each of them redacted.

@@ -39,7 +39,12 @@ package enum SecretNames {
     }
 
     private static func isSeparator(_ character: Character) -> Bool {
-        character == "-" || character == "_" || character == "." || character == " "
+        switch character {
+        case "-", "_", ".", " ": true
+        // Nested form fields: `card[pin]`.
+        case "[", "]": true
+        default: false
+        }
     }
 
     // MARK: Fields that are keys

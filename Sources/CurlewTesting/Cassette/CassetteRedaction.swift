@@ -46,8 +46,11 @@ public struct CassetteRedaction: Sendable {
     private func fields(_ fields: [Cassette.Field]) -> [Cassette.Field] {
         fields.map { field in
             let name = field.name.lowercased()
-            if name == "location" || name == "content-location" || name == "referer" {
+            switch name {
+            case "location", "content-location", "referer", "refresh":
                 return Cassette.Field(field.name, url(field.value))
+            case "link": return Cassette.Field(field.name, links(field.value))
+            default: break
             }
             guard SecretNames.containsField(name) || headers.contains(where: { $0.lowercased() == name }) else {
                 return field
@@ -86,6 +89,17 @@ public struct CassetteRedaction: Sendable {
         return text + query + fragment
     }
 
+    /// `<URL>; rel=next, <URL>`
+    private func links(_ text: String) -> String {
+        var shown = ""
+        var rest = text[...]
+        while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
+            shown += rest[...open] + url(String(rest[open..<close].dropFirst()))
+            rest = rest[close...]
+        }
+        return shown + rest
+    }
+
     private func form(_ text: String) -> String {
         text.components(separatedBy: "&").map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return pair }
@@ -97,17 +111,27 @@ public struct CassetteRedaction: Sendable {
     private func body(_ body: Cassette.Body, type: String) -> Cassette.Body {
         guard case .text(let text) = body else { return body }
         if type.contains("x-www-form-urlencoded") { return .text(form(text)) }
-        guard type.contains("json"), let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else {
-            return body
-        }
+        guard type.contains("json") || type.isEmpty && Self.looksLikeJSON(text) else { return body }
+        if let clean = json(text) { return .text(clean) }
+        // A value a line, or one that was cut off or is otherwise broken: that is no way out either.
+        let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
+        let clean = lines.compactMap { $0 }
+        return .text(clean.count == lines.count ? clean.joined(separator: "\n") : Redaction.body(text, type: "json"))
+    }
+
+    private static func looksLikeJSON(_ text: String) -> Bool {
+        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
+        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }
+
+    /// nil for what is no JSON. What holds no secret stays as it was written.
+    private func json(_ text: String) -> String? {
+        guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else { return nil }
         var hasChanged = false
         let clean = json(value, &hasChanged)
-        // What holds no secret stays as it was written.
-        guard hasChanged,
-            let data = try? JSONSerialization.data(
-                withJSONObject: clean, options: [.sortedKeys, .withoutEscapingSlashes])
-        else { return body }
-        return .text(String(decoding: data, as: UTF8.self))
+        guard hasChanged else { return text }
+        return (try? JSONSerialization.data(withJSONObject: clean, options: [.sortedKeys, .withoutEscapingSlashes]))
+            .map { String(decoding: $0, as: UTF8.self) }
     }
 
     private func json(_ value: Any, _ hasChanged: inout Bool) -> Any {

@@ -122,8 +122,10 @@ public final class RecordingTransport: Transport {
         guard let handle = try? FileHandle(forReadingFrom: url) else { return nil }
         defer { try? handle.close() }
         if let range { try? handle.seek(toOffset: UInt64(range.lowerBound)) }
-        let most = min(Int64(limit) + 1, range.map { $0.upperBound - $0.lowerBound } ?? .max)
-        let data = (try? handle.read(upToCount: Int(most))) ?? Data()
+        // One byte more than the limit tells a body that is above it, except where nothing can be.
+        let enough = limit == .max ? limit : limit + 1
+        let most = min(enough, range.map { Int($0.upperBound - $0.lowerBound) } ?? .max)
+        let data = (try? handle.read(upToCount: most)) ?? Data()
         return data.count > limit ? nil : data
     }
 }

@@ -140,4 +140,22 @@ struct ActivityTests {
         timer.pass()
         #expect(await iterator.next() == false)
     }
+
+    @Test("a change that comes while one is told is told after it")
+    func order() async {
+        let monitor = monitor()
+        var iterator = monitor.changes.makeAsyncIterator()
+        #expect(await iterator.next() == false)
+        monitor.onChange { [changes] isActive in
+            // As another thread may do at this moment.
+            if isActive { monitor.isEnabled = false }
+            changes.note(isActive)
+        }
+        monitor.increment()
+        timer.pass()
+        #expect(!monitor.isActive && changes.all == [true, false])
+        #expect(await iterator.next() == true)
+        #expect(await iterator.next() == false)
+        monitor.onChange(nil)
+    }
 }

@@ -1,6 +1,7 @@
 import Curlew
 import CurlewTesting
 import Foundation
+import FoundationNetworking
 import Testing
 
 @Suite(.timeLimit(.minutes(4)))
@@ -22,6 +23,22 @@ struct HARRecorderTests {
         #expect(first["redirectURL"] as? String == "https://example.org/next")
         let last = try #require(entries.last?["response"] as? [String: Any])
         #expect((last["content"] as? [String: Any])?["text"] as? String == "hello")
+    }
+
+    @Test(arguments: [
+        (false, "<redacted>"), (true, "--b\r\nContent-Disposition: form-data; name=\"pin\"\r\n\r\n1234\r\n--b--"),
+    ])
+    func formsInPartsAreShownWithCredentialsAlone(includesCredentials: Bool, shown: String) async throws {
+        let recorder = HARRecorder(includingCredentials: includesCredentials)
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
+        var request = try URLRequest(url: "https://example.org/", method: .post)
+        request.setValue("multipart/form-data; boundary=b", forHTTPHeaderField: "Content-Type")
+        request.httpBody = Data("--b\r\nContent-Disposition: form-data; name=\"pin\"\r\n\r\n1234\r\n--b--".utf8)
+        _ = try await session.request(request).data()
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        let posted = (entries?.first?["request"] as? [String: Any])?["postData"] as? [String: Any]
+        #expect(posted?["text"] as? String == shown)
     }
 
     @Test func theFileIsForItsOwnerAlone() async throws {

@@ -104,6 +104,9 @@ struct RedactionScanTests {
             CurlewError(.receiveFailed, phase: .receive, url: url),
             .invalidURL(url: Self.url),
             .invalidURL(url: "ht tp://SECRETUSER:SECRET/PASSWORD@example.org/?SECRET#SECRET"),
+            .invalidURL(url: "https://ada:SECRET#PASSWORD@example.org/"),
+            .invalidURL(url: "https://ada@example.org:SECRET?PASSWORD@example.org/"),
+            .invalidURL(url: "https://ada:SECRET/PASS#WORD@example.org/"),
             .requestAdaptationFailed(
                 error: URLError(.timedOut, userInfo: ["NSErrorFailingURLStringKey": Self.url])),
         ]
@@ -189,8 +192,8 @@ struct RedactionScanTests {
             for text in ["\(response)", request.cURLDescription(), response.error.map { "\($0)" } ?? ""] {
                 #expect(!text.contains(Self.mark), "\(text)")
             }
-            // The request's own field that only the session calls secret is none to a description without a session.
-            #expect(!response.debugDescription.replacing("SECRETMINE", with: "").contains(Self.mark))
+            #expect(!response.debugDescription.contains(Self.mark), "\(response.debugDescription)")
+            #expect(response.debugDescription.contains("X-Mine: <redacted>"))
             #expect(!texts(of: try #require(response.metrics)).joined().contains(Self.mark))
         }
         let form = session.request(
@@ -238,7 +241,13 @@ struct RedactionScanTests {
         request.cURLDescription(on: queue, includingCredentials: true) { commands.note($0) }
         await queue.settled()
         #expect(commands.all == [request.cURLDescription(), command])
-        for secret in ["SECRETTOKEN", "SECRETFIELD", "SECRETCODE"] { #expect(command.contains(secret), "\(secret)") }
+        // The redirect has left the body behind.
+        for secret in ["SECRETTOKEN", "SECRETCODE"] { #expect(command.contains(secret), "\(secret)") }
+        #expect(!command.contains("SECRETFIELD"))
+        let direct = session.upload(
+            Self.body, to: Self.url.replacing("/path", with: "/next"), method: .post, headers: Self.headers)
+        _ = await direct.response()
+        #expect(direct.cURLDescription(includingCredentials: true).contains("SECRETFIELD"))
         let archive = String(decoding: try await recorder.archive(), as: UTF8.self)
         for secret in ["SECRETTOKEN", "SECRETCOOKIE", "SECRETREFRESH", "SECRETCODE"] {
             #expect(archive.contains(secret), "\(secret)")
