@@ -6,6 +6,7 @@ internal import Foundation
 @main
 struct Tool {
     static func main() {
+        StandardDescriptors.occupy()
         // A closed pipe is an error of a write, not a signal.
         signal(SIGPIPE, SIG_IGN)
         let context = ToolContext.current()

@@ -13,9 +13,11 @@ struct ErrorReport: Equatable, Sendable {
     }
 
     static func usage(_ error: UsageError, palette: Palette) -> String {
-        let lines = error.message.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+        // A message may name what a server sent.
+        let lines = TerminalText.escaped(error.message).split(separator: "\n", omittingEmptySubsequences: false).map(
+            String.init)
         var out = [palette(.error, "curlew: error:") + " " + lines[0]] + lines.dropFirst().map { "  " + $0 }
-        if let hint = error.hint { out.append("  " + hint) }
+        if let hint = error.hint { out.append("  " + TerminalText.escaped(hint)) }
         return out.joined(separator: "\n") + "\n"
     }
 }

@@ -44,6 +44,7 @@ struct NestedKey: Equatable, Sendable {
             }
             while position < characters.count {
                 guard characters[position] == "[" else { throw failure("Expecting '['") }
+                guard steps.count < JSONParser.maximumDepth else { throw failure("Nested too deeply") }
                 steps.append(try bracketed())
             }
             return steps
@@ -115,7 +116,9 @@ struct NestedKeyError: Error, Equatable, Sendable {
 
     /// The message, the key, and marks under the place.
     var description: String {
-        let marks = String(repeating: " ", count: range.lowerBound) + String(repeating: "^", count: max(1, range.count))
+        let before = Columns.count(key.prefix(range.lowerBound))
+        let marked = Columns.count(key.dropFirst(range.lowerBound).prefix(range.count))
+        let marks = String(repeating: " ", count: before) + String(repeating: "^", count: max(1, marked))
         return "\(kind.rawValue): \(message)\n\(key)\n\(marks)"
     }
 }

@@ -60,12 +60,29 @@ enum JSONWriter {
             case "\n": text += "\\n"
             case "\r": text += "\\r"
             case "\t": text += "\\t"
-            case _ where scalar.value < 0x20:
-                let hex = String(scalar.value, radix: 16)
-                text += "\\u" + String(repeating: "0", count: 4 - hex.count) + hex
+            case _ where scalar.value < 0x20: text += escape(scalar)
             default: text.unicodeScalars.append(scalar)
             }
         }
         return text + "\""
+    }
+
+    /// The same document without the characters that a terminal would act on: they are control characters of C1 and those that turn the
+    /// direction of text around, and can stand in strings alone.
+    static func safeForTerminals(_ json: String) -> String {
+        var text = ""
+        for scalar in json.unicodeScalars {
+            if TerminalText.isHidden(scalar.value) {
+                text += escape(scalar)
+            } else {
+                text.unicodeScalars.append(scalar)
+            }
+        }
+        return text
+    }
+
+    private static func escape(_ scalar: Unicode.Scalar) -> String {
+        let hex = String(scalar.value, radix: 16)
+        return "\\u" + String(repeating: "0", count: max(0, 4 - hex.count)) + hex
     }
 }

@@ -38,25 +38,30 @@ struct BodyFormatter: Sendable {
     mutating func finish(into out: inout [UInt8]) {
         let start = out.count
         if !isHidden, let rest = decoder?.finish(), !rest.isEmpty { show(rest, into: &out) }
-        if !isHidden {
-            if safety != nil {
-                // The order matters: what the safety filter held back belongs before the shaper's last token.
-                var held: [UInt8] = []
-                safety?.finish(into: &held)
-                emit(held, into: &out)
-            }
-            shaper?.finish(into: &out)
-        }
+        if !isHidden { finishText(into: &out) }
         let last = out.count > start ? out.last : lastByte
         if target.isTerminal, let last, last != 0x0A { out.append(0x0A) }
         lastByte = out.count > start ? out.last : lastByte
+    }
+
+    /// Writes what was held back, and ends what was begun: a colour would go on behind the body.
+    private mutating func finishText(into out: inout [UInt8]) {
+        if safety != nil {
+            // The order matters: what the safety filter held back belongs before the shaper's last token.
+            var held: [UInt8] = []
+            safety?.finish(into: &held)
+            emit(held, into: &out)
+        }
+        shaper?.finish(into: &out)
     }
 
     /// Decoded bytes: in UTF-16 every other byte is a NUL.
     private mutating func show(_ bytes: some Collection<UInt8>, into out: inout [UInt8]) {
         if target.isTerminal, BinaryNotice.isBinary(bytes) {
             isHidden = true
-            if lastByte != nil, lastByte != 0x0A { out.append(0x0A) }
+            let start = out.count
+            finishText(into: &out)
+            if let last = out.count > start ? out.last : lastByte, last != 0x0A { out.append(0x0A) }
             out += BinaryNotice.response.utf8
             return
         }

@@ -49,7 +49,8 @@ struct CacheTable: Sendable {
             "vary": .array(item.vary.map(JSONValue.string)),
             "credentials": .bool(item.isForCredentials),
         ])
-        return (isFirst ? "\n    " : ",\n    ") + JSONWriter.compact(object)
+        // In pipes too: `--json | less` is a terminal in the end, and the document is the same.
+        return (isFirst ? "\n    " : ",\n    ") + JSONWriter.safeForTerminals(JSONWriter.compact(object))
     }
 
     /// Answers to other methods are not kept.
@@ -75,16 +76,9 @@ struct CacheTable: Sendable {
         _ url: String
     ) -> String {
         let columns = [
-            method.padded(to: 6), status.padded(to: 6), size.padded(to: 10, atEnd: false), stored.padded(to: 20),
-            freshUntil.padded(to: 20), vary.padded(to: 16), url,
+            Columns.padded(method, to: 6), Columns.padded(status, to: 6), Columns.padded(size, to: 10, atEnd: false),
+            Columns.padded(stored, to: 20), Columns.padded(freshUntil, to: 20), Columns.padded(vary, to: 16), url,
         ]
         return columns.joined(separator: "  ") + "\n"
-    }
-}
-
-extension String {
-    fileprivate func padded(to width: Int, atEnd: Bool = true) -> String {
-        let padding = String(repeating: " ", count: max(0, width - count))
-        return atEnd ? self + padding : padding + self
     }
 }

@@ -64,19 +64,23 @@ struct MarkupTag: Equatable, Sendable {
     enum Kind: Equatable, Sendable { case open, close, selfClosing, characterData, other, none }
 
     let kind: Kind
-    /// As it is written.
+    /// As it is written; U+FFFD stands for what is not UTF-8.
     let name: String
+    /// In bytes of the token.
+    let nameLength: Int
 
     init(_ token: [UInt8]) {
         let first = token.dropFirst().first ?? 0
         if token.starts(with: "<![CDATA[".utf8) {
-            (kind, name) = (.characterData, "")
+            (kind, name, nameLength) = (.characterData, "", 0)
         } else if first == UInt8(ascii: "!") || first == UInt8(ascii: "?") {
-            (kind, name) = (.other, "")
+            (kind, name, nameLength) = (.other, "", 0)
         } else {
             let isClosing = first == UInt8(ascii: "/")
             let rest = token.dropFirst(isClosing ? 2 : 1).dropLast()
-            name = String(decoding: rest.prefix { !Shaping.isSpace($0) && $0 != UInt8(ascii: "/") }, as: UTF8.self)
+            let written = rest.prefix { !Shaping.isSpace($0) && $0 != UInt8(ascii: "/") }
+            name = String(decoding: written, as: UTF8.self)
+            nameLength = written.count
             if name.isEmpty || !MarkupTag.beginsName(rest.first ?? 0) {
                 kind = .none
             } else if isClosing {

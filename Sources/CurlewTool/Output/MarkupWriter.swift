@@ -32,7 +32,7 @@ struct MarkupWriter: Sendable {
             return
         }
         switch tag.kind {
-        case .open, .close, .selfClosing: paint(token, nameLength: tag.name.utf8.count, into: &out)
+        case .open, .close, .selfClosing: paint(token, nameLength: tag.nameLength, into: &out)
         case .other: span(.comment, token, into: &out)
         case .characterData, .none: out += token
         }

@@ -49,9 +49,13 @@ struct PrettyJSON: Sendable {
         for byte in bytes { take(byte, into: &out) }
     }
 
-    /// Ends a number that stands at the very end.
+    /// Ends a number that stands at the very end, and the colour of a string that was cut off.
     mutating func finish(into out: inout [UInt8]) {
-        if case .bare = token { endBare(into: &out) }
+        switch token {
+        case .bare: endBare(into: &out)
+        case .string(let isKey, _): out += palette.end(isKey ? .jsonKey : .jsonString).utf8
+        case .none: break
+        }
     }
 
     private mutating func take(_ byte: UInt8, into out: inout [UInt8]) {

@@ -17,6 +17,11 @@ struct TerminalText: Sendable {
         return String(decoding: out, as: UTF8.self)
     }
 
+    /// For a place that has one line: line feeds and tabs are written as `\x0a` and `\x09`.
+    static func escapedLine(_ text: String) -> String {
+        escaped(text).replacing("\n", with: "\\x0a").replacing("\t", with: "\\x09")
+    }
+
     mutating func feed(_ bytes: some Sequence<UInt8>, into out: inout [UInt8]) {
         for byte in bytes { take(byte, into: &out) }
     }
@@ -78,9 +83,10 @@ struct TerminalText: Sendable {
         out += Array("\\u{\(String(scalar.value, radix: 16))}".utf8)
     }
 
-    private static func isHidden(_ scalar: UInt32) -> Bool {
+    /// DEL, and what is not ASCII and still not shown as it is.
+    static func isHidden(_ scalar: UInt32) -> Bool {
         switch scalar {
-        case 0x80...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0x2028, 0x2029: true
+        case 0x7F...0x9F, 0x202A...0x202E, 0x2066...0x2069, 0x200E, 0x200F, 0x061C, 0x2028, 0x2029: true
         default: false
         }
     }

@@ -14,7 +14,7 @@ enum Amount {
         return "\(fixed(value, digits: 1)) \(units[unit])"
     }
 
-    static func rate(_ bytesPerSecond: Double) -> String { bytes(Int64(max(0, bytesPerSecond))) + "/s" }
+    static func rate(_ bytesPerSecond: Double) -> String { bytes(Int64(min(max(0, bytesPerSecond), 9e18))) + "/s" }
 
     /// `0:07`, `12:34`, `1:02:03`; more than four days are not worth a number.
     static func clock(_ seconds: Double) -> String {
@@ -34,7 +34,8 @@ enum Amount {
     static func fixed(_ value: Double, digits: Int) -> String {
         var scale = 1.0
         for _ in 0..<digits { scale *= 10 }
-        let scaled = Int64((abs(value) * scale).rounded())
+        // What a file or a server says may be beyond every number of bytes or seconds.
+        let scaled = Int64(min((abs(value) * scale).rounded(), 9e18))
         let sign = value < 0 && scaled != 0 ? "-" : ""
         guard digits > 0 else { return "\(sign)\(scaled)" }
         let fraction = String(scaled % Int64(scale))

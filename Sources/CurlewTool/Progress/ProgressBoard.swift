@@ -8,8 +8,8 @@ struct ProgressBoard: Sendable {
     /// The bytes that replace the previous picture. `height` bounds the rows: what has scrolled out of the
     /// screen could not be replaced.
     mutating func frame(_ snapshots: [TransferSnapshot], width: Int, height: Int) -> String {
-        let rows = Self.visible(snapshots, rows: max(1, height - 1))
-        let longest = rows.map(\.name.count).max() ?? 0
+        let rows = Self.visible(snapshots, rows: max(1, height - 1)).map(Self.safe)
+        let longest = rows.map { Columns.count($0.name) }.max() ?? 0
         let nameWidth = min(max(8, longest), max(8, width / 3))
         var out = clear()
         for snapshot in rows {
@@ -18,6 +18,18 @@ struct ProgressBoard: Sendable {
         }
         rowsOnScreen = rows.count
         return out
+    }
+
+    /// Servers choose names. What moves the cursor would tear the picture apart.
+    private static func safe(_ snapshot: TransferSnapshot) -> TransferSnapshot {
+        var snapshot = snapshot
+        snapshot.name = TerminalText.escapedLine(snapshot.name)
+        switch snapshot.state {
+        case .failed(let text): snapshot.state = .failed(TerminalText.escapedLine(text))
+        case .retrying(let text): snapshot.state = .retrying(TerminalText.escapedLine(text))
+        case .waiting, .running, .done: break
+        }
+        return snapshot
     }
 
     /// Takes the picture away.

@@ -19,7 +19,7 @@ struct ProgressLine: Sendable {
         // What does not fit is left out, the least important first.
         var details = details(snapshot)
         let minimumBar = 8
-        func room() -> Int { width - name.count - 1 - 4 - 2 - details.reduce(0) { $0 + $1.count + 2 } }
+        func room() -> Int { width - Columns.count(name) - 1 - 4 - 2 - details.reduce(0) { $0 + $1.count + 2 } }
         while room() < minimumBar, !details.isEmpty { details.removeLast() }
         let bar = bar(snapshot, width: max(0, min(40, room())))
         return name + " " + percent + (bar.isEmpty ? "" : " " + bar) + details.map { "  " + $0 }.joined()
@@ -49,8 +49,8 @@ struct ProgressLine: Sendable {
         guard width > 0 else { return "" }
         let (full, rest) = hasUnicode ? ("━", "─") : ("=", "-")
         guard let fraction = snapshot.fraction else {
-            // Without a total a mark wanders, so that one sees that something happens.
-            let position = Int(snapshot.elapsed * 4) % max(1, width - 2)
+            // Without a total a mark wanders, so that one sees that something happens. A clock may be set back meanwhile.
+            let position = Int(max(0, snapshot.elapsed) * 4) % max(1, width - 2)
             let tail = max(0, width - position - 3)
             return palette(.barRest, String(repeating: rest, count: position))
                 + palette(.barDone, String(repeating: full, count: min(3, width)))
@@ -65,17 +65,13 @@ struct ProgressLine: Sendable {
     static func fitted(_ text: String, _ width: Int) -> String { left(shortened(text, width), width) }
 
     static func shortened(_ text: String, _ width: Int) -> String {
-        guard text.count > width else { return text }
-        guard width > 3 else { return String(text.prefix(max(0, width))) }
+        guard Columns.count(text) > width else { return text }
+        guard width > 3 else { return String(Columns.prefix(text, width)) }
         let tail = (width - 1) / 2
-        return text.prefix(width - 1 - tail) + "…" + text.suffix(tail)
+        return Columns.prefix(text, width - 1 - tail) + "…" + Columns.suffix(text, tail)
     }
 
-    private static func left(_ text: String, _ width: Int) -> String {
-        text + String(repeating: " ", count: max(0, width - text.count))
-    }
+    private static func left(_ text: String, _ width: Int) -> String { Columns.padded(text, to: width) }
 
-    private static func right(_ text: String, _ width: Int) -> String {
-        String(repeating: " ", count: max(0, width - text.count)) + text
-    }
+    private static func right(_ text: String, _ width: Int) -> String { Columns.padded(text, to: width, atEnd: false) }
 }

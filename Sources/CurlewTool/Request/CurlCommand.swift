@@ -13,12 +13,13 @@ struct CurlCommand {
 
     private func options() -> [[String]] {
         var options: [[String]] = []
-        let impliedMethod = plan.body.isEmpty ? "GET" : "POST"
         if plan.method == "HEAD" {
             options.append(["--head"])
         } else if plan.method != impliedMethod {
             options.append(["-X", plan.method])
         }
+        // curl takes brackets for ranges, except those of an address.
+        if URLParts(plan.url).target.contains(where: { "[]".contains($0) }) { options.append(["--globoff"]) }
         options += headerOptions() + bodyOptions() + networkOptions() + tlsOptions()
         if let file = invocation.output.file {
             options.append(["-o", file])
@@ -27,6 +28,15 @@ struct CurlCommand {
         }
         if invocation.download?.continues == true { options.append(["-C", "-"]) }
         return options
+    }
+
+    /// What curl sends without `-X`: `-T` is an upload, the other bodies are data.
+    private var impliedMethod: String {
+        switch plan.body {
+        case .none: "GET"
+        case .standardInput: "PUT"
+        case .data, .file, .multipart: "POST"
+        }
     }
 
     private func headerOptions() -> [[String]] {
@@ -52,16 +62,32 @@ struct CurlCommand {
             } else {
                 [["--data-binary", "@-"]]
             }
-        case .file(let path): [["--data-binary", "@\(path)"]]
+        case .file(let path): [["--data-binary", "@\(InputFile.expanded(path))"]]
         case .standardInput: [["-T", "-"]]
         case .multipart(let parts, _):
             parts.map { part in
                 switch part.content {
                 case .text(let text): ["--form-string", "\(part.name)=\(text)"]
-                case .file(let path, let type): ["-F", "\(part.name)=@\(path)" + (type.map { ";type=\($0)" } ?? "")]
+                case .file(let path, let type), .bytes(_, let path, let type):
+                    ["-F", "\(part.name)=@\(Self.formPath(path))" + (type.map { ";type=\($0)" } ?? "")]
                 }
             }
         }
+    }
+
+    /// Semicolons and commas end a name for `-F`, and spaces around it are no part of it, unless it stands in quotes.
+    private static func formPath(_ path: String) -> String {
+        let path = InputFile.expanded(path)
+        // To curl a mark that combines with a semicolon is another character.
+        let scalars = path.unicodeScalars
+        let isSpaced = [scalars.first, scalars.last].contains { $0?.properties.isWhitespace == true }
+        guard isSpaced || scalars.contains(where: { $0 == ";" || $0 == "," || $0 == "\"" }) else { return path }
+        var quoted = "\""
+        for scalar in scalars {
+            if scalar == "\\" || scalar == "\"" { quoted.unicodeScalars.append("\\") }
+            quoted.unicodeScalars.append(scalar)
+        }
+        return quoted + "\""
     }
 
     private func networkOptions() -> [[String]] {

@@ -9,8 +9,8 @@ extension PlanBuilder {
             guard data.count == 1 else { throw UsageError("'\(item.original)' is the whole body: no other data items") }
             let file = ItemFile(parsing: item.value)
             let type = file.mediaType ?? MediaTypes.guess(path: file.path) ?? Self.jsonType
-            // What is compressed must be in memory.
-            if invocation.body.compression != .off { return (.data(try read(file.path)), type) }
+            // What is compressed must be in memory. So must what can be read once: it is shown, sent, and perhaps sent again.
+            if invocation.body.compression != .off || isStream(file.path) { return (.data(try read(file.path)), type) }
             return (.file(path: file.path), type)
         }
         if let raw = invocation.body.raw {
@@ -101,8 +101,11 @@ extension PlanBuilder {
         for item in items {
             if item.kind == .file {
                 let file = ItemFile(parsing: item.value)
-                parts.append(
-                    MultipartPart(name: item.key, content: .file(path: file.path, mediaType: file.mediaType)))
+                let content: MultipartPart.Content =
+                    isStream(file.path)
+                    ? .bytes(try read(file.path), path: file.path, mediaType: file.mediaType)
+                    : .file(path: file.path, mediaType: file.mediaType)
+                parts.append(MultipartPart(name: item.key, content: content))
             } else {
                 parts.append(MultipartPart(name: item.key, content: .text(try fieldText(item))))
             }

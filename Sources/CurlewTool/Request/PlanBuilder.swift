@@ -2,6 +2,8 @@
 struct PlanBuilder {
     /// The whole content of a file.
     var read: (String) throws(UsageError) -> [UInt8]
+    /// Whether a file is a pipe or device, which has no length and may be read only once.
+    var isStream: (String) -> Bool = { _ in false }
     /// What was piped in; nil if nothing was, or if it is sent while it comes.
     var standardInput: [UInt8]?
     var streamsStandardInput = false
@@ -41,18 +43,19 @@ struct PlanBuilder {
         var isSet: Set<String> = []
         for item in invocation.items {
             let name = item.key.lowercased()
+            let value: String
             switch item.kind {
             case .header where item.value.isEmpty:
                 try checkRemoval(item, from: plan.body)
                 fields.remove(item.key)
                 plan.suppressedHeaders.insert(name)
                 continue
-            case .header: try check(item, item.value)
-            case .emptyHeader: try check(item, "")
-            case .headerFile: try check(item, Self.trimmed(text(of: item)))
+            case .header, .emptyHeader: value = item.value
+            // Once: a pipe, as `@<(command)` makes one, gives its bytes to the first reader.
+            case .headerFile: value = Self.trimmed(try text(of: item))
             case .query, .queryFile, .text, .textFile, .json, .jsonFile, .file: continue
             }
-            let value = item.kind == .headerFile ? Self.trimmed(try text(of: item)) : item.value
+            try check(item, value)
             // The first of a name replaces what stands there; further ones are added.
             if isSet.insert(name).inserted { fields.set(item.key, value) } else { fields.append(item.key, value) }
             plan.suppressedHeaders.remove(name)

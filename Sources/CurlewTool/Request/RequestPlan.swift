@@ -32,6 +32,8 @@ struct MultipartPart: Equatable, Sendable {
     enum Content: Equatable, Sendable {
         case text(String)
         case file(path: String, mediaType: String?)
+        /// What a pipe or device has given, sent as a file of that name.
+        case bytes([UInt8], path: String, mediaType: String?)
     }
 
     let name: String

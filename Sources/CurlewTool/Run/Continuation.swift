@@ -62,8 +62,10 @@ struct Continuation: Sendable {
             file: hidden.path(percentEncoded: false)
         ).encoded
         // The resume file first: whatever happens in between, the bytes can be found.
-        guard FileManager.default.createFile(atPath: resumePath, contents: data, attributes: Self.mode) else {
-            throw UsageError("cannot write \(resumePath)")
+        do {
+            try PrivateFile.replace(resumePath, with: Array(data))
+        } catch {
+            throw UsageError("cannot write \(resumePath): \(error.text)")
         }
         do {
             try FileManager.default.moveItem(at: place, to: hidden)

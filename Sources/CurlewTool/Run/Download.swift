@@ -15,6 +15,7 @@ struct Download: Sendable {
     let preparation: Preparation
     let session: Session
     let job: DownloadJob
+    let names: NameReservations
     let context: ToolContext
 
     private var settings: DownloadSettings { preparation.invocation.download ?? DownloadSettings() }
@@ -38,14 +39,14 @@ struct Download: Sendable {
     }
 
     private func makeRequest() async throws -> DownloadRequest {
-        let job = job
+        let (job, names) = (job, names)
         let wanted = preparation.invocation.output.file.map { InputFile.expanded($0) }
         let folder = URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
         let suggest = DownloadRequest.suggestedDownloadDestination(in: folder)
         let destination: DownloadRequest.Destination = { temporary, response in
             if let wanted { return (URL(filePath: wanted), [.removePreviousFile]) }
             let suggested = suggest(temporary, response).destinationURL.lastPathComponent
-            let name = DownloadName.free(suggested) {
+            let name = names.reserve(suggested, for: job) {
                 InputFile.exists($0) || InputFile.exists(DownloadName.resumeFile(for: $0))
             }
             Task { await job.named(name) }
@@ -96,7 +97,11 @@ struct Download: Sendable {
 
     private func showRequest() {
         guard preparation.invocation.output.parts?.contains(.requestHead) == true else { return }
-        try? context.errors.write(heads.request(preparation.plan.head(bodyLength: nil, acceptEncoding: nil)) + "\n")
+        let plan = preparation.plan
+        let length = (try? plan.bodyLength()) ?? nil
+        var head = plan.head(bodyLength: length, acceptEncoding: nil)
+        head.show(preparation.invocation, body: plan.body)
+        try? context.errors.write(heads.request(head) + "\n")
     }
 
     private func show(_ head: ResponseHead, _ cache: CacheStatus?) {
@@ -113,6 +118,14 @@ struct Download: Sendable {
     }
 
     private var interceptor: (any RequestInterceptor)? {
+        var parts: [any RequestInterceptor] = []
+        if let retries { parts.append(retries) }
+        let compression = preparation.invocation.body.compression
+        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
+        return parts.isEmpty ? nil : Interceptor(interceptors: parts)
+    }
+
+    private var retries: (any RequestInterceptor)? {
         RetrySettings(limit: preparation.invocation.network.retries).interceptor { [job, context] note in
             // A line between bars would tear them apart.
             if context.terminal.isError {
@@ -152,11 +165,7 @@ struct Download: Sendable {
         var kept = false
         let resumePath = DownloadName.resumeFile(for: await job.path)
         if let data = request.resumeData {
-            kept = FileManager.default.createFile(
-                atPath: resumePath,
-                contents: data,
-                attributes: [.posixPermissions: 0o600]
-            )
+            kept = (try? PrivateFile.replace(resumePath, with: Array(data))) != nil
         } else if settings.continues, let bytes = try? InputFile.read(resumePath),
             let data = try? ResumeData(Data(bytes)), !InputFile.exists(data.file)
         {

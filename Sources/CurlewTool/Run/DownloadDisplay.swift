@@ -34,7 +34,7 @@ struct DownloadDisplay: Sendable {
         var isLast = false
         while true {
             for line in plain.lines(for: await snapshots()) {
-                try? context.errors.write(TerminalText.escaped(line) + "\n")
+                try? context.errors.write(TerminalText.escapedLine(line) + "\n")
             }
             if isLast { return }
             isLast = (try? await Task.sleep(for: .milliseconds(250))) == nil

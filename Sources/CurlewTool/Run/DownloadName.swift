@@ -1,3 +1,6 @@
+internal import CurlewCore
+internal import Foundation
+
 /// Names for downloaded files and what lies beside them.
 enum DownloadName {
     /// The file with which `--continue` goes on.
@@ -28,6 +31,7 @@ enum DownloadName {
     static func expected(for url: String) -> String {
         let path = URLParts(url).target.prefix { $0 != "?" }
         let last = path.split(separator: "/").last.map(String.init) ?? ""
-        return last.isEmpty || last == "." || last == ".." ? "download" : last
+        // As the file is called that a download makes of it.
+        return SafeFilename.make(last.removingPercentEncoding ?? last) ?? "download"
     }
 }

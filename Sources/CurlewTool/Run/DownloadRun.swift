@@ -14,16 +14,22 @@ struct DownloadRun: Sendable {
         context.quietness = invocation.output.quietness
         var downloads: [Download] = []
         var shared: Session?
+        var stored: [String: Download] = [:]
+        let names = NameReservations()
         let debugLog = DebugLog(invocation, context: context)
         let cache = try ToolCache.forRequests(invocation.cache, context: context)
+        let files = ItemFiles()
         for url in invocation.urls {
-            var preparation = try Preparation(invocation, url: url, context: context)
+            var preparation = try Preparation(invocation, url: url, files: files, context: context)
             preparation.acceptOnlyPlainBytes()
-            // One session for all, unless each host has its own cookies.
+            try preparation.refuseOtherContinuations()
+            try preparation.gatherBody()
+            // One session for all, unless each host has its own cookies: then one for each host.
+            let path = preparation.sessionFile?.path
             var configuration = try SessionConfiguration(preparation)
             configuration.cache = cache
             let session =
-                shared
+                shared ?? path.flatMap { stored[$0]?.session }
                 ?? Session(
                     configuration: configuration,
                     redirectHandler: HopPrinter(follows: true, printer: nil),
@@ -34,7 +40,10 @@ struct DownloadRun: Sendable {
                 invocation.output.file.map { InputFile.expanded($0) }
                 ?? DownloadName.expected(for: preparation.plan.url)
             let job = DownloadJob(plan: preparation.plan, path: name)
-            downloads.append(Download(preparation: preparation, session: session, job: job, context: context))
+            let download = Download(
+                preparation: preparation, session: session, job: job, names: names, context: context)
+            downloads.append(download)
+            if let path, stored[path] == nil { stored[path] = download }
         }
         let jobs = downloads.map(\.job)
         let interruption = await Interruption()
@@ -45,7 +54,10 @@ struct DownloadRun: Sendable {
         display.cancel()
         await display.value
         await debugLog.flush()
-        return await report(results, context: context)
+        let status = await report(results, context: context)
+        // What has been answered may have set cookies, whatever became of its file.
+        for download in stored.values { try SessionUpdate(preparation: download.preparation).store() }
+        return status
     }
 
     private static func perform(_ downloads: [Download]) async -> [Download.Result] {
@@ -107,6 +119,24 @@ struct DownloadRun: Sendable {
 }
 
 extension Preparation {
+    /// The rest of a file is requested by GET, without a body: put behind what answered another request, it would be another file's.
+    func refuseOtherContinuations() throws(UsageError) {
+        guard invocation.download?.continues == true, plan.method != "GET" || !plan.body.isEmpty else { return }
+        throw UsageError(
+            "--continue goes on with answers to GET without a body",
+            hint: "Without --continue the request is sent as it is, and its whole answer is downloaded.")
+    }
+
+    /// The library's downloads have their body in the request: files and forms are read into memory.
+    mutating func gatherBody() throws {
+        switch plan.body {
+        case .none, .data, .standardInput: break
+        case .file(let path): plan.body = .data(try InputFile.read(path))
+        case .multipart(let parts, let boundary):
+            plan.body = .data(Array(try RequestPlan.form(parts, boundary: boundary).encode()))
+        }
+    }
+
     /// A file is wanted as it is on the server, and ranges of it must fit together.
     mutating func acceptOnlyPlainBytes() {
         guard plan.header("Accept-Encoding") == nil else { return }

@@ -98,6 +98,8 @@ struct ExchangeRun: Sendable {
             await debugLog.flush()
         } catch {
             await upload?.end()
+            // What has come of a body is written, and its last line and colour end, before the failure is told.
+            try? await printer.use { try $0.endBody() }
             await debugLog.flush()
             // What led to a failure is what one wants to see in the archive.
             try await write(recorder)

@@ -24,20 +24,26 @@ extension RequestPlan {
             case .text(let text):
                 form.append(Data(text.utf8), withName: part.name)
             case .file(let path, let mediaType):
-                let expanded = InputFile.expanded(path)
-                guard InputFile.exists(expanded) else { throw UsageError("cannot read \(path): no such file") }
-                let url = URL(filePath: expanded)
-                let (name, type) = (
-                    url.lastPathComponent, mediaType ?? MediaTypes.guess(path: path) ?? MediaTypes.unknown
-                )
+                guard InputFile.exists(InputFile.expanded(path)) else {
+                    throw UsageError("cannot read \(path): no such file")
+                }
+                let (url, name, type) = Self.description(of: path, mediaType)
                 if isHollow {
                     form.append(Data(), withName: part.name, fileName: name, mimeType: type)
                 } else {
                     form.append(url, withName: part.name, fileName: name, mimeType: type)
                 }
+            case .bytes(let bytes, let path, let mediaType):
+                let (_, name, type) = Self.description(of: path, mediaType)
+                form.append(isHollow ? Data() : Data(bytes), withName: part.name, fileName: name, mimeType: type)
             }
         }
         return form
+    }
+
+    private static func description(of path: String, _ mediaType: String?) -> (url: URL, name: String, type: String) {
+        let url = URL(filePath: InputFile.expanded(path))
+        return (url, url.lastPathComponent, mediaType ?? MediaTypes.guess(path: path) ?? MediaTypes.unknown)
     }
 
     /// How long the body will be, where that is known before it is sent.
@@ -74,7 +80,11 @@ extension RequestPlan {
     private static func length(of parts: [MultipartPart], boundary: String) throws -> Int64 {
         var length = Int64(try form(parts, boundary: boundary, isHollow: true).encode().count)
         for part in parts {
-            if case .file(let path, _) = part.content { length += InputFile.length(path) ?? 0 }
+            switch part.content {
+            case .text: break
+            case .file(let path, _): length += InputFile.length(path) ?? 0
+            case .bytes(let bytes, _, _): length += Int64(bytes.count)
+            }
         }
         return length
     }

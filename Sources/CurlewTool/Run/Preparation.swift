@@ -13,7 +13,12 @@ struct Preparation: Sendable {
     /// The stored session's cookies; nil without a session.
     var jar: CookieJar?
 
-    init(_ invocation: Invocation, url: String? = nil, context: ToolContext) throws(UsageError) {
+    init(
+        _ invocation: Invocation,
+        url: String? = nil,
+        files: ItemFiles = ItemFiles(),
+        context: ToolContext
+    ) throws(UsageError) {
         var invocation = invocation
         var typed = url ?? invocation.urls.first ?? ""
         let inURL = URLCredentials.take(from: &typed)
@@ -51,7 +56,8 @@ struct Preparation: Sendable {
             }
         }
         let builder = PlanBuilder(
-            read: { (path) throws(UsageError) in try InputFile.read(path) },
+            read: { (path) throws(UsageError) in try files.read(path) },
+            isStream: InputFile.isStream,
             standardInput: input,
             streamsStandardInput: isFed && streams,
             userAgent: "curlew/\(ToolContext.version)",

@@ -104,6 +104,13 @@ extension Invocation {
                 throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")
             }
         }
+        if body.isChunked, download != nil {
+            throw UsageError(
+                "--chunked and --download cannot be combined",
+                hint:
+                    "Without --chunked the input is read to its end, and sent then. --output writes an answer to a file."
+            )
+        }
         if body.isChunked, body.compression != .off {
             throw UsageError("--compress and --chunked cannot be combined")
         }

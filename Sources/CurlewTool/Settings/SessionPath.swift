@@ -3,7 +3,7 @@ enum SessionPath {
     /// A name with a slash is a path; any other lives under the configuration folder, per host.
     static func path(name: String, host: String, environment: [String: String]) throws(UsageError) -> String {
         guard !name.isEmpty else { throw UsageError("--session: the name is empty") }
-        if name.contains("/") { return name }
+        if name.contains("/") { return InputFile.expanded(name) }
         guard name != ".", name != "..", !name.contains("\0") else {
             throw UsageError("--session: '\(name)' cannot be a name")
         }

@@ -2,23 +2,53 @@ internal import Foundation
 
 /// Files and standard input.
 enum InputFile {
+    /// What is taken of a pipe or device, whose end is not known beforehand: it is kept in memory.
+    static let streamLimit = 256 << 20
+
     /// The whole content.
-    static func read(_ path: String) throws(UsageError) -> [UInt8] {
+    static func read(_ path: String, streamLimit: Int = Self.streamLimit) throws(UsageError) -> [UInt8] {
         let path = expanded(path)
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw UsageError("cannot read \(path): \(String(cString: strerror(errno)))") }
         defer { close(descriptor) }
+        let limit = isStream(descriptor) ? streamLimit : .max
+        let bytes: [UInt8]
         do {
-            return try readAll(descriptor)
+            bytes = try readAll(descriptor, upTo: limit)
         } catch {
             throw UsageError("cannot read \(path): \(error.text)")
         }
+        guard bytes.count <= limit else {
+            throw UsageError(
+                "cannot read \(path): more than \(Amount.bytes(Int64(limit))) come from it, and it has no length",
+                hint:
+                    "'COMMAND | curlew --chunked URL' sends a body of any length while it comes. Files may be longer, too."
+            )
+        }
+        return bytes
     }
 
-    static func readAll(_ descriptor: Int32) throws(OutputFile.Failure) -> [UInt8] {
+    /// All up to the end; or a little more than `limit`, where there is more.
+    static func readAll(_ descriptor: Int32, upTo limit: Int = .max) throws(OutputFile.Failure) -> [UInt8] {
         var bytes: [UInt8] = []
-        while let piece = try readPiece(descriptor) { bytes += piece }
+        while bytes.count <= limit, let piece = try readPiece(descriptor) { bytes += piece }
         return bytes
+    }
+
+    /// Whether its length is not known before its end: a pipe, as `@<(command)` makes one, or a device. Its bytes may come once only.
+    static func isStream(_ path: String) -> Bool {
+        var info = stat()
+        return stat(expanded(path), &info) == 0 && isStream(info)
+    }
+
+    private static func isStream(_ descriptor: Int32) -> Bool {
+        var info = stat()
+        return fstat(descriptor, &info) == 0 && isStream(info)
+    }
+
+    private static func isStream(_ info: stat) -> Bool {
+        let kind = info.st_mode & S_IFMT
+        return kind == S_IFIFO || kind == S_IFCHR || kind == S_IFSOCK
     }
 
     /// The next bytes; nil at the end.

@@ -12,18 +12,29 @@ enum PasswordPrompt {
         var before = termios()
         tcgetattr(descriptor, &before)
         var silent = before
-        silent.c_lflag &= ~tcflag_t(ECHO)
+        silent.c_lflag &= ~tcflag_t(ECHO | ISIG)
+        // Ctrl-C ends the line, as a byte of it: a signal would end the command and leave the terminal without its echo.
+        let interrupt = withUnsafeMutableBytes(of: &silent.c_cc) { keys in
+            keys[Int(VEOL)] = keys[Int(VINTR)]
+            return keys[Int(VINTR)]
+        }
         // Before the prompt: the flush would throw away what is typed right after it.
         tcsetattr(descriptor, TCSAFLUSH, &silent)
         try? tty.write("curlew: password for \(user)@\(host): ")
-        defer {
+        func restore() {
             tcsetattr(descriptor, TCSAFLUSH, &before)
             try? tty.write("\n")
         }
         var line: [UInt8] = []
         while let piece = try? InputFile.readPiece(descriptor, limit: 1), let byte = piece.first, byte != 0x0A {
+            // Zero is no key.
+            if byte == interrupt, byte != 0 {
+                restore()
+                _exit(ExitStatus.interrupted.rawValue)
+            }
             line.append(byte)
         }
+        restore()
         return String(decoding: line, as: UTF8.self)
     }
 }

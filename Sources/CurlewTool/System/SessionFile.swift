@@ -16,22 +16,10 @@ struct SessionFile: Sendable {
 
     func save(_ session: StoredSession) throws(UsageError) {
         try makeFolder()
-        // The folder may be one that others can write to: a name that they cannot guess, and nothing that is there already.
-        let temporary = "\(path).\(UUID().uuidString.lowercased())"
-        let descriptor = open(temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { throw failure() }
         do {
-            try OutputFile(descriptor: descriptor).write(JSONWriter.indented(session.json))
+            try PrivateFile.replace(path, with: Array(JSONWriter.indented(session.json).utf8))
         } catch {
-            close(descriptor)
-            unlink(temporary)
             throw UsageError("cannot write \(path): \(error.text)")
-        }
-        close(descriptor)
-        guard rename(temporary, path) == 0 else {
-            let error = failure()
-            unlink(temporary)
-            throw error
         }
     }
 
@@ -47,6 +35,4 @@ struct SessionFile: Sendable {
             throw UsageError("cannot make the folder of \(path)")
         }
     }
-
-    private func failure() -> UsageError { UsageError("cannot write \(path): \(String(cString: strerror(errno)))") }
 }

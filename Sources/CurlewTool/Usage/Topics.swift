@@ -40,6 +40,8 @@ enum Topics {
             "",
             "A backslash before : ; = @ takes the character's meaning away: 'a\\:b=c' has the key 'a:b'. A backslash "
                 + "before anything else stays.",
+            "A path may be a pipe or a device, as 'file@<(command)' gives one: it is read to its end, at most "
+                + "\(Amount.bytes(Int64(InputFile.streamLimit))), before the request is sent.",
             "When there is something to send, the method is POST unless one is given.",
         ]
     )

@@ -44,6 +44,58 @@ struct DownloadTests {
         #expect(folder.read("greeting.txt") == Data("hello".utf8))
     }
 
+    @Test("a download sends its body, be it a file or a form") func sendsFilesAndForms() async throws {
+        try folder.write("question.csv", "a,b")
+        let outcome = try await tool("-dv", base + "/anything/file", "@question.csv").run()
+        #expect(outcome.status == 0)
+        let whole = try #require(server.requests.last)
+        #expect(whole.bodyText == "a,b")
+        #expect(whole.headers["Content-Type"] == "text/csv")
+        #expect(outcome.errors.contains("\nContent-Length: 3\n"))
+        #expect(try await tool("-d", "-f", base + "/anything/form", "table@question.csv", "x=1").run().status == 0)
+        let form = try #require(server.requests.last?.bodyText)
+        #expect(form.contains("filename=\"question.csv\""))
+        #expect(form.contains("\r\n\r\na,b\r\n"))
+        let missing = try await tool("-d", base + "/anything/missing", "@none.csv").run()
+        #expect(missing.status == 1)
+        #expect(missing.errors == "curlew: error: cannot read none.csv: No such file or directory\n")
+    }
+
+    @Test func compressesWhatItSends() async throws {
+        try folder.write("table.csv", String(repeating: "a,b\n", count: 100))
+        for item in ["@table.csv", "text=" + String(repeating: "a", count: 300)] {
+            let outcome = try await tool("-dv", "--compress", base + "/anything/packed", item).run()
+            #expect(outcome.status == 0)
+            #expect(outcome.errors.contains("\nContent-Encoding: deflate\n"))
+            let request = try #require(server.requests.last)
+            #expect(request.headers["Content-Encoding"] == "deflate")
+            #expect(request.body.count < 200)
+        }
+    }
+
+    @Test("only answers to GET without a body are continued", arguments: [["x=1"], ["a@begin", "-f"]])
+    func continuesNoOtherRequests(_ items: [String]) async throws {
+        try folder.write("begin", "begin")
+        var command = tool("-d", "-c", "-o", "begin")
+        command.arguments += [base + "/anything/file"] + items
+        let body = try await command.run()
+        let method = try await tool("-d", "-c", "-o", "begin", "POST", base + "/anything/file").run()
+        for outcome in [body, method] {
+            #expect(outcome.status == 1)
+            #expect(outcome.errors.hasPrefix("curlew: error: --continue goes on with answers to GET without a body\n"))
+        }
+        #expect(server.requests.isEmpty)
+        #expect(folder.read("begin") == Data("begin".utf8))
+    }
+
+    @Test("every download sends what a pipe gave") func sendsAPipeWithEveryDownload() async throws {
+        let line = "exec \"$0\" -d \(base)/anything/1 \(base)/anything/2 @<(printf piped)"
+        var shell = tool("-c", line, ToolProcess.executable.path)
+        shell.program = URL(filePath: "/bin/bash")
+        #expect(try await shell.run().status == 0)
+        #expect(server.requests.map(\.bodyText) == ["piped", "piped"])
+    }
+
     @Test func neverOverwritesUnasked() async throws {
         _ = try folder.write("1000", "mine")
         #expect(try await tool("-d", base + "/bytes/1000").run().status == 0)

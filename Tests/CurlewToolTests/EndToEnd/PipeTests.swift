@@ -24,6 +24,16 @@ struct PipeTests {
         #expect(outcome.errors == "")
     }
 
+    @Test("A closed standard output is an error, not the number of something else")
+    func refusesClosedOutput() async throws {
+        server.script("/x", .text("abc"))
+        var tool = ToolProcess("-c", "exec \"$0\" -b \"$1\" >&-", ToolProcess.executable.path, base + "/x")
+        tool.program = URL(filePath: "/bin/sh")
+        let outcome = try await tool.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors == "curlew: error: cannot write the output: Bad file descriptor\n")
+    }
+
     @Test func sendsJSON() async throws {
         let outcome = try await ToolProcess("-b", base + "/post", "a=1", "b:=[1, 2.50]", "c[d]=x", "q==1 2", "X-Y:z")
             .run()
@@ -220,6 +230,8 @@ struct PipeTests {
         tool.arguments = []
         shell.arguments = ["-c", "\(ToolProcess.executable.path) \(base)/bytes/50000000 2>&1 >/dev/full; echo $?"]
         let pipe = Pipe()
+        // Foundation's `Process` keeps itself, and its pipes.
+        defer { try? pipe.fileHandleForReading.close() }
         shell.standardOutput = pipe
         let ended = ToolProcess.Ended(shell)
         try shell.run()

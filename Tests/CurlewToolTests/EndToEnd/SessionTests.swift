@@ -19,6 +19,7 @@ struct SessionFileTests {
         var tool = ToolProcess()
         tool.arguments = arguments
         tool.environment = ["XDG_CONFIG_HOME": folder.url.path]
+        tool.folder = folder.url
         return try await tool.run()
     }
 
@@ -37,6 +38,19 @@ struct SessionFileTests {
         #expect(request.headers["Content-Type"] == nil)
         #expect(request.headers["Cookie"] == "a=b")
         #expect(request.headers["Authorization"] == "Basic dTpw")
+    }
+
+    @Test("downloads keep and send what a session holds, several of one host together")
+    func downloadsKeepCookies() async throws {
+        let base = ":\(server.port)"
+        let first = try await run(
+            "--session=me", "--download", base + "/cookies/set/a/b", base + "/cookies/set/c/d", "X-A:1")
+        #expect(first.status == 0)
+        #expect(try await run("--session=me", "--download", base + "/get").status == 0)
+        let request = try #require(server.requests.last)
+        #expect(request.headers["X-A"] == "1")
+        let cookies = try #require(request.headers["Cookie"]).components(separatedBy: "; ")
+        #expect(Set(cookies) == ["a=b", "c=d"])
     }
 
     @Test func showsTheCookiesItSends() async throws {

@@ -41,7 +41,8 @@ struct StreamedAnswerTests {
             DispatchQueue(label: "output").async {
                 while let piece = try? InputFile.readPiece(reading) { continuation.yield(Data(piece)) }
                 continuation.finish()
-                withExtendedLifetime(pipe) {}
+                // Foundation's `Process` keeps itself, and its pipes.
+                try? pipe.fileHandleForReading.close()
             }
         }
 

@@ -10,7 +10,17 @@ final class TerminalProcess: Sendable {
         let step: String
     }
 
-    private let master: Int32
+    /// Closed when the reader has ended, too: a number that is read although it is closed may be another test's file by then.
+    private final class Master: Sendable {
+        let descriptor: Int32
+
+        init(_ descriptor: Int32) { self.descriptor = descriptor }
+
+        deinit { close(descriptor) }
+    }
+
+    private let terminal: Master
+    private var master: Int32 { terminal.descriptor }
     private let ended: ToolProcess.Ended
     let pid: pid_t
     private let screen: Screen
@@ -54,12 +64,14 @@ final class TerminalProcess: Sendable {
 
     init(_ tool: ToolProcess, columns: Int = 80, rows: Int = 24) throws {
         // posix_openpt(3) and its relatives are not in Swift's Glibc: these are what they do, see pty(7).
-        master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        let master = open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC)
         let (unlock, getNumber): (UInt, UInt) = (0x4004_5431, 0x8004_5430)
         var (locked, number): (Int32, Int32) = (0, 0)
         guard master >= 0, ioctl(master, unlock, &locked) == 0, ioctl(master, getNumber, &number) == 0 else {
             throw Failure(step: "open /dev/ptmx")
         }
+        let terminal = Master(master)
+        self.terminal = terminal
         Self.resize(master, columns: columns, rows: rows)
         let path = "/dev/pts/\(number)"
         let slave = open(path, O_RDWR | O_NOCTTY | O_CLOEXEC)
@@ -80,11 +92,10 @@ final class TerminalProcess: Sendable {
         try process.run()
         pid = process.processIdentifier
         try handle.close()
-        let descriptor = master
         let (pieces, feed) = AsyncStream<[UInt8]>.makeStream()
         DispatchQueue.global().async {
             // The read fails when the last descriptor of the other side is closed.
-            while let piece = try? InputFile.readPiece(descriptor) { feed.yield(piece) }
+            while let piece = try? InputFile.readPiece(terminal.descriptor) { feed.yield(piece) }
             feed.finish()
         }
         Task {
@@ -93,21 +104,31 @@ final class TerminalProcess: Sendable {
         }
     }
 
-    deinit { close(master) }
+    deinit {
+        // What a test has left behind ends as if the terminal's window were closed; then the reader ends as well.
+        let group = tcgetpgrp(master)
+        if group > 0 { kill(-group, SIGHUP) }
+    }
 
     func type(_ text: String) { try? OutputFile(descriptor: master).write(text) }
 
     func resize(columns: Int, rows: Int) { Self.resize(master, columns: columns, rows: rows) }
 
+    /// Whether it shows what is typed.
+    var echoes: Bool {
+        var settings = termios()
+        return tcgetattr(master, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+    }
+
     func wait(for text: String) async { await screen.wait(for: text) }
 
     /// Everything on the screen, and the exit status. Kills what does not end by itself.
     func finish(limit: Duration = .seconds(30)) async -> (screen: String, status: Int32) {
-        let (pid, master) = (pid, master)
+        let (pid, terminal) = (pid, terminal)
         let watchdog = Task {
             try await Task.sleep(for: limit)
             // The tool is in a session of its own, and would outlive setsid(1) with the terminal open.
-            let group = tcgetpgrp(master)
+            let group = tcgetpgrp(terminal.descriptor)
             if group > 0 { kill(-group, SIGKILL) }
             kill(pid, SIGKILL)
         }

@@ -69,6 +69,14 @@ struct TerminalTests {
         #expect(screen == BinaryNotice.response + "\n")
     }
 
+    @Test("What has come of an answer is shown before the failure that cut it off, on lines of its own")
+    func showsWhatHasCome() async throws {
+        server.script("/x", .text("{\"a\": \"bcdefgh\"}").faulting(.close, at: .inBody(after: 9)))
+        let (screen, status) = try await screen("-b", base + "/x", environment: ["NO_COLOR": "1"])
+        #expect(status == 1)
+        #expect(screen.hasPrefix("{\"a\": \"bc\ncurlew: error: "))
+    }
+
     @Test("Ctrl-C ends a request that hangs")
     func isInterrupted() async throws {
         var tool = ToolProcess()
@@ -90,6 +98,22 @@ struct TerminalTests {
         let (screen, status) = await terminal.finish()
         #expect(status == 0)
         #expect(!screen.contains("secret"))
+    }
+
+    @Test("Ctrl-C at the question for a password leaves the terminal as it was")
+    func isInterruptedWhileItAsks() async throws {
+        var tool = ToolProcess()
+        tool.arguments = ["-a", "u", base + "/get"]
+        let terminal = try TerminalProcess(tool)
+        let echoed = terminal.echoes
+        await terminal.wait(for: "password for u@localhost: ")
+        #expect(!terminal.echoes)
+        terminal.type("half a secr\u{3}")
+        let (screen, status) = await terminal.finish()
+        #expect(status == 130)
+        #expect(echoed && terminal.echoes)
+        #expect(!screen.contains("secr"))
+        #expect(server.requests.isEmpty)
     }
 
     @Test("Events and lines are shown while they arrive")

@@ -51,6 +51,33 @@ struct UploadTests {
         #expect(request.headers["Content-Length"] == "8")
     }
 
+    @Test("a command's output is sent as a body and as a file of a form", arguments: [["-b"], ["-v"]])
+    func sendsWhatACommandWrites(_ options: [String]) async throws {
+        let text = String(repeating: "piped ", count: 30_000)
+        try folder.write("source", text)
+        func shell(_ line: String) async throws -> ToolProcess.Outcome {
+            var tool = ToolProcess("-c", "exec \"$0\" \(options[0]) \(line)", ToolProcess.executable.path)
+            tool.program = URL(filePath: "/bin/bash")
+            tool.folder = folder.url
+            return try await tool.run()
+        }
+        #expect(try await shell("PUT \(base)/put @<(cat source)").status == 0)
+        let whole = try #require(server.requests.last)
+        #expect(whole.bodyText == text)
+        #expect(whole.headers["Content-Length"] == "180000")
+        #expect(try await shell("-f \(base)/post 'file@'<(cat source)';type=text/csv' name=Ada").status == 0)
+        let form = try #require(server.requests.last?.bodyText)
+        #expect(form.contains("\r\nContent-Type: text/csv\r\n\r\n\(text)\r\n"))
+        #expect(form.contains("\r\n\r\nAda\r\n"))
+    }
+
+    @Test func sendsDevicesAndEmptyPipes() async throws {
+        #expect(try await run("-b", "PUT", base + "/put", "@/dev/null").status == 0)
+        #expect(server.requests.last?.headers["Content-Length"] == "0")
+        #expect(try await run("-f", base + "/post", "none@/dev/null").status == 0)
+        #expect(server.requests.last?.bodyText?.contains("filename=\"null\"") == true)
+    }
+
     @Test func saysWhichFileIsMissing() async throws {
         let outcome = try await run(base + "/post", "-f", "file@missing.txt")
         #expect(outcome.status == 1)

@@ -88,6 +88,8 @@ struct WebSocketTests {
         shell.executableURL = URL(filePath: "/bin/sh")
         shell.arguments = ["-c", "\(ToolProcess.executable.path) -I \(base)/flood | head -n 1"]
         let pipe = Pipe()
+        // Foundation's `Process` keeps itself, and its pipes.
+        defer { try? pipe.fileHandleForReading.close() }
         shell.standardOutput = pipe
         let ended = ToolProcess.Ended(shell)
         try shell.run()

@@ -83,6 +83,7 @@ struct NestedKeyTests {
 
     static let failures: [(items: [(String, String)], text: String)] = [
         ([("foo[bar", "1")], "Syntax error: Expecting ']'\nfoo[bar\n       ^"),
+        ([("名前[bar", "1")], "Syntax error: Expecting ']'\n名前[bar\n        ^"),
         ([("a[]b", "1")], "Syntax error: Expecting '['\na[]b\n   ^"),
         ([("a]", "1")], "Syntax error: Expecting '['\na]\n ^"),
         ([("a[[]", "1")], "Syntax error: Expecting a text, a number or ']'\na[[]\n  ^"),
@@ -122,6 +123,16 @@ struct NestedKeyTests {
         let members = try row.items.map { (key: $0.0, value: try JSONParser.parse($0.1)) }
         let error = #expect(throws: NestedKeyError.self) { try NestedJSON.build(members) }
         #expect(error?.description == row.text)
+    }
+}
+
+@Suite("Keys that nest deeply")
+struct DeepKeyTests {
+    @Test func areRefusedBeyondWhatAStackHolds() throws {
+        func key(_ depth: Int) -> String { "a" + String(repeating: "[b]", count: depth - 1) }
+        let deepest = try NestedJSON.build([(key(JSONParser.maximumDepth), .null)])
+        #expect(JSONWriter.compact(deepest).utf8.count > JSONParser.maximumDepth)
+        #expect(throws: NestedKeyError.self) { try NestedJSON.build([(key(JSONParser.maximumDepth + 1), .null)]) }
     }
 }
 

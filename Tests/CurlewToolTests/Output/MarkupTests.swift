@@ -63,6 +63,21 @@ struct MarkupTests {
                 + "\(e)90m<!--c-->\(e)0m\(e)1;34m</a\(e)0m\(e)1;34m>\(e)0m")
     }
 
+    @Test("names that are no UTF-8 are shown as they came", arguments: ["application/xml", "text/html"])
+    func colorsBrokenNames(_ type: String) throws {
+        let body: [UInt8] =
+            Array("<a".utf8) + [0xFF, 0xFE, 0xFF] + Array("></a".utf8) + [0xFF, 0xFE, 0xFF] + Array(">".utf8)
+        var formatter = BodyFormatter(
+            kind: MediaKind(contentType: type), target: .init(isTerminal: false, pretty: .colors))
+        var out: [UInt8] = []
+        formatter.feed(body, into: &out)
+        formatter.finish(into: &out)
+        for code in ["\u{1B}[1;34m", "\u{1B}[0m"] {
+            while let range = out.firstRange(of: Array(code.utf8)) { out.removeSubrange(range) }
+        }
+        #expect(out == body)
+    }
+
     @Test func indentsHTML() {
         let page = """
             <!DOCTYPE html><html><head><title>T</title><meta charset=utf-8><script>if (a < b) {

@@ -4,6 +4,34 @@ import Testing
 
 @testable import CurlewTool
 
+@Suite("The list of a cache")
+struct CacheTableTests {
+    private func row(asJSON: Bool, vary: [String], url: String = "http://x.y/\u{9B}2J\u{202E}\u{7F}é") -> String {
+        let item = CacheTable.Item(
+            url: url, status: 200, size: 5, stored: Date(timeIntervalSince1970: 0),
+            freshUntil: Date(timeIntervalSince1970: 60), vary: vary, isForCredentials: false)
+        var table = CacheTable(asJSON: asJSON, isTerminal: true)
+        return table.row(item)
+    }
+
+    @Test("what a server chose stays the same in JSON, and moves no terminal") func escapesJSON() throws {
+        let text = row(asJSON: true, vary: ["\u{9D}0;title\u{9C}\u{1B}"])
+        #expect(text.contains(#"http://x.y/\u009b2J\u202e\u007fé"#))
+        #expect(text.contains(#"\u009d0;title\u009c\u001b"#))
+        let json = try JSONParser.parse(text)
+        #expect(json["url"] == .string("http://x.y/\u{9B}2J\u{202E}\u{7F}é"))
+        #expect(json["vary"] == .array([.string("\u{9D}0;title\u{9C}\u{1B}")]))
+    }
+
+    @Test func alignsWideNames() {
+        let plain = row(asJSON: false, vary: ["accept"], url: "http://x.y/")
+        let wide = row(asJSON: false, vary: ["言語"], url: "http://x.y/")
+        func place(_ text: String) -> Int? { text.range(of: "http").map { Columns.count(text[..<$0.lowerBound]) } }
+        #expect(place(wide) == place(plain))
+        #expect(row(asJSON: false, vary: []).hasSuffix("http://x.y/\\u{9b}2J\\u{202e}\\x7fé\n"))
+    }
+}
+
 @Suite("What is said about failures")
 struct ReportTests {
     @Test func namesPhaseAndRemedy() {
@@ -23,6 +51,13 @@ struct ReportTests {
     @Test func usesTheErrorsOwnTextElsewhere() {
         let report = ErrorReport(CurlewError(.validationFailed, phase: .validation, reason: "no\u{1B}[2J"))
         #expect(report.text(palette: Palette(isColored: false)) == "curlew: error: no\\x1b[2J\n  phase: validation\n")
+    }
+
+    @Test func escapesWhatAServerSaidInUsageErrors() {
+        let error = UsageError("403 No\u{1B}[2J way\nsecond", hint: "\u{9B}31m")
+        #expect(
+            ErrorReport.usage(error, palette: Palette(isColored: false))
+                == "curlew: error: 403 No\\x1b[2J way\n  second\n  \\u{9b}31m\n")
     }
 
     @Test func everyRowBelongsToACode() {
@@ -74,9 +109,20 @@ struct DownloadNameTests {
         #expect(DownloadName.free(name) { taken.contains($0) } == expected)
     }
 
+    @Test("downloads that run at the same time get names of their own, each the same at every try")
+    func reservesNames() {
+        let names = NameReservations()
+        let plan = RequestPlan(method: "GET", url: "http://a/x", headers: [])
+        let (one, other) = (DownloadJob(plan: plan, path: "x"), DownloadJob(plan: plan, path: "x"))
+        #expect(names.reserve("x.txt", for: one) { _ in false } == "x.txt")
+        #expect(names.reserve("x.txt", for: other) { $0 == "x-1.txt" } == "x-2.txt")
+        #expect(names.reserve("x.txt", for: one) { _ in false } == "x.txt")
+    }
+
     @Test(arguments: [
         ("http://x.y/a/b.zip?c=d", "b.zip"), ("http://x.y/", "download"), ("http://x.y/a/", "a"),
-        ("http://x.y/..", "download"),
+        ("http://x.y/..", "download"), ("http://x.y/a%20%C3%A9.zip", "a é.zip"), ("http://x.y/%2E%2E", "download"),
+        ("http://x.y/%1B%5B2Jb", "[2Jb"), ("http://x.y/a%2Fb", "b"), ("http://x.y/%FF", "%FF"),
     ])
     func expectsTheEndOfTheURL(_ url: String, _ expected: String) {
         #expect(DownloadName.expected(for: url) == expected)

@@ -24,6 +24,28 @@ func shaped(
     return whole
 }
 
+@Suite("What ends in the middle")
+struct CutBodyTests {
+    private func onTerminal(_ body: String) -> String {
+        var formatter = BodyFormatter(
+            kind: MediaKind(contentType: "application/json"), target: .init(isTerminal: true, pretty: .all))
+        var out: [UInt8] = []
+        for byte in body.utf8 { formatter.feed(CollectionOfOne(byte), into: &out) }
+        formatter.finish(into: &out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
+    @Test("no colour goes on behind a body", arguments: ["[\"cut", "{\"cut", "[\"cut\\"])
+    func endsColours(_ body: String) {
+        let out = onTerminal(body)
+        #expect(out.hasSuffix("\u{1B}[0m\n"))
+    }
+
+    @Test func endsColoursBeforeTheNoticeOfBinaryData() {
+        #expect(onTerminal("[\"a\u{0}b").hasSuffix("\"a\u{1B}[0m\n" + BinaryNotice.response + "\n"))
+    }
+}
+
 @Suite("JSON where it is found")
 struct FoundJSONTests {
     private func sorting() -> Look {

@@ -20,6 +20,12 @@ struct AmountTests {
 
     @Test(arguments: [(0.00087, "870 µs"), (0.0123, "12.3 ms"), (0.5, "500 ms"), (1.234, "1.23 s"), (0.9999, "1.00 s")])
     func writesTimes(_ seconds: Double, _ expected: String) { #expect(Amount.time(seconds) == expected) }
+
+    @Test func writesNumbersBeyondAll() {
+        #expect(Amount.fixed(1e300, digits: 0) == "9000000000000000000")
+        #expect(Amount.fixed(-.infinity, digits: 2) == "-90000000000000000.00")
+        #expect(Amount.rate(.infinity) == "7.8 EiB/s")
+    }
 }
 
 @Suite("Rates")
@@ -59,6 +65,12 @@ struct ProgressLineTests {
         #expect(text.count <= 90)
     }
 
+    @Test func drawsWhereTheClockWasSetBack() {
+        var snapshot = running(10, of: nil)
+        snapshot.elapsed = -3600
+        #expect(line.render(snapshot, width: 80, nameWidth: 8).contains("10 B"))
+    }
+
     @Test func drawsTheEnd() {
         var snapshot = running(10240, of: 10240)
         #expect(line.render(snapshot, width: 80, nameWidth: 10).contains(" 99% "))
@@ -71,17 +83,50 @@ struct ProgressLineTests {
 
     @Test("No line is wider than the terminal", arguments: [20, 21, 30, 40, 50, 60, 79, 80, 120, 300])
     func fits(_ width: Int) {
-        let names = ["f", "a-rather-long-file-name-that-is-a-chore-to-type.tar.gz"]
+        let names = [
+            "f", "a-rather-long-file-name-that-is-a-chore-to-type.tar.gz", "東京都の地図とデータの一覧表.tar.gz",
+            "👩‍👩‍👧‍👦🇯🇵❤️ holiday.jpg", "e\u{301}te\u{301}",
+        ]
         for name in names {
             for total in [nil, 0, 10, 1 << 40] as [Int64?] {
                 var snapshot = running(total ?? 1 << 35, of: total, name: name)
                 for state in [.waiting, .running, .done, .failed("the connection broke")] as [TransferSnapshot.State] {
                     snapshot.state = state
                     let text = line.render(snapshot, width: width, nameWidth: min(20, width / 3))
-                    #expect(text.count <= width, "\(text)")
+                    #expect(Columns.count(text) <= width, "\(text)")
                 }
             }
         }
+    }
+
+    @Test("Names are cut and filled by columns, not by characters")
+    func fitsWideNames() {
+        #expect(ProgressLine.fitted("地図.zip", 12) == "地図.zip    ")
+        #expect(ProgressLine.fitted("東京都の地図.zip", 9) == "東京….zip")
+        // Half a character's room stays free.
+        #expect(ProgressLine.fitted("東京都の地図", 10) == "東京…地図 ")
+        #expect(ProgressLine.fitted("e\u{301}te\u{301}", 4) == "e\u{301}te\u{301} ")
+        var board = ProgressBoard(line: line)
+        let names = ["東京都の地図.zip", "map.zip"]
+        let rows = board.frame(names.map { running(1, of: 4, name: $0) }, width: 60, height: 20).split(separator: "\n")
+        #expect(rows.map { Columns.count($0.prefix { $0 != "%" }) } == [20, 20])
+        #expect(rows.allSatisfy { $0.hasPrefix("東京都の地図.zip  25%") || $0.hasPrefix("map.zip           25%") })
+    }
+
+    @Test(
+        "Columns as terminals count them",
+        arguments: [
+            ("", 0), ("abc", 3), ("é", 1), ("e\u{301}", 1), ("漢字", 4), ("ｱ", 1), ("Ａ", 2), ("한글", 4), ("😀", 2),
+            ("❤", 1), ("❤\u{FE0F}", 2), ("🇯🇵", 2), ("─━█…", 4), ("a\u{200B}b", 2), ("नि", 2), ("ไม้", 2), ("〿", 1),
+        ])
+    func countsColumns(_ text: String, _ expected: Int) { #expect(Columns.count(text) == expected) }
+
+    @Test func keepsControlCharactersOutOfThePicture() {
+        var board = ProgressBoard(line: line)
+        var failed = running(1, of: 4, name: "a\u{1B}[2Jb\nc\u{9B}")
+        failed.state = .failed("no\tnews\u{7}")
+        let picture = board.frame([failed], width: 80, height: 20)
+        #expect(picture == "a\\x1b[2Jb\\x0ac\\u{9b} no\\x09news\\x07\n")
     }
 
     @Test func showsAFailure() {

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import CurlewTool
@@ -89,6 +90,51 @@ struct PlanTests {
         #expect(plan.header("Cookie") == "a=1; b=2")
     }
 
+    @Test("A header's file is read once: a pipe has its bytes for the first reader alone")
+    func readsHeaderFilesOnce() throws {
+        guard case .request(let invocation) = try CommandBuilder.command(for: ["x.y", "T:@/dev/fd/63"]) else {
+            throw UsageError("no request")
+        }
+        let reads = Counter()
+        var builder = Self.builder()
+        builder.read = { _ in
+            reads.count += 1
+            return reads.count == 1 ? Array("secret\n".utf8) : []
+        }
+        #expect(try builder.plan(invocation).header("T") == "secret")
+        #expect(reads.count == 1)
+    }
+
+    @Test("What can be read once is read for the body, once") func readsPipesForTheBody() throws {
+        let reads = Counter()
+        func body(_ words: String...) throws -> PlannedBody {
+            guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
+                throw UsageError("no request")
+            }
+            var builder = Self.builder()
+            builder.isStream = { $0.hasPrefix("/dev/fd/") }
+            builder.read = { _ in
+                reads.count += 1
+                return Array("piped".utf8)
+            }
+            return try builder.plan(invocation).body
+        }
+        #expect(try body("x.y", "@/dev/fd/63") == .data(Array("piped".utf8)))
+        #expect(reads.count == 1)
+        let parts = [
+            MultipartPart(
+                name: "f", content: .bytes(Array("piped".utf8), path: "/dev/fd/63", mediaType: "text/x")),
+            MultipartPart(name: "g", content: .file(path: "/text", mediaType: nil)),
+        ]
+        #expect(
+            try body("-f", "x.y", "f@/dev/fd/63;type=text/x", "g@/text") == .multipart(parts, boundary: "BOUNDARY"))
+        #expect(reads.count == 2)
+    }
+
+    private final class Counter {
+        var count = 0
+    }
+
     @Test func plansForms() throws {
         let plan = try Self.plan("-f", "x.y", "a=1", "f@/text;type=text/x")
         #expect(
@@ -155,9 +201,36 @@ struct CurlCommandTests {
                 == "curl \(common) -H accept-encoding: -L --max-redirs 30 -u 'u:p w' -x http://p:1 -k http://x.y/")
     }
 
+    @Test func uploadsInputWithTheMethod() throws {
+        func methods(_ words: String...) throws -> String {
+            guard case .request(let invocation) = try CommandBuilder.command(for: words) else {
+                throw UsageError("no request")
+            }
+            var builder = PlanTests.builder()
+            builder.streamsStandardInput = true
+            return CurlCommand(plan: try builder.plan(invocation), invocation: invocation).text()
+        }
+        // `-T` alone is a PUT.
+        #expect(try methods("--chunked", "x.y").hasPrefix("curl -X POST "))
+        #expect(try !methods("--chunked", "PUT", "x.y").contains("-X"))
+    }
+
+    @Test func writesWhatCurlAndShellsWouldReadDifferently() throws {
+        #expect(try curl("x.y/?a[0]=1").contains("--globoff"))
+        #expect(try !curl("[::1]:81/").contains("--globoff"))
+        let home = try #require(ProcessInfo.processInfo.environment["HOME"])
+        #expect(try curl("x.y", "@~/f").contains("--data-binary \(ShellQuote.quoted("@\(home)/f"))"))
+        #expect(try curl("-f", "x.y", "p@/a;b,c.txt").contains(#"-F 'p=@"/a;b,c.txt"'"#))
+        #expect(try curl("-f", "x.y", "p@/a ").contains(#"-F 'p=@"/a "'"#))
+        #expect(try curl("-f", "x.y", "p@ a\\").contains(#"-F 'p=@" a\\"'"#))
+        #expect(try curl("-f", "x.y", "p@/a;\u{301}b").contains("-F 'p=@\"/a;\u{301}b\"'"))
+        #expect(try curl("-f", "x.y", #"p@/a"b.txt;type=x/y"#).contains(#"-F 'p=@"/a\"b.txt";type=x/y'"#))
+        #expect(try curl("-f", "x.y", "p@~/f").contains(ShellQuote.quoted("p=@\(home)/f")))
+    }
+
     @Test(arguments: [
         ("", "''"), ("a", "a"), ("a b", "'a b'"), ("a'b", "'a'\\''b'"), ("$(x)", "'$(x)'"), ("!", "'!'"),
-        ("a\nb", "'a\nb'"),
+        ("a\nb", "'a\nb'"), ("a'\u{301}; b", "'a'\\''\u{301}; b'"),
         ("é", "'é'"), ("~", "'~'"), ("#a", "'#a'"), ("http://x/?a&b", "'http://x/?a&b'"),
     ])
     func quotes(_ word: String, _ expected: String) { #expect(ShellQuote.quoted(word) == expected) }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 
 @testable import CurlewTool
@@ -111,6 +112,7 @@ struct CommandBuilderTests {
         arguments: [
             (["--chunked", "x", "a=1"], "data items have a known length", "COMMAND | curlew --chunked URL"),
             (["--chunked", "--raw", "a", "x"], "--raw has a known length", "COMMAND | curlew --chunked URL"),
+            (["--chunked", "-d", "x"], "--chunked and --download cannot be combined", "Without --chunked"),
             (["gte", ":8080"], "'gte' is not a known method", "'GET :8080', or 'gte:8080'"),
             (["pst", "http://x"], "'pst' is not a known method", "'POST http://x'"),
             (["POST"], "there is no URL", "curlew POST example.org"),
@@ -170,6 +172,8 @@ struct SessionTests {
             try SessionPath.path(name: "me", host: "::1", environment: ["HOME": "/h"])
                 == "/h/.config/curlew/sessions/__1/me.json")
         #expect(try SessionPath.path(name: "./s.json", host: "x", environment: [:]) == "./s.json")
+        let home = try #require(ProcessInfo.processInfo.environment["HOME"])
+        #expect(try SessionPath.path(name: "~/s.json", host: "x", environment: [:]) == home + "/s.json")
         #expect(SessionPath.folder("..") == "_")
         #expect(SessionPath.folder("../x") == ".._x")
         #expect(throws: UsageError.self) { try SessionPath.path(name: "me", host: "x", environment: [:]) }

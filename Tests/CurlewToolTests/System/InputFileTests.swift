@@ -33,6 +33,29 @@ struct InputFileTests {
         }
     }
 
+    @Test("What has no length is read up to a limit, a file whole") func readsPipesUpToALimit() throws {
+        #expect(throws: UsageError.self) { try InputFile.read("/dev/zero", streamLimit: 100_000) }
+        #expect(try InputFile.read("/dev/null", streamLimit: 0) == [])
+        let folder = try ScratchDirectory()
+        let file = try folder.write("file", "1234").path
+        #expect(try InputFile.read(file, streamLimit: 3).count == 4)
+        #expect(!InputFile.isStream(file))
+        #expect(!InputFile.isStream(folder.url.path))
+        #expect(!InputFile.isStream("/nonexistent"))
+        #expect(InputFile.isStream("/dev/null"))
+    }
+
+    @Test("A pipe's bytes are kept for further readers") func keepsWhatAPipeGave() throws {
+        let pipe = Pipe()
+        try pipe.fileHandleForWriting.write(contentsOf: Data("once".utf8))
+        try pipe.fileHandleForWriting.close()
+        let path = "/proc/self/fd/\(pipe.fileHandleForReading.fileDescriptor)"
+        defer { withExtendedLifetime(pipe) {} }
+        let files = ItemFiles()
+        #expect(try files.read(path) == Array("once".utf8))
+        #expect(try files.read(path) == Array("once".utf8))
+    }
+
     @Test func aFileHasBytesUpToItsEnd() throws {
         let folder = try ScratchDirectory()
         try folder.write("text", "x")
