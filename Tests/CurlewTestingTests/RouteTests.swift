@@ -84,7 +84,20 @@ struct RouteTests {
             expected: ["Content-Type": "text/event-stream"],
             contains: ["retry: 5\n\nid: 0\nevent: e\ndata: {\"id\": 0}\n\nid: 1\n"]
         ),
+        Case(target: "/sse?count=3", fields: ["Last-Event-ID: 9223372036854775807"]),
         Case(target: "/sse?count=3", fields: ["Last-Event-ID: 1"], contains: ["id: 2\ndata: {\"id\": 2}\n\n"]),
+        Case(target: "/drip?numbytes=100001", status: 400, contains: ["numbytes is a number from 0 to 100000\n"]),
+        Case(target: "/drip?numbytes=9223372036854775807&duration=0", status: 400),
+        Case(target: "/drip?numbytes=x", status: 400),
+        Case(
+            target: "/drip?numbytes=1&duration=inf", status: 400, contains: ["duration is a number from 0 to 86400\n"]),
+        Case(target: "/drip?numbytes=1&delay=1e25", status: 400, contains: ["delay is a number from 0 to 86400\n"]),
+        Case(target: "/sse?count=-1", status: 400, contains: ["count is a number from 0 to 100000\n"]),
+        Case(target: "/sse?count=2000000000", status: 400),
+        Case(target: "/sse?count=1&delay=nan", status: 400),
+        Case(target: "/ndjson/100001", status: 400, contains: ["count is a number from 0 to 100000\n"]),
+        Case(target: "/chunked/100001", status: 400),
+        Case(target: "/delay/1e25", status: 400, contains: ["seconds is a number from 0 to 86400\n"]),
         Case(target: "/redirect/1", status: 302, expected: ["Location": "/get"]),
         Case(
             target: "/redirect/3?absolute=true", status: 302,

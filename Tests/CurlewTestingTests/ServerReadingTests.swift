@@ -108,6 +108,31 @@ struct ServerReadingTests {
         #expect(server.requests.isEmpty)
     }
 
+    @Test("Marks that combine with what separates the parts of a head are part of what is behind it")
+    func readsHeadsByBytes() throws {
+        let server = try TestServer()
+        let client = try WireClient(port: server.port)
+        let mark = "\u{301}"
+        client.send(
+            "POST /anything/a HTTP/1.1\r\nA:\(mark)b\r\nB: \(mark)c\r\nC: d \(mark)\r\n"
+                + "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 75\r\n\r\n"
+                + "--x\r\nContent-Disposition: form-data; name=n\r\nX:\(mark)y\r\n\(mark)Z: z\r\n\r\nbody\r\n--x--\r\n"
+        )
+        #expect(try client.response().status == 200)
+        let request = try #require(server.requests.first)
+        #expect(request.headers["A"] == "\(mark)b")
+        #expect(request.headers["B"] == "\(mark)c")
+        #expect(request.headers["C"] == "d \(mark)")
+        let part = try #require(request.multipartParts.first)
+        #expect(part.name == "n")
+        #expect(part.headers["X"] == "\(mark)y")
+        #expect(part.headers["\(mark)Z"] == "z")
+        // A mark alone after the space of the request line.
+        client.send("GET \(mark) HTTP/1.1\r\n\r\n")
+        #expect(try client.response().status == 404)
+        #expect(server.requests.last?.target == mark)
+    }
+
     @Test(arguments: [
         "nonsense\r\n\r\n", "GET / HTTP/9.9\r\n\r\n", "GET / HTTP/1.1\r\nno colon\r\n\r\n",
         "POST / HTTP/1.1\r\nContent-Length: x\r\n\r\n",

@@ -13,7 +13,9 @@ extension StandardRoutes {
             }
         },
         Entry("/chunked/{count}") { request in
-            counted(request) { count, seed in
+            // A piece for each byte.
+            _ = try request.count("count")
+            return counted(request) { count, seed in
                 let data = TestServer.patternBytes(count: count, seed: seed)
                 return TestServer.Response(
                     headers: ["Content-Type": "application/octet-stream"],
@@ -22,8 +24,8 @@ extension StandardRoutes {
             }
         },
         Entry("/drip") { request in
-            let count = max(0, request.number("numbytes") ?? 10)
-            let duration = request.seconds("duration") ?? .seconds(2)
+            let count = try request.count("numbytes", default: 10)
+            let duration = try request.seconds("duration") ?? .seconds(2)
             let pieces = (0..<count).map { _ in Data("*".utf8) }
             var response = TestServer.Response(
                 status: request.number("code") ?? 200,
@@ -31,7 +33,7 @@ extension StandardRoutes {
                 body: .chunks(pieces, every: count > 1 ? duration / (count - 1) : .zero)
             )
             response.framing = .asIs
-            return response.delayed(by: request.seconds("delay") ?? .zero)
+            return response.delayed(by: try request.seconds("delay") ?? .zero)
         },
     ]
 

@@ -20,7 +20,7 @@ extension StandardRoutes {
             }
         },
         Entry("/delay/{seconds}", nil) { request in
-            guard let delay = request.seconds("seconds") else { return .text("not a delay\n", status: 400) }
+            guard let delay = try request.seconds("seconds") else { return .text("not a delay\n", status: 400) }
             return .json(.echo(request)).delayed(by: delay)
         },
         Entry("/response-headers", ["GET", "POST"]) { request in

@@ -5,24 +5,24 @@ extension StandardRoutes {
     /// Bodies that come piece by piece. `delay` is the pause between the pieces, in seconds.
     static let streams: [Entry] = [
         Entry("/stream/{count}") { request in
-            counted(request, type: "application/json", every: .zero) { index, count in
+            try counted(request, type: "application/json", every: .zero) { index, count in
                 JSONText.echo(request).adding([("id", .number(String(index)))]).text + (index < count - 1 ? "\n" : "")
             }
         },
         Entry("/payloads/{count}") { request in
-            counted(request, type: "application/octet-stream", every: .milliseconds(1)) { _, _ in
+            try counted(request, type: "application/octet-stream", every: .milliseconds(1)) { _, _ in
                 JSONText.echo(request).text
             }
         },
         Entry("/ndjson/{count}") { request in
-            counted(request, type: "application/x-ndjson", every: .zero) { index, _ in
+            try counted(request, type: "application/x-ndjson", every: .zero) { index, _ in
                 JSONText.object([("id", .number(String(index)))]).text + "\n"
             }
         },
         Entry("/sse") { request in
-            let count = max(0, request.number("count") ?? 10)
+            let count = try request.count("count", default: 10)
             // A client that comes again says what it has seen.
-            let first = request.headers["Last-Event-ID"].flatMap { Int($0) }.map { $0 + 1 } ?? 0
+            let first = request.headers["Last-Event-ID"].flatMap { Int($0) }.map { $0 == .max ? $0 : $0 + 1 } ?? 0
             var pieces = (min(first, count)..<count).map { index in
                 let name = request.queryValue("event").map { "event: \($0)\n" } ?? ""
                 return Data("id: \(index)\n\(name)data: {\"id\": \(index)}\n\n".utf8)
@@ -30,7 +30,7 @@ extension StandardRoutes {
             if let retry = request.number("retry") { pieces.insert(Data("retry: \(retry)\n\n".utf8), at: 0) }
             return TestServer.Response(
                 headers: ["Content-Type": "text/event-stream", "Cache-Control": "no-cache"],
-                body: .chunks(pieces, every: request.seconds("delay") ?? .zero)
+                body: .chunks(pieces, every: try request.seconds("delay") ?? .zero)
             )
         },
         Entry("/trailers", ["GET", "POST"]) { request in
@@ -51,15 +51,13 @@ extension StandardRoutes {
         type: String,
         every pause: Duration,
         _ make: (_ index: Int, _ count: Int) -> String
-    ) -> TestServer.Response {
-        guard let count = request.number("count"), (0...100_000).contains(count) else {
-            return .text("not a count\n", status: 400)
-        }
+    ) throws(StandardRoutes.OutOfBounds) -> TestServer.Response {
+        let count = try request.count("count")
         return TestServer.Response(
             headers: ["Content-Type": type],
             body: .chunks(
                 (0..<count).map { Data(make($0, count).utf8) },
-                every: request.seconds("delay") ?? pause
+                every: try request.seconds("delay") ?? pause
             )
         )
     }

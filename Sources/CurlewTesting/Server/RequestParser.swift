@@ -48,8 +48,11 @@ struct RequestParser {
                 return .body(part)
             case .chunkSize:
                 guard let line = takeLine(&buffer) else { return overlong(buffer) }
-                let digits = line.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-                guard let size = Int64(digits, radix: 16), size >= 0 else { return fail("chunk size \(line)") }
+                // Not by `Character`: a combining mark makes one of itself and what is before it.
+                let digits = line.unicodeScalars.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
+                guard let size = Int64(String(String.UnicodeScalarView(digits)), radix: 16), size >= 0 else {
+                    return fail("chunk size \(line)")
+                }
                 if size == 0 { state = .trailers } else { state = .chunk(left: size) }
             case .chunk(let left):
                 if left == 0 {
@@ -84,7 +87,7 @@ struct RequestParser {
             _ = takeLine(&buffer)
         }
         guard var lines = takeFields(&buffer) else { return overlong(buffer) }
-        let parts = lines.removeFirst().split(separator: " ", omittingEmptySubsequences: false)
+        let parts = lines.removeFirst().unicodeScalars.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 3, let version = HTTPVersion(rawValue: String(parts[2])) else {
             return fail("request line")
         }
@@ -161,21 +164,21 @@ struct RequestParser {
         return String(decoding: line, as: UTF8.self)
     }
 
-    /// Lines without a colon are left out.
+    /// Lines without a colon are left out. A mark that combines with the colon or with a space belongs to the value.
     private static func headers(_ lines: [String]) -> HTTPHeaders {
         HTTPHeaders(
             received: lines.compactMap { line in
                 guard let colon = line.utf8.firstIndex(of: UInt8(ascii: ":")) else { return nil }
-                let value = line[line.index(after: colon)...]
+                let value = line.utf8[line.utf8.index(after: colon)...]
                 return HTTPHeader(name: String(line[..<colon]), value: trimmed(value))
             }
         )
     }
 
-    private static func trimmed(_ value: Substring) -> String {
+    private static func trimmed(_ value: Substring.UTF8View) -> String {
         var value = value
-        while let first = value.utf8.first, first == 0x20 || first == 0x09 { value.removeFirst() }
-        while let last = value.utf8.last, last == 0x20 || last == 0x09 { value.removeLast() }
-        return String(value)
+        while let first = value.first, first == 0x20 || first == 0x09 { value.removeFirst() }
+        while let last = value.last, last == 0x20 || last == 0x09 { value.removeLast() }
+        return String(Substring(value))
     }
 }

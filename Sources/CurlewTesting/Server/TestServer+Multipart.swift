@@ -50,11 +50,13 @@ extension TestServer.Request {
             head = Data(rest[..<end.lowerBound])
             body = Data(rest[end.upperBound...])
         }
-        let fields = String(decoding: head, as: UTF8.self).components(separatedBy: "\r\n").compactMap { text in
-            text.firstIndex(of: ":").map { colon in
+        // By bytes: a line that begins with a combining mark is a line, and a colon before one a colon.
+        let fields = head.split(separator: 0x0A).compactMap { line in
+            line.firstIndex(of: 0x3A).map { colon in
                 HTTPHeader(
-                    name: String(text[..<colon]),
-                    value: text[text.index(after: colon)...].trimmingCharacters(in: .whitespaces)
+                    name: String(decoding: line[..<colon], as: UTF8.self),
+                    value: String(decoding: line[(colon + 1)...], as: UTF8.self)
+                        .trimmingCharacters(in: .whitespacesAndNewlines)
                 )
             }
         }
