@@ -25,6 +25,51 @@ struct FilterTests {
         #expect(image.size == ImageSize(width: resultWidth, height: resultHeight))
     }
 
+    @Test(arguments: [(40, 20, 10, 10), (20, 41, 30, 7), (7, 3, 1, 50)])
+    func `filling makes the middle of the covering picture`(
+        width: Int, height: Int, wantedWidth: Int, wantedHeight: Int
+    ) {
+        let wanted = ImageSize(width: wantedWidth, height: wantedHeight)
+        let ratio = max(Double(wantedWidth) / Double(width), Double(wantedHeight) / Double(height))
+        let covering = ImageSize(
+            width: Int((Double(width) * ratio).rounded()), height: Int((Double(height) * ratio).rounded()))
+        let image = Self.gradient(width, height)
+        let whole = ScaledToSizeFilter(size: covering).filter(image)
+        #expect(
+            ScaledToSizeFilter(size: wanted, mode: .fill).filter(image) == CroppedFilter(centre: wanted).filter(whole))
+    }
+
+    @Test func `filling with a line of pixels makes no more than is wanted`() {
+        // The covering picture would have 655 million pixels.
+        let line = Image(size: ImageSize(width: 16_384, height: 1), pixels: Array(repeating: 90, count: 16_384 * 4))!
+        let filled = ScaledToSizeFilter(size: ImageSize(width: 200, height: 200), mode: .fill).filter(line)
+        #expect(filled.size == ImageSize(width: 200, height: 200))
+        #expect(filled[199, 199] == Pixel(red: 90, green: 90, blue: 90, alpha: 90))
+    }
+
+    @Test(arguments: [(1, 16_384, 16_384, 1), (16_384, 1, 1, 16_384), (2, 8_000, 8_000, 3)])
+    func `stretching a line of pixels to the other direction takes no more than both`(
+        width: Int, height: Int, wantedWidth: Int, wantedHeight: Int
+    ) throws {
+        // Between the passes the wrong order would have 268 million pixels of 16 bytes.
+        let line = Self.gradient(width, height)
+        let wanted = ImageSize(width: wantedWidth, height: wantedHeight)
+        let image = ScaledToSizeFilter(size: wanted).filter(line)
+        #expect(image.size == wanted)
+        let middle = try #require(image[wantedWidth / 2, wantedHeight / 2])
+        #expect(width > height ? abs(Int(middle.red) - 127) <= 1 : abs(Int(middle.green) - 127) <= 1)
+    }
+
+    @Test func `the order of the passes is not seen`() throws {
+        // Columns first from 3 × 2,000 to 1,000 × 5; rows first for each half of the way.
+        let image = Self.gradient(3, 2_000)
+        let direct = ScaledToSizeFilter(size: ImageSize(width: 1_000, height: 5)).filter(image)
+        let lower = ScaledToSizeFilter(size: ImageSize(width: 3, height: 5)).filter(image)
+        let halves = ScaledToSizeFilter(size: ImageSize(width: 1_000, height: 5)).filter(lower)
+        #expect(zip(direct.pixels, halves.pixels).allSatisfy { abs(Int($0) - Int($1)) <= 1 })
+        #expect(direct[0, 2] != direct[999, 2] && direct[0, 0] != direct[0, 4])
+    }
+
     @Test func `scaling keeps a plain colour and the order of a gradient`() throws {
         let plain = Image(size: ImageSize(width: 7, height: 5), pixels: Array(repeating: 90, count: 140))!
         let larger = ScaledToSizeFilter(size: ImageSize(width: 13, height: 11)).filter(plain)

@@ -57,8 +57,9 @@ public struct ScaledToSizeFilter: ImageFilter {
         case .fit:
             return Resampling.scale(image, to: own.scaled(by: min(ratios.0, ratios.1)))
         case .fill:
-            let covering = Resampling.scale(image, to: own.scaled(by: max(ratios.0, ratios.1)))
-            return CroppedFilter(centre: wanted).filter(covering)
+            let covering = own.scaled(by: max(ratios.0, ratios.1))
+            guard covering != own else { return CroppedFilter(centre: wanted).filter(image) }
+            return Resampling.scale(image, to: covering, middle: wanted)
         }
     }
 }

@@ -1,36 +1,85 @@
-/// Separable resampling, rows first. Colours are weighted by alpha, so that transparent pixels do not bleed.
+/// Separable resampling, rows first unless that takes much memory. Colours are weighted by alpha, so that transparent pixels do not bleed.
 enum Resampling {
     static func scale(_ image: Image, to size: ImageSize) -> Image {
         guard size != image.size else { return image }
-        let horizontal = Weights(from: image.size.width, to: size.width)
-        let vertical = Weights(from: image.size.height, to: size.height)
-        let rows = image.withPixels { source in
-            pass(horizontal, lines: image.size.height) { line, index in
-                Sums(source[line * image.size.width + index])
+        return scale(
+            image,
+            Weights(from: image.size.width, to: size.width),
+            Weights(from: image.size.height, to: size.height)
+        )
+    }
+
+    /// The middle of the scaled picture. What lies outside of it is not made: of a picture that is far wider than high it
+    /// would be many times what was wanted.
+    static func scale(_ image: Image, to size: ImageSize, middle: ImageSize) -> Image {
+        scale(
+            image,
+            Weights(from: image.size.width, to: size.width, targets: middleRange(middle.width, of: size.width)),
+            Weights(from: image.size.height, to: size.height, targets: middleRange(middle.height, of: size.height))
+        )
+    }
+
+    private static func middleRange(_ length: Int, of whole: Int) -> Range<Int> {
+        let length = min(length, whole)
+        let start = (whole - length) / 2
+        return start..<start + length
+    }
+
+    private static func scale(_ image: Image, _ horizontal: Weights, _ vertical: Weights) -> Image {
+        let (width, height) = (horizontal.spans.count, vertical.spans.count)
+        let size = image.size
+        return image.withPixels { source in
+            if isColumnsFirst(from: size, to: ImageSize(width: width, height: height)) {
+                let columns = sums(vertical, lines: size.width) { Sums(source[$1 * size.width + $0]) }
+                return Image(width: width, height: height) { target in
+                    pass(horizontal, lines: height) {
+                        columns[$1 * height + $0]
+                    } result: {
+                        target[$0 * width + $1] = $2.pixel
+                    }
+                }
             }
-        }
-        let columns = pass(vertical, lines: size.width) { line, index in rows[index * size.width + line] }
-        return Image(width: size.width, height: size.height) { target in
-            for x in 0..<size.width {
-                for y in 0..<size.height { target[y * size.width + x] = columns[x * size.height + y].pixel }
+            let rows = sums(horizontal, lines: size.height) { Sums(source[$0 * size.width + $1]) }
+            return Image(width: width, height: height) { target in
+                pass(vertical, lines: width) {
+                    rows[$1 * width + $0]
+                } result: {
+                    target[$1 * width + $0] = $2.pixel
+                }
             }
         }
     }
 
-    /// Every line resampled, stored line after line.
-    private static func pass(_ weights: Weights, lines: Int, source: (Int, Int) -> Sums) -> [Sums] {
-        var result: [Sums] = []
-        result.reserveCapacity(lines * weights.spans.count)
+    /// Whether the picture between the passes, when rows come first, would be large, and larger than both the given and the wanted one:
+    /// of a high line of pixels that becomes a wide one it would be their product. The other order's is then smaller than the larger of
+    /// the two.
+    private static func isColumnsFirst(from size: ImageSize, to wanted: ImageSize) -> Bool {
+        wanted.width * size.height > max(size.width * size.height, wanted.width * wanted.height, 1 << 20)
+    }
+
+    private static func sums(_ weights: Weights, lines: Int, source: (_ line: Int, _ index: Int) -> Sums) -> [Sums] {
+        var sums: [Sums] = []
+        sums.reserveCapacity(lines * weights.spans.count)
+        pass(weights, lines: lines, source: source) { _, _, sum in sums.append(sum) }
+        return sums
+    }
+
+    /// Line by line, the samples of a line in their order.
+    private static func pass(
+        _ weights: Weights,
+        lines: Int,
+        source: (_ line: Int, _ index: Int) -> Sums,
+        result: (_ line: Int, _ index: Int, Sums) -> Void
+    ) {
         for line in 0..<lines {
-            for span in weights.spans {
+            for (index, span) in weights.spans.enumerated() {
                 var sum = Sums()
                 for (offset, weight) in span.weights.enumerated() {
                     sum.add(source(line, span.start + offset), weight: weight)
                 }
-                result.append(sum)
+                result(line, index, sum)
             }
         }
-        return result
     }
 
     /// Premultiplied channels.
@@ -68,10 +117,10 @@ enum Resampling {
 
         let spans: [Span]
 
-        init(from source: Int, to target: Int) {
+        init(from source: Int, to target: Int, targets: Range<Int>? = nil) {
             let ratio = Double(source) / Double(target)
             let reach = max(1, ratio)
-            spans = (0..<target).map { index in
+            spans = (targets ?? 0..<target).map { index in
                 let centre = (Double(index) + 0.5) * ratio - 0.5
                 let first = max(0, Int((centre - reach).rounded(.up)))
                 let last = max(first, min(source - 1, Int((centre + reach).rounded(.down))))
