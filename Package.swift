@@ -103,7 +103,7 @@ let package = Package(
             swiftSettings: strict
         ),
         .executableTarget(
-            name: "CurlewTool", dependencies: ["Curlew", "CurlewDiskCache"], swiftSettings: strict),
+            name: "CurlewTool", dependencies: ["Curlew", "CurlewDiskCache", "CurlewLocks"], swiftSettings: strict),
         .executableTarget(name: "CurlewDemo", dependencies: ["Curlew", "CurlewTesting"], swiftSettings: strict),
 
         // The client that scripts/autobahn tests.

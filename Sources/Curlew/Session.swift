@@ -60,7 +60,9 @@ public actor Session {
         self.configuration = configuration
         self.serverTrustManager = serverTrustManager
         self.transport = configuration.caching(
-            transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager))
+            transport ?? configuration.makeTransport(serverTrustManager: serverTrustManager),
+            judgedBy: serverTrustManager
+        )
         refusal = transport.flatMap { configuration.refusal(of: $0, serverTrustManager) }
         self.startRequestsImmediately = startRequestsImmediately
         context = SessionContext(
@@ -138,10 +140,11 @@ public actor Session {
     }
 
     /// Refuses new requests and returns when the running ones have ended. Stream data that is not being read is discarded;
-    /// otherwise the sender would wait forever.
+    /// otherwise the sender would wait forever. A stream of which only the head was asked for is cancelled: reading it later throws
+    /// `.sessionClosed`.
     public func drain() async {
         registry.withLock { $0.lifecycle.drainBegan() }
-        for case let stream as DataStreamRequest in running { stream.discardUnread() }
+        for case let stream as DataStreamRequest in running { stream.endUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         await untilEnded(running)
         await (transport as? CachingTransport)?.drain()

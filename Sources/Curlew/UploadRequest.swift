@@ -10,7 +10,7 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     public enum Uploadable: Sendable {
         /// Bytes in memory.
         case data(Data)
-        /// `shouldRemove`: the file is Curlew's and goes when the request has ended.
+        /// `shouldRemove`: the file is Curlew's. It goes when the request has ended, or has made another body for its next try.
         case file(URL, shouldRemove: Bool)
         /// Bytes from a stream. With nil as their length they are sent in chunks.
         case stream(any BodyStream, length: Int64?)
@@ -63,7 +63,9 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     override func makeUpload(events: EventSink?) throws(CurlewError) -> Uploadable? {
         do {
             let made = try makeUploadable()
-            _ = record.withLock { exchange(&$0.history.uploadable, with: made) }
+            let former = record.withLock { exchange(&$0.history.uploadable, with: made) }
+            // At once, where the new body was made as well: later, the path could be that of the next one.
+            if let former, !former.isFile(of: made) { former.removeOwnFile() }
             events?.emitLeading { [self] in $0.request(self, didCreateUploadable: made) }
             if case .stream(let stream, _) = made {
                 events?.emitLeading { [self] in $0.request(self, didProvideInputStream: stream) }
@@ -79,7 +81,30 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
     override var hasToCleanUp: Bool { true }
 
     override func cleanUp() async {
-        guard case .file(let url, shouldRemove: true) = uploadable else { return }
-        await FileLane.next().carryOut { try? FileManager.default.removeItem(at: url) }
+        guard let uploadable, uploadable.hasOwnFile else { return }
+        await FileLane.next().carryOut { uploadable.removeOwnFile() }
+    }
+
+    override func cleanUpWithoutRun() {
+        guard let uploadable, uploadable.hasOwnFile else { return }
+        FileLane.next().enqueue { uploadable.removeOwnFile() }
+    }
+}
+
+extension UploadRequest.Uploadable {
+    fileprivate var hasOwnFile: Bool {
+        if case .file(_, shouldRemove: true) = self { true } else { false }
+    }
+
+    /// Whether both are one file: what makes a body may give the same one for every try.
+    fileprivate func isFile(of other: Self) -> Bool {
+        guard case .file(let url, _) = self, case .file(let otherURL, _) = other else { return false }
+        return url == otherURL || url.resolvingSymlinksInPath().path == otherURL.resolvingSymlinksInPath().path
+    }
+
+    /// Blocks. Removes nothing that is not Curlew's.
+    func removeOwnFile() {
+        guard case .file(let url, shouldRemove: true) = self else { return }
+        try? FileManager.default.removeItem(at: url)
     }
 }

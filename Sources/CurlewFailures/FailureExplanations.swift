@@ -46,7 +46,10 @@ extension CurlewError.MultipartEncodingFailureReason {
     var explanation: String {
         switch self {
         case .bodyPartURLInvalid(let url): "The URL is not a file URL: \(url.path)"
-        case .bodyPartFilenameInvalid(let url): "The URL has no file name: \(url.path)"
+        case .bodyPartFilenameInvalid(let url) where url.lastPathComponent.isEmpty:
+            "The URL has no file name: \(url.path)"
+        case .bodyPartFilenameInvalid(let url):
+            "The name has no extension, so no media type follows (pass fileName: and mimeType:): \(url.path)"
         case .bodyPartFileNotReachable(let url): "The file is not reachable: \(url.path)"
         case .bodyPartFileNotReachableWithError(let url, let error):
             "The file is not reachable: \(url.path) (\(Explanation.of(error)))"

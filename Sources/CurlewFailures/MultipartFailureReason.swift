@@ -6,7 +6,7 @@ extension CurlewError {
     public enum MultipartEncodingFailureReason: Error {
         /// The part's URL does not name a file.
         case bodyPartURLInvalid(url: URL)
-        /// No file name can be made of the URL's last component.
+        /// The URL's last component is empty, or has no extension from which a media type follows.
         case bodyPartFilenameInvalid(in: URL)
         /// There is no such file, or it may not be read.
         case bodyPartFileNotReachable(at: URL)

@@ -13,10 +13,19 @@ extension CurlewError {
         static func shown(_ url: any Sendable) -> String {
             let text = (url as? String) ?? (url as? URL)?.absoluteString ?? "\(url)"
             let path = text.prefix { $0 != "?" && $0 != "#" }
-            guard let at = path.lastIndex(of: "@") else { return Redaction.reference(text) }
             let start = path.range(of: "//")?.upperBound ?? path.startIndex
-            guard start <= at else { return Redaction.reference(text) }
+            guard let at = lastAt(of: text, path), start <= at else { return Redaction.reference(text) }
             return path[..<start] + Redaction.reference(String(text[at...].dropFirst()))
+        }
+
+        /// The one in front of the host. A password may hold what ends a path, and then what stands in the port's place is none.
+        private static func lastAt(of text: String, _ path: Substring) -> String.Index? {
+            let at = path.lastIndex(of: "@")
+            let rest = at.map { path[$0...].dropFirst() } ?? path
+            let host = (rest.range(of: "//").map { rest[$0.upperBound...] } ?? rest).prefix { $0 != "/" }
+            guard let colon = host.lastIndex(of: ":"), host[colon...].dropFirst().contains(where: { !$0.isNumber })
+            else { return at }
+            return text.lastIndex(of: "@")
         }
     }
 

@@ -58,12 +58,8 @@ extension HTTPClient {
     ) -> UploadRequest {
         let defaults = defaults(with: change)
         let form = MultipartFormData()
-        for (name, value) in (parameters ?? [:]).sorted(by: { $0.key < $1.key }) {
-            if let data = value as? Data {
-                form.append(data, withName: name)
-                continue
-            }
-            for (key, text) in QueryPairs([name: value]).pairs { form.append(Data((text ?? "").utf8), withName: key) }
+        for (key, value) in QueryPairs(parameters ?? [:]).leaves {
+            form.append(value as? Data ?? Data((value.map(QueryPairs.text) ?? "").utf8), withName: key)
         }
         multipartFormData(form)
         var plain = defaults

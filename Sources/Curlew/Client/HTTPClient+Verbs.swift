@@ -142,6 +142,16 @@ extension HTTPClient {
         try await send(.delete, path, ClientRequest.Content(parameters), headers, progress, change)
     }
 
+    /// Sends a DELETE request and discards the body of the response, whatever it is.
+    public func delete(
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil
+    ) async throws(CurlewError) {
+        _ = try await request(.delete, path, parameters: parameters, headers: headers, changing: change).data()
+    }
+
     // MARK: Carrying out
 
     func send<Value: Decodable & Sendable>(

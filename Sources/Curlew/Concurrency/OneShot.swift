@@ -67,7 +67,12 @@ final class OneShot<Value: Sendable>: Sendable {
     }
 
     private func suspend(_ waiter: Int, isolation: isolated (any Actor)? = #isolation) async -> Value? {
-        await withUnsafeContinuation(isolation: isolation) { continuation in
+        #if THREAD_SANITIZER
+        // A continuation that is resumed before its task suspends is ordered by an atomic of Swift's runtime that the sanitizer
+        // does not see: it takes what was written before `resolve` for unordered. The lock tells it the same.
+        defer { _ = value }
+        #endif
+        return await withUnsafeContinuation(isolation: isolation) { continuation in
             let (isOver, value) = state.withLock { state -> (Bool, Value?) in
                 if let value = state.value { return (true, value) }
                 if state.abandoned.remove(waiter) != nil { return (true, nil) }

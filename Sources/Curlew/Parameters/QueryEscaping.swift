@@ -1,3 +1,4 @@
+internal import CurlewCore
 public import Foundation
 
 extension CharacterSet {
@@ -40,6 +41,27 @@ struct QueryEscaping: Sendable {
 
     /// Bytes of any encoding whose lower half is ASCII.
     func escape(bytes: some Collection<UInt8>) -> String { String(decoding: escaped(bytes), as: UTF8.self) }
+
+    /// The query with everything escaped that cannot stand in a URL (RFC 3986, 3.4): a caller may allow characters beyond it.
+    /// Escapes that are there stay; a percent sign that begins none is escaped.
+    static func fitForURL(_ query: String) -> String {
+        if query.utf8.allSatisfy(inURL.isAllowed) { return query }
+        let bytes = Array(query.utf8)
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        for (index, byte) in bytes.enumerated() {
+            let stands = byte == 0x25 ? isEscape(bytes[index...]) : inURL.isAllowed(byte)
+            if stands { result.append(byte) } else { result += inURL.escaped(CollectionOfOne(byte)) }
+        }
+        return String(decoding: result, as: UTF8.self)
+    }
+
+    private static let inURL = QueryEscaping(allowed: .urlQueryAllowed)
+
+    private static func isEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
+        let digits = bytes.dropFirst().prefix(2)
+        return digits.count == 2 && digits.allSatisfy(ASCII.isHexDigit)
+    }
 
     private func isAllowed(_ byte: UInt8) -> Bool {
         byte < 64 ? low >> UInt64(byte) & 1 == 1 : byte < 128 && high >> UInt64(byte - 64) & 1 == 1

@@ -112,7 +112,11 @@ extension ParameterEncoding where Self == QueryStringEncoding {
 
 /// A tree of parameters as pairs in order; a value of nil is a null.
 struct QueryPairs {
-    private(set) var pairs: [(key: String, value: String?)] = []
+    /// The values as they are.
+    private(set) var leaves: [(key: String, value: Any?)] = []
+
+    /// The values as text.
+    var pairs: [(key: String, value: String?)] { leaves.map { ($0.key, $0.value.map(Self.text)) } }
 
     init(_ parameters: Parameters) {
         for (key, value) in parameters.sorted(by: { $0.key < $1.key }) { add(value, key) }
@@ -121,17 +125,23 @@ struct QueryPairs {
     private mutating func add(_ value: Any, _ key: String) {
         switch value {
         case let optional as any OptionalParameter:
-            if let wrapped = optional.wrapped { add(wrapped, key) } else { pairs.append((key, nil)) }
-        case is NSNull: pairs.append((key, nil))
+            if let wrapped = optional.wrapped { add(wrapped, key) } else { leaves.append((key, nil)) }
+        case is NSNull: leaves.append((key, nil))
         case let dictionary as [String: Any]:
             for (name, element) in dictionary.sorted(by: { $0.key < $1.key }) { add(element, "\(key)[\(name)]") }
         case let array as [Any]:
             for element in array { add(element, "\(key)[]") }
         case let set as Set<AnyHashable>: add(set: set.map(\.base), key)
         case let set as NSSet: add(set: set.allObjects, key)
-        case let bool as Bool where type(of: value) == Bool.self: pairs.append((key, bool ? "1" : "0"))
-        case let number as NSNumber where number.isBool: pairs.append((key, number.boolValue ? "1" : "0"))
-        default: pairs.append((key, "\(value)"))
+        default: leaves.append((key, value))
+        }
+    }
+
+    static func text(of value: Any) -> String {
+        switch value {
+        case let bool as Bool where type(of: value) == Bool.self: bool ? "1" : "0"
+        case let number as NSNumber where number.isBool: number.boolValue ? "1" : "0"
+        default: "\(value)"
         }
     }
 

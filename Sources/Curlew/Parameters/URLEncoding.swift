@@ -109,17 +109,27 @@ public struct URLEncoding: ParameterEncoding {
 
     /// One value as pairs, not encoded yet.
     func leaves(fromKey key: String, value: Any) -> [(String, String)] {
+        leafValues(fromKey: key, value: value).map { ($0.0, text(of: $0.1)) }
+    }
+
+    /// One value as pairs, containers opened and their values as they are.
+    func leafValues(fromKey key: String, value: Any) -> [(String, Any)] {
         switch value {
         case let dictionary as [String: Any]:
-            dictionary.sorted { $0.key < $1.key }.flatMap { leaves(fromKey: "\(key)[\($0.key)]", value: $0.value) }
+            dictionary.sorted { $0.key < $1.key }
+                .flatMap { leafValues(fromKey: "\(key)[\($0.key)]", value: $0.value) }
         case let array as [Any]:
-            array.enumerated().flatMap { leaves(fromKey: arrayEncoding.encode(key: key, atIndex: $0), value: $1) }
-        case let bool as Bool where type(of: value) == Bool.self:
-            [(key, boolEncoding.encode(value: bool))]
-        case let number as NSNumber where number.isBool:
-            [(key, boolEncoding.encode(value: number.boolValue))]
-        default:
-            [(key, "\(value)")]
+            array.enumerated().flatMap { leafValues(fromKey: arrayEncoding.encode(key: key, atIndex: $0), value: $1) }
+        default: [(key, value)]
+        }
+    }
+
+    /// What is no container, as text.
+    func text(of value: Any) -> String {
+        switch value {
+        case let bool as Bool where type(of: value) == Bool.self: boolEncoding.encode(value: bool)
+        case let number as NSNumber where number.isBool: boolEncoding.encode(value: number.boolValue)
+        default: "\(value)"
         }
     }
 
@@ -136,8 +146,10 @@ public struct URLEncoding: ParameterEncoding {
 }
 
 extension URL {
-    /// The URL with `query`, which is percent-encoded already, behind the query that it has.
+    /// The URL with `query`, which is percent-encoded already, behind the query that it has. What the caller's encoder left
+    /// and a URL cannot have is escaped all the same: `URLComponents` would trap.
     func appendingEncodedQuery(_ query: String) -> URL {
+        let query = QueryEscaping.fitForURL(query)
         guard var components = URLComponents(url: self, resolvingAgainstBaseURL: false) else { return self }
         components.percentEncodedQuery =
             components.percentEncodedQuery.map { $0.isEmpty ? query : "\($0)&\(query)" } ?? query

@@ -21,6 +21,11 @@ final class FormBody: Sendable {
         self.storage = storage
     }
 
+    /// The file of a request that never ran is removed here at the latest: no run has cleaned up after it.
+    deinit {
+        if case .success(let uploadable) = made.withLock({ $0 }) { uploadable.removeOwnFile() }
+    }
+
     /// Reads and writes files where the storage asks for that, away from Swift's threads; nil where nothing is stored.
     var preparation: (@Sendable () async -> Void)? {
         guard case .memory = storage else { return nil }

@@ -20,7 +20,7 @@ extension MultipartFormData {
         )
     }
 
-    /// A file; its name and media type come from the URL.
+    /// A file; its name and media type come from the URL. A file whose name has no extension needs `fileName:mimeType:`.
     public func append(_ fileURL: URL, withName name: String) {
         let fileName = fileURL.lastPathComponent
         let pathExtension = fileURL.pathExtension
@@ -70,19 +70,14 @@ extension MultipartFormData {
         append(MultipartPart(headers: headers, content: .data(data), length: UInt64(data.count)))
     }
 
-    /// One part per value, before or among other parts: data as it is, everything else as text; containers give
-    /// a part per leaf, with keys as `URLEncoding` writes them.
+    /// One part per value, before or among other parts: data as it is, null empty, everything else as text; containers
+    /// give a part per leaf, with keys as `URLEncoding` writes them.
     public func append(_ parameters: Parameters, arrayEncoding: URLEncoding.ArrayEncoding = .brackets) {
         let encoding = URLEncoding(arrayEncoding: arrayEncoding, boolEncoding: .literal)
         for (name, value) in parameters.sorted(by: { $0.key < $1.key }) {
-            if let data = value as? Data {
-                append(data, withName: name)
-            } else if value is NSNull {
-                append(Data(), withName: name)
-            } else {
-                for (key, text) in encoding.leaves(fromKey: name, value: value) {
-                    append(Data(text.utf8), withName: key)
-                }
+            for (key, leaf) in encoding.leafValues(fromKey: name, value: value) {
+                let text = leaf is NSNull ? "" : encoding.text(of: leaf)
+                append(leaf as? Data ?? Data(text.utf8), withName: key)
             }
         }
     }

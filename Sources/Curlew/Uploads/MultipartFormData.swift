@@ -54,8 +54,11 @@ open class MultipartFormData: @unchecked Sendable {
     var appendError: CurlewError? { state.withLock { $0.appendError } }
     var throttle: BodyThrottle? { state.withLock { $0.throttle } }
 
-    /// The value for `Content-Type`.
-    open var contentType: String { "multipart/form-data; boundary=\(boundary)" }
+    /// The value for `Content-Type`. A boundary with characters that a parameter cannot have otherwise (RFC 2045, 5.1), a
+    /// colon for example, stands in quotes.
+    open var contentType: String {
+        "multipart/form-data; boundary=" + (boundary.isHTTPToken ? boundary : "\"\(boundary)\"")
+    }
 
     /// The bytes of the parts' contents, without delimiters and headers.
     public var contentLength: UInt64 {

@@ -67,6 +67,28 @@ struct HTTPClientTests {
         #expect(try await client.head("u", parameters: ["a": 1]).status == 200)
     }
 
+    /// With and without a body, of any kind.
+    @Test("a deletion without a type has no result", arguments: ["", "gone", "{\"id\": 1}"])
+    func deletion(body: String) async throws {
+        let client = HTTPClient(
+            baseURL: "https://example.com",
+            transport: {
+                MockTransport { request in
+                    request.url.path() == "/locked" ? .status(409) : .text("\(request.url.query() ?? "")\(body)")
+                }
+            })
+        try await client.delete("u/1")
+        try await client.delete("u/1", parameters: ["a": 1]) { $0.timeoutInterval = 5 }
+        let nothing: Void = try await client.delete("u/1")
+        _ = nothing
+        // The other form stays what it was.
+        let data: Data = try await client.delete("u/1")
+        #expect(data.text == body)
+        #expect(try await client.delete("u/1", parameters: ["a": 1], as: Data.self).text == "a=1\(body)")
+        let error = await #expect(throws: CurlewError.self) { try await client.delete("locked") }
+        #expect(error?.responseCode == 409)
+    }
+
     @Test("values are encoded and decoded by the client's rules")
     func values() async throws {
         let client = HTTPClient(
@@ -101,6 +123,15 @@ struct HTTPClientTests {
         #expect(answer.hasPrefix("POST https://example.com/v1/u multipart/form-data; boundary="))
         let names = answer.matches(of: /name="([^"]*)"\r\n\r\n([^\r]*)/).map { "\($0.1)=\($0.2)" }
         #expect(names == ["a=raw", "b[x]=1", "c=", "f=file"])
+    }
+
+    @Test("data within containers of a form's parameters stays data")
+    func multipartContainers() async throws {
+        let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
+        let parameters: Parameters = ["a": list, "b": ["x": Data("deep".utf8)], "c": Set([Data("set".utf8)])]
+        let answer = try await client().post("u", parameters: parameters, as: Data.self) { _ in }.text
+        let names = answer.matches(of: /name="([^"]*)"\r\n\r\n([^\r]*)/).map { "\($0.1)=\($0.2)" }
+        #expect(names == ["a[]=raw", "a[]=", "a[]=1", "b[x]=deep", "c=set"])
     }
 
     @Test("defaults hold until a request says otherwise")

@@ -21,14 +21,18 @@ struct RequestCompressionTests {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
         process.arguments = ["python3", "-c", "import sys,zlib,gzip;sys.stdout.buffer.write(\(expression))"]
-        let (input, output) = (Pipe(), Pipe())
+        // A file, not a pipe: writing into one that nothing reads any more is a SIGPIPE.
+        let scratch = try ScratchDirectory()
+        let input = try FileHandle(forReadingFrom: scratch.write("input", data))
+        let output = Pipe()
         process.standardInput = input
         process.standardOutput = output
-        try process.run()
-        DispatchQueue.global().async {
-            try? input.fileHandleForWriting.write(contentsOf: data)
-            try? input.fileHandleForWriting.close()
+        defer {
+            // Foundation's `Process` keeps itself, and its files.
+            try? input.close()
+            try? output.fileHandleForReading.close()
         }
+        try process.run()
         let result = output.fileHandleForReading.readDataToEndOfFile()
         process.waitUntilExit()
         return result

@@ -78,6 +78,28 @@ struct BodyEncodingTests {
         #expect(empty == request)
     }
 
+    /// `URLComponents` traps on a query that no URL can have.
+    @Test(arguments: [
+        (CharacterSet.alphanumerics, "é b", "%C3%A9%20b"),
+        (CharacterSet(charactersIn: "[]#|\" é"), "[]#|\" é&", "%5B%5D%23%7C%22%20%C3%A9%26"),
+        (CharacterSet(charactersIn: "%0123456789"), "100% %41%4", "100%25%20%41%254"),
+        (CharacterSet(charactersIn: "&=+?/:@!$'()*,;"), "&=+?/:@!$'()*,;", "&=+?/:@!$'()*,;"),
+    ])
+    func escapesInURLsWhatTheyCannotHave(allowed: CharacterSet, text: String, expected: String) throws {
+        let encoder = URLEncodedFormParameterEncoder(encoder: URLEncodedFormEncoder(allowedCharacters: allowed))
+        let get = try URLRequest(url: "https://example.com/?z=%2F#end", method: .get)
+        let sent = try encoder.encode(["1": text], into: get)
+        let name = allowed.contains("1") ? "1" : "%31"
+        #expect(sent.url?.absoluteString == "https://example.com/?z=%2F&\(name)=\(expected)#end")
+    }
+
+    /// In a body they stand as they were allowed.
+    @Test func leavesInBodiesWhatIsAllowed() throws {
+        let encoder = URLEncodedFormEncoder(allowedCharacters: CharacterSet(charactersIn: "a[]é"))
+        let sent = try URLEncodedFormParameterEncoder(encoder: encoder).encode(["a": ["é"]], into: post())
+        #expect(sent.httpBody == Data("a[]=é".utf8))
+    }
+
     @Test func staticsNameTheEncoders() throws {
         let encoders: [any ParameterEncoder] = [
             .json, .json(encoder: JSONEncoder()), .urlEncodedForm, .urlEncodedForm(destination: .httpBody),

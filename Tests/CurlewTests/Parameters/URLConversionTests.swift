@@ -24,6 +24,17 @@ struct URLConversionTests {
         #expect("\(try #require(error))".contains("hidden") == false)
     }
 
+    @Test(arguments: [
+        ("https://ada:pass#word@example.org/a?b=c", "https://example.org/a?b=_"),
+        ("https://ada@example.org:pass?word@example.org/", "https://example.org/"),
+        ("https://ada:pass/wo#rd@example.org/", "https://example.org/"),
+        ("https://[::1?mail=ada@example.org", "https://[::1?mail=_"),
+    ])
+    func showsOfWhatIsNoURLWhatStandsBehindItsCredentials(text: String, shown: String) throws {
+        let error = #expect(throws: CurlewError.self) { _ = try text.asURL() }
+        #expect(error?.reason == "URL is not valid: \(shown)")
+    }
+
     @Test func refusesComponentsThatMakeNoURL() {
         var components = URLComponents()
         components.host = "example.com"

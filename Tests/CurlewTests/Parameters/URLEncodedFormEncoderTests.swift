@@ -69,6 +69,13 @@ struct URLEncodedFormEncoderTests {
         )
     }
 
+    /// Keys are sorted as text.
+    @Test func sortsElementsWithKeysOfTheirOwn() throws {
+        let encoder = URLEncodedFormEncoder(arrayEncoding: .custom { "\($0)\($1)" })
+        #expect(try text(["a": Array(0...10)], encoder).hasPrefix("a0=0&a10=10&a1=1&a2=2"))
+        #expect(try text(["a": [["y": 1], ["x": 2]]]) == "a%5B%5D%5Bx%5D=2&a%5B%5D%5By%5D=1")
+    }
+
     @Test(
         arguments: [
             (.noBrackets, "array=1&array=2"),

@@ -133,6 +133,8 @@ private struct Namespace {
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = ["ip"] + arguments
         let errors = Pipe()
+        // Foundation's `Process` keeps itself, and its pipes.
+        defer { try? errors.fileHandleForReading.close() }
         process.standardError = errors
         try process.run()
         process.waitUntilExit()

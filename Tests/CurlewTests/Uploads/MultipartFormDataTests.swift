@@ -110,6 +110,27 @@ struct MultipartFormDataTests {
         #expect(sent.error?.url == missing)
     }
 
+    /// A name without an extension is Alamofire's first complaint, whether the file is there or not.
+    @Test(arguments: [true, false]) func saysWhatANameWithoutExtensionNeeds(isThere: Bool) throws {
+        let file = isThere ? try scratch.write("LICENSE", "x") : scratch.url.appending(path: "LICENSE")
+        let form = Self.form()
+        form.append(file, withName: "a")
+        let error = #expect(throws: CurlewError.self) { try form.encode() }
+        #expect(error?.code == .multipartEncodingFailed)
+        let reason = try #require(error?.reason)
+        for words in ["no extension", "media type", "fileName:", "mimeType:", file.path] {
+            #expect(reason.contains(words), "\(reason)")
+        }
+        let named = Self.form()
+        named.append(file, withName: "a", fileName: "LICENSE", mimeType: "text/plain")
+        if isThere {
+            #expect(try named.encode().isEmpty == false)
+        } else {
+            let error = #expect(throws: CurlewError.self) { try named.encode() }
+            #expect(error?.reason.contains("not reachable") == true)
+        }
+    }
+
     @Test func theFirstErrorStays() throws {
         let form = Self.form()
         form.append(URL(string: "https://example.com/f.txt")!, withName: "a", fileName: "f", mimeType: "x/y")
@@ -153,6 +174,27 @@ struct MultipartFormDataTests {
         let text = String(decoding: try form.encode(), as: UTF8.self)
         let parts = text.matches(of: /name="([^"]+)"\r\n\r\n([^\r]*)/).map { "\($0.output.1)=\($0.output.2)" }
         #expect(parts == ["a=x", "b[]=1", "b[]=2", "c=raw", "d=true"])
+    }
+
+    /// `URLEncoding` writes keys of arrays with brackets, also where the array is in a dictionary.
+    @Test func dataAndNullStayWhatTheyAreInContainers() throws {
+        let form = Self.form()
+        let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
+        form.append(["a": list, "b": ["x": Data("deep".utf8), "y": NSNull(), "z": list] as [String: any Sendable]])
+        let text = String(decoding: try form.encode(), as: UTF8.self)
+        let parts = text.matches(of: /name="([^"]+)"\r\n\r\n([^\r]*)/).map { "\($0.output.1)=\($0.output.2)" }
+        #expect(parts == ["a[]=raw", "a[]=", "a[]=true", "b[x]=deep", "b[y]=", "b[z][]=raw", "b[z][]=", "b[z][]=true"])
+    }
+
+    /// RFC 2045, 5.1: what is no token stands in quotes.
+    @Test(arguments: [
+        ("a:b", "\"a:b\""), ("a b", "\"a b\""), ("a=b", "\"a=b\""), ("(a)", "\"(a)\""), ("a'+_-.", "a'+_-."),
+    ])
+    func quotesBoundaries(boundary: String, written: String) throws {
+        let form = MultipartFormData(boundary: boundary)
+        form.append(Data("one".utf8), withName: "a")
+        #expect(form.contentType == "multipart/form-data; boundary=\(written)")
+        #expect(String(decoding: try form.encode(), as: UTF8.self).hasPrefix("--\(boundary)\r\n"))
     }
 
     @Test(arguments: [

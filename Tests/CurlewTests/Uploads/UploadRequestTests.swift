@@ -1,3 +1,4 @@
+import CurlewAlamofire
 import CurlewCore
 import CurlewLocks
 import CurlewTesting
@@ -99,6 +100,40 @@ struct UploadRequestTests {
         #expect(error?.code == .bodyUnavailable)
         #expect((error?.underlying as? CurlewError)?.code == .unacceptableStatus)
         #expect((error?.underlying as? CurlewError)?.responseCode == 503)
+    }
+
+    private struct FileMaker: UploadableConvertible {
+        let makesNewFiles: Bool
+        let scratch: ScratchDirectory
+        let made = Lock(0)
+
+        func createUploadable() throws -> UploadRequest.Uploadable {
+            let number = made.withLock { made in
+                made += 1
+                return made
+            }
+            let file = scratch.file(makesNewFiles ? "body \(number)" : "body")
+            try Data("body".utf8).write(to: file)
+            return .file(file, shouldRemove: true)
+        }
+    }
+
+    @Test(
+        "the file of an earlier try goes when there is another, and the last one with the request",
+        arguments: [true, false])
+    func filesOfEarlierTries(_ areNew: Bool) async throws {
+        let scratch = try ScratchDirectory()
+        let there = Recorded<[String]>()
+        let transport = MockTransport { request in
+            there.note(scratch.names)
+            return request.bodyText == "body" && there.all.count == 3 ? .text("ok") : .status(503)
+        }
+        let maker = FileMaker(makesNewFiles: areNew, scratch: scratch)
+        let request = try Session(transport: transport, interceptor: CountingRetrier(retries: 2))
+            .upload(maker, with: URLRequest(url: "https://example.org/", method: .post))
+        #expect(try await request.string() == "ok")
+        #expect(there.all == (areNew ? [["body 1"], ["body 2"], ["body 3"]] : [["body"], ["body"], ["body"]]))
+        #expect(scratch.names.isEmpty)
     }
 
     @Test("the stream of a URLRequest is its body", arguments: [nil, "6"])

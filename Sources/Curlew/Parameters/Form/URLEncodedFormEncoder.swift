@@ -5,8 +5,9 @@ public import Foundation
 ///
 ///     try URLEncodedFormEncoder().encode(["a": ["b": 1]]) as String      // a%5Bb%5D=1
 ///
-/// The root must be keyed: a struct, a class or a dictionary. Elements of an array keep their order, also
-/// where pairs are alphabetized.
+/// The root must be keyed: a struct, a class or a dictionary. Where pairs are alphabetized, elements of an array keep their
+/// order only as far as their keys are equal: otherwise they are sorted by these, with `.indexInBrackets` as text (`a[10]`
+/// before `a[2]`), and so are objects by their first keys.
 public final class URLEncodedFormEncoder: Sendable {
     /// The errors of this encoder.
     public enum Error: Swift.Error, Equatable {
@@ -33,7 +34,9 @@ public final class URLEncodedFormEncoder: Sendable {
     /// How a space is written.
     public let spaceEncoding: SpaceEncoding
 
-    /// What is not percent-encoded. Where it is the default, `spaceEncoding: .plusReplaced` also leaves `*` as it is.
+    /// What is not percent-encoded. Where it is the default, `spaceEncoding: .plusReplaced` also leaves `*` as it is. In a URL
+    /// that `URLEncodedFormParameterEncoder` makes, what a query cannot have (`#`, brackets, spaces, letters beyond ASCII) is
+    /// percent-encoded all the same.
     public var allowedCharacters: CharacterSet {
         get { allowed.withLock { $0.characters } }
         set { allowed.withLock { $0 = Allowed(newValue, spaceEncoding) } }
