@@ -197,8 +197,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     /// A row or its body cannot be read. What is not known to be damaged stays.
     private func handle(_ fault: BodyFault, of row: FoundRow) {
         switch fault {
-        case .damaged, .missing: remove(damaged: row)
-        case .gone: remove(gone: row)
+        case .damaged: remove(damaged: row)
+        case .missing: remove(withoutFile: row)
         case .unavailable: counts.count(\.failedReads)
         }
     }
@@ -212,8 +212,8 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         }
     }
 
-    /// An entry that was replaced or removed meanwhile is no damage.
-    private func remove(gone row: FoundRow) {
+    /// An entry that was replaced or removed between the finding of its row and the opening of its file is no damage.
+    private func remove(withoutFile row: FoundRow) {
         let counts = counts
         writing.enqueue { (index) throws(DatabaseFault) in
             guard let id = EntryID(stored: row.id), try index.contains(id) else { return }

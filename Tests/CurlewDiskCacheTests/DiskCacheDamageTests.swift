@@ -154,7 +154,7 @@ struct DiskCacheDamageTests {
         try FileManager.default.removeItem(at: file)
         if let length { try bytes(length).write(to: file) }
         #expect(await store.entries(for: stored.key).isEmpty)
-        #expect(store.faults.damagedEntries == 1)
+        #expect(try await eventually { store.faults.damagedEntries == 1 })
         #expect(try await eventually { await store.size() < 900_000 })
     }
 }

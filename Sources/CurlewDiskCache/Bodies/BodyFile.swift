@@ -5,10 +5,8 @@ internal import Glibc
 enum BodyFault: Error {
     /// It is not the one that was written: its entry is to be removed.
     case damaged
-    /// There is no such file: the same.
+    /// There is no such file. It is lost, or it went with its entry after that was found: the index has the answer.
     case missing
-    /// The file went after its entry was found, most likely with its entry.
-    case gone
     /// The system does not open or read it now (too many open files, no memory, not permitted, an input error). Nothing is
     /// wrong with the entry, as far as is known.
     case unavailable

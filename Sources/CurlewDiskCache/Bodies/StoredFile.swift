@@ -21,21 +21,12 @@ final class StoredFile: Sendable {
     /// On a lane. The file stays open for all readers of the body.
     func open() throws(BodyFault) -> BodyFile {
         if let file = opened.withLock({ $0 }) { return file }
-        let file = try openAnew()
+        let file = try BodyFile(path, size: size)
         return opened.withLock { opened in
             // Another reader may have been faster; one of the two is closed.
             if let other = opened { return other }
             opened = file
             return file
-        }
-    }
-
-    private func openAnew() throws(BodyFault) -> BodyFile {
-        do throws(BodyFault) {
-            return try BodyFile(path, size: size)
-        } catch .missing {
-            // It was there when the entry was found.
-            throw .gone
         }
     }
 }
