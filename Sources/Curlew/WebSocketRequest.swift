@@ -68,7 +68,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override func transport(in session: Session) -> any Transport {
         let handlesCookies = record.withLock { $0.history.requests.last?.handlesCookies } ?? true
         return WebSocketTransport(
-            base: session.transport, link: link, protocols: protocols,
+            base: session.network, link: link, protocols: protocols,
             maximumHeaderSize: session.configuration.maximumHeaderSize,
             willOpen: { [context] head, url in
                 context.remember(head.headers, from: url, handlesCookies: handlesCookies)

@@ -21,6 +21,9 @@ extension Request {
 }
 
 extension Session {
+    /// The transport below the cache, for what no cache keeps.
+    nonisolated var network: any Transport { (transport as? CachingTransport)?.context.network ?? transport }
+
     /// Waits until the validations have ended that no request waits for, for tests.
     package nonisolated func untilCacheIsIdle() async { await (transport as? CachingTransport)?.settle() }
 }

@@ -104,7 +104,8 @@ struct Lowering {
         } else if !context.configuration.credentials.isEmpty {
             options.authentication = context.configuration.authentication(for: target)
         }
-        if headers["Accept-Encoding"]?.lowercased() == "identity" { options.decodesContent = false }
+        let defaultHeaders = context.defaultHeaders(for: target)
+        if headers.asksForIdentity ?? defaultHeaders.asksForIdentity { options.decodesContent = false }
         if case .made(let request) = visible {
             request.refine(&headers, &options, hasCache: context.configuration.cache != nil)
         }
@@ -115,7 +116,7 @@ struct Lowering {
             url: target,
             method: method,
             headers: headers,
-            defaultHeaders: context.defaultHeaders(for: target),
+            defaultHeaders: defaultHeaders,
             body: try Self.body(of: visible, body),
             options: options
         )

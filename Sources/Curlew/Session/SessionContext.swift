@@ -41,7 +41,8 @@ final class SessionContext: Sendable {
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup
         monitors = MonitorHub(eventMonitors)
-        defaultHeaders = DefaultHeaders(configuration.headers)
+        let codings = Capabilities.current.contentCodings
+        defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts
         // A budget over tries and redirects: each exchange gets what is left.
         timeouts.total = nil

@@ -85,6 +85,11 @@ public struct TransferRequest: Sendable {
     }
 }
 
+extension HTTPHeaders {
+    /// Whether `Accept-Encoding` is `identity`; nil where there is no such field.
+    package var asksForIdentity: Bool? { value(for: "Accept-Encoding").map { $0.lowercased() == "identity" } }
+}
+
 extension TransferRequest {
     /// The fields that go out: the session's, overlaid with the request's own.
     public var effectiveHeaders: HTTPHeaders { headers.completed(by: defaultHeaders?.headers) }
@@ -94,7 +99,12 @@ extension TransferRequest {
 public final class DefaultHeaders: Sendable {
     /// The fields.
     public let headers: HTTPHeaders
+    /// Whether they ask for bodies as they are, so that no coding of theirs is undone.
+    package let asksForIdentity: Bool
 
     /// Creates the fields that every request of a session has.
-    public init(_ headers: HTTPHeaders) { self.headers = headers }
+    public init(_ headers: HTTPHeaders) {
+        self.headers = headers
+        asksForIdentity = headers.asksForIdentity ?? false
+    }
 }

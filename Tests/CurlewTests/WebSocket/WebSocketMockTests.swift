@@ -43,6 +43,19 @@ struct WebSocketMockTests {
         try await eventually { transport.runningCount == 0 }
     }
 
+    @Test("a session with a cache has WebSockets") func besideCache() async throws {
+        let transport = MockTransport()
+        transport.webSocket("/socket", .echo)
+        let session = Session(configuration: SessionConfiguration { $0.cache = ResponseCache() }, transport: transport)
+        let socket = session.webSocket("wss://example.org/socket")
+        try await socket.send("one")
+        for try await message in socket.messages {
+            #expect(message == .text("one"))
+            break
+        }
+        try await eventually { transport.runningCount == 0 }
+    }
+
     @Test(
         "its faults are those of a server",
         arguments: [
