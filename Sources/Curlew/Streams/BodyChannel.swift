@@ -140,7 +140,7 @@ final class BodyChannel: TurnObserver {
         }
     }
 
-    private static let readerCancelled = CurlewError(
+    static let readerCancelled = CurlewError(
         .cancelled,
         phase: .receive,
         reason: "the reading task was cancelled"

@@ -110,6 +110,10 @@ public struct StreamEvents: AsyncSequence, Sendable {
         {
             while true {
                 if let event = takeReady() { return event }
+                guard !hasReady else {
+                    (ready, piece, connection) = ([], Data(), nil)
+                    throw BodyChannel.readerCancelled
+                }
                 if let failure {
                     self.failure = nil
                     connection = nil
@@ -138,8 +142,12 @@ public struct StreamEvents: AsyncSequence, Sendable {
             }
         }
 
-        /// The next event, where it ends in the piece that is there.
+        /// Whether something is there that was not handed on.
+        private var hasReady: Bool { !ready.isEmpty || place.position < piece.count }
+
+        /// The next event, where it ends in the piece that is there and the task was not cancelled.
         private mutating func takeReady() -> ServerSentEvent? {
+            guard !Task.isCancelled else { return nil }
             if let event = ready.popLast() { return event }
             guard place.position < piece.count else { return nil }
             parse(piece)

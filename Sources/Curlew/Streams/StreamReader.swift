@@ -14,8 +14,13 @@ struct StreamReader: Sendable {
     }
 
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Data? {
-        if let piece = pieces.popLast(), !Task.isCancelled { return piece }
-        pieces = []
+        if let piece = pieces.popLast() {
+            guard Task.isCancelled else { return piece }
+            // The channel may be at its end, which is not to be told in place of what was not read.
+            pieces = []
+            leave()
+            throw BodyChannel.readerCancelled
+        }
         guard var taken = try await place.take() else { return nil }
         if taken.count > 1 { taken.reverse() }
         let piece = taken.popLast()
@@ -74,6 +79,10 @@ struct LineReader<Line: Sendable>: Sendable {
     mutating func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> Line? {
         while true {
             if let line = takeReady() { return line }
+            guard !hasReady else {
+                leave()
+                throw BodyChannel.readerCancelled
+            }
             if let end {
                 self.end = .success(())
                 try end.get()
@@ -91,13 +100,17 @@ struct LineReader<Line: Sendable>: Sendable {
         }
     }
 
-    /// The next line, where it ends in the piece that is there.
+    /// The next line, where it ends in the piece that is there and the task was not cancelled.
     mutating func takeReady() -> Line? {
+        guard !Task.isCancelled else { return nil }
         if let line = ready.popLast() { return line }
         guard position < piece.count else { return nil }
         cut(piece)
         return ready.popLast()
     }
+
+    /// Whether something is there that was not handed on.
+    private var hasReady: Bool { !ready.isEmpty || position < piece.count }
 
     /// No line follows, also of those that are there.
     mutating func leave() {

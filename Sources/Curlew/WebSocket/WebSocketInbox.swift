@@ -84,8 +84,9 @@ final class WebSocketInbox: Sendable {
 
     // MARK: The user
 
-    /// The next message where it has come.
+    /// The next message where it has come and the task was not cancelled.
     func nextNow() -> WebSocketMessage? {
+        guard !Task.isCancelled else { return nil }
         let taken = state.withLock {
             $0.first < $0.messages.count ? $0.take(below: limit) : WebSocketInbox.State.Taken()
         }
@@ -97,6 +98,8 @@ final class WebSocketInbox: Sendable {
     /// The next message, nil at the end.
     func next(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> WebSocketMessage? {
         while true {
+            // A peer that sends without a pause would keep a cancelled reader for ever.
+            if Task.isCancelled, hasMessages { throw Self.readerCancelled }
             let taken = state.withLock { $0.take(below: limit) }
             taken.room?.resolve(())
             taken.rest?.resolve(())
@@ -108,6 +111,8 @@ final class WebSocketInbox: Sendable {
             guard await taken.arrival?.wait() != nil else { throw Self.readerCancelled }
         }
     }
+
+    private var hasMessages: Bool { state.withLock { $0.first < $0.messages.count } }
 
     /// Whether what the user sends now answers the last message that has come: the peer waits for it, and there is no other to
     /// answer first. True once for a message.
