@@ -13,7 +13,7 @@ struct OfferedCodingsTests {
         let body = try await session.request(server.url(path)).data()
         let offer = server.requests.first?.headers["Accept-Encoding"]
         await session.invalidate()
-        await server.stop()
+        server.stop()
         return (offer, body)
     }
 
