@@ -54,7 +54,8 @@ enum CurlCode {
         Row(25, "CURLE_UPLOAD_FAILED", .sendFailed),
         Row(26, "CURLE_READ_ERROR", .bodyUnavailable),
         Row(27, "CURLE_OUT_OF_MEMORY", .`internal`),
-        Row(28, "CURLE_OPERATION_TIMEDOUT", .totalTimedOut),
+        // Only what makes a connection has a time limit of libcurl's: neither a total nor a lowest speed is ever set.
+        Row(28, "CURLE_OPERATION_TIMEDOUT", .connectTimedOut),
         Row(29, "CURLE_OBSOLETE29", .`internal`),
         Row(30, "CURLE_FTP_PORT_FAILED", .`internal`),
         Row(31, "CURLE_FTP_COULDNT_USE_REST", .`internal`),

@@ -98,9 +98,8 @@ extension ActiveTransfer {
     /// What libcurl says where it could not open a file of keys, certificates or lists, for whatever reason.
     private static let fileFailures = [58, 77, 82]
 
-    /// What libcurl's result means here.
-    func failure(for result: CURLcode, _ easy: TransferHandle) -> CurlewError {
-        let number = Int(result.rawValue)
+    /// What libcurl's result means here, by its number.
+    func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
         if var failure {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)
@@ -118,12 +117,12 @@ extension ActiveTransfer {
             }
             if number == 60 { text = GnuTLSFailure.text(text, bits) }
         }
-        var (code, phase) = classify(meaning, text, easy)
-        if code == .totalTimedOut, phase == .resolve || phase == .connect || phase == .tls { code = .connectTimedOut }
+        let (code, phase) = classify(meaning, text, easy)
         var error = CurlewError(
             code,
             phase: phase,
-            reason: text.isEmpty ? String(cString: curl_easy_strerror(result)) : Redaction.text(text),
+            reason: text.isEmpty
+                ? String(cString: curl_easy_strerror(CURLcode(UInt32(number)))) : Redaction.text(text),
             native: CurlCode.native(number)
         )
         let lacksFile = Self.fileFailures.contains(number)
@@ -216,6 +215,10 @@ extension ActiveTransfer {
             // Where there is a proxy, the connection leads to it.
             return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
+        case 28:
+            // Where the request was sent already, libcurl was making another connection for it without a word.
+            if case .connect = clocks.stretch { return (row.code, phase) }
+            return (row.code, .connect)
         default: return (row.code, phase)
         }
     }

@@ -237,7 +237,7 @@ final class Transfers {
         if result == CURLE_OK, !transfer.hasFailed {
             return fail(transfer, transfer.makeError(.protocolViolation, "the exchange ended without a response"))
         }
-        fail(transfer, transfer.failure(for: result, easy))
+        fail(transfer, transfer.failure(for: Int(result.rawValue), easy))
     }
 
     private func succeed(_ transfer: ActiveTransfer, _ easy: TransferHandle) {

@@ -1,0 +1,47 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+/// The parts of an engine without its loop: the test's thread has the turn.
+struct EngineParts {
+    let transport: CurlTransport
+    let handles: Handles
+    let sockets: Sockets
+    let transfers: Transfers
+
+    init(_ configure: (inout TransportConfiguration) -> Void = { _ in }) throws {
+        var configuration = TransportConfiguration()
+        configuration.proxy = .none
+        configure(&configuration)
+        transport = CurlTransport(configuration: configuration)
+        let settings = try EngineSettings(configuration, .current(.ofLibcurl))
+        let loop = LoopIdentity()
+        loop.threadBegins()
+        sockets = Sockets(settings, queue: try #require(LoopMechanism.epoll.make()).queue, loop: loop)
+        handles = Handles(settings, sockets: sockets, loop: loop)
+        transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
+    }
+
+    /// A transfer that was not started, and a handle that is set up for it.
+    func prepared(_ text: String) throws -> (transfer: ActiveTransfer, easy: TransferHandle) {
+        let transfer = try transfer(text)
+        return (transfer, try handle(for: transfer))
+    }
+
+    func transfer(_ text: String) throws -> ActiveTransfer {
+        try transport.makeTransfer(request(try #require(URL(string: text))), NoSink.shared)
+    }
+
+    func handle(for transfer: ActiveTransfer) throws -> TransferHandle {
+        try #require(handles.handle(for: transfer, of: transfers)).easy
+    }
+
+    /// Frees what libcurl made.
+    func close() {
+        handles.closeAll()
+        handles.freeShare()
+        sockets.close()
+    }
+}
