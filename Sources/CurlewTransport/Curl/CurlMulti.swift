@@ -46,9 +46,7 @@ final class CurlMulti {
                 guard let data else { return 0 }
                 // SAFETY: as above.
                 Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
-                    multi.deadline =
-                        milliseconds < 0
-                        ? .never : multi.wishes.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+                    multi.setTimer(milliseconds)
                 }
                 return 0
             },
@@ -93,6 +91,20 @@ final class CurlMulti {
         var running: Int32 = 0
         deadline = .never
         curl_multi_socket_action(handle, -1, 0, &running)
+        if deadline == .never { askForTimer() }
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        deadline =
+            milliseconds < 0 ? .never : wishes.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
+    }
+
+    /// The turn's time is older than libcurl's, so a timer may expire here before it does there. libcurl 8.10.0 to 8.11.0
+    /// takes it for one that still runs and tells nothing more of it.
+    func askForTimer() {
+        var milliseconds = -1
+        guard curl_multi_timeout(handle, &milliseconds) == CURLM_OK else { return }
+        setTimer(milliseconds < 0 ? milliseconds : max(1, milliseconds))
     }
 }
 
