@@ -16,7 +16,9 @@ class CurlEasy {
 
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [HeaderList] = []
-    private var hasAddresses = false
+    private var addresses: HeaderList?
+    /// The index of the multi handle that has them; -1 for none yet.
+    private var addressesMulti = -1
     private var parts = URLParts()
     /// What libcurl has of them: the handle of `parts`, or nothing.
     private var handedParts: OpaquePointer?
@@ -72,13 +74,22 @@ class CurlEasy {
         curl_easy_reset(handle)
         traces = false
         handedParts = nil
-        if hasAddresses {
+        if addresses != nil {
             // libcurl has this list twice, and forgets only one of them: a handle that did not run would read it later.
             curlew_set_list(handle, CURLOPT_RESOLVE, nil)
-            hasAddresses = false
+            addresses = nil
+            addressesMulti = -1
         }
         lists.removeAll()
         blobs.removeAll()
+    }
+
+    /// It is about to be given to a multi handle. libcurl reads a list of addresses once, into the names of the multi handle that
+    /// runs it then: another one has to be given it, too.
+    final func goes(to multi: Int) {
+        guard let addresses, addressesMulti != multi else { return }
+        if addressesMulti >= 0 { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
+        addressesMulti = multi
     }
 
     final func set(_ value: OptionValue) -> CURLcode {
@@ -103,7 +114,7 @@ class CurlEasy {
         case .list(let option, let lines):
             let list = HeaderList(lines: lines)
             lists.append(list)
-            if option == CURLOPT_RESOLVE { hasAddresses = true }
+            if option == CURLOPT_RESOLVE { addresses = list }
             return curlew_set_list(handle, option, list.head)
         }
     }

@@ -62,6 +62,7 @@ final class CurlMulti {
     deinit { curl_multi_cleanup(handle) }
 
     func add(_ easy: CurlEasy) -> CURLMcode {
+        easy.goes(to: index)
         let code = curl_multi_add_handle(handle, easy.handle)
         if code == CURLM_OK {
             count += 1

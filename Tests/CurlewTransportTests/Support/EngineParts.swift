@@ -11,7 +11,7 @@ struct EngineParts {
     let sockets: Sockets
     let transfers: Transfers
 
-    init(_ configure: (inout TransportConfiguration) -> Void = { _ in }) throws {
+    fileprivate init(_ configure: (inout TransportConfiguration) -> Void) throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
         configure(&configuration)
@@ -39,9 +39,18 @@ struct EngineParts {
     }
 
     /// Frees what libcurl made.
-    func close() {
+    fileprivate func close() {
         handles.closeAll()
         handles.freeShare()
         sockets.close()
     }
+}
+
+/// Runs a test with the parts of an engine. Its handles must not outlive it.
+func withEngineParts(
+    _ configure: (inout TransportConfiguration) -> Void = { _ in }, _ body: (EngineParts) throws -> Void
+) throws {
+    let parts = try EngineParts(configure)
+    defer { parts.close() }
+    try body(parts)
 }
