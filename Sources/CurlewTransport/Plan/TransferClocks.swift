@@ -87,13 +87,15 @@ struct TransferClocks {
 
     mutating func released(at now: LoopInstant) {
         guard heldSince.isSet else { return }
-        let pause = now.nanoseconds(since: heldSince)
+        let began = heldSince
+        let pause = now.nanoseconds(since: began)
         heldSince = .unset
         switch stretch {
         case .queue, .connect: break
         case .send, .firstByte, .receive:
             stretchBegan = stretchBegan.advanced(byNanoseconds: pause)
-            lastByte = lastByte.advanced(byNanoseconds: pause)
+            // Bytes may have moved while it was held.
+            lastByte = lastByte < began ? lastByte.advanced(byNanoseconds: pause) : now
         }
     }
 

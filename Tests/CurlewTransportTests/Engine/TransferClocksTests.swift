@@ -70,6 +70,16 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(240), .idleTimedOut))
     }
 
+    @Test func bytesThatMoveDuringAPauseDoNotMoveTheClockIntoTheFuture() {
+        var clocks = clocks()
+        clocks.requestSent(at: at(100))
+        clocks.receivingStarted(at: at(120))
+        clocks.held(at: at(125))
+        clocks.byteMoved(at: at(200))
+        clocks.released(at: at(225))
+        #expect(clocks.next == (at(245), .idleTimedOut))
+    }
+
     @Test func switchedOffMeansNever() {
         var clocks = TransferClocks(Timeouts(connect: nil, firstByte: nil, idle: nil, total: nil, queue: nil))
         clocks.transferStarted(at: at(0))
