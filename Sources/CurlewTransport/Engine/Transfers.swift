@@ -85,6 +85,7 @@ final class Transfers {
                 continue
             }
             inFlight.lines.left(transfer)
+            transfer.clocks.startOver(isHeld: true)
             transfer.stage = .held
         }
     }
@@ -149,7 +150,6 @@ final class Transfers {
     }
 
     private func applyPauses(_ transfer: ActiveTransfer) {
-        guard let easy = transfer.easy else { return }
         if transfer.pauses.isHeld {
             transfer.clocks.held(at: now)
         } else {
@@ -157,7 +157,7 @@ final class Transfers {
         }
         clockChanged(transfer)
         // Before the request is being sent there is nothing to pause; the callbacks look at the flags.
-        guard transfer.hasSent else { return }
+        guard transfer.hasSent, let easy = transfer.easy else { return }
         let wanted = transfer.pauses.wanted(
             isUploading: transfer.upload.map { !$0.hasEnded } ?? false,
             waitsForReader: sockets.sendingWaitsForReader(transfer))

@@ -91,7 +91,8 @@ struct TransferClocks {
         let pause = now.nanoseconds(since: began)
         heldSince = .unset
         switch stretch {
-        case .queue, .connect: break
+        case .queue: if stretchBegan.isSet { stretchBegan = stretchBegan.advanced(byNanoseconds: pause) }
+        case .connect: break
         case .send, .firstByte, .receive:
             stretchBegan = stretchBegan.advanced(byNanoseconds: pause)
             // Bytes may have moved while it was held.
@@ -127,7 +128,7 @@ struct TransferClocks {
 
     private var stretchDeadline: LoopInstant {
         switch stretch {
-        case .queue: Self.deadline(stretchBegan, queue)
+        case .queue: heldSince.isSet ? .never : Self.deadline(stretchBegan, queue)
         case .connect: Self.deadline(stretchBegan, connect)
         case .firstByte: heldSince.isSet ? .never : Self.deadline(stretchBegan, firstByte)
         case .send, .receive: heldSince.isSet ? .never : Self.deadline(lastByte, idle)

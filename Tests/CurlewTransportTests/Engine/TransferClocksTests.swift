@@ -70,6 +70,22 @@ struct TransferClocksTests {
         #expect(clocks.next == (at(240), .idleTimedOut))
     }
 
+    @Test func theWaitForAConnectionDoesNotCountWhileItIsHeld() {
+        var clocks = clocks()
+        clocks.queued(at: at(1))
+        clocks.held(at: at(11))
+        #expect(clocks.next.at == .never)
+        clocks.released(at: at(111))
+        #expect(clocks.next == (at(141), .queueTimedOut))
+        // It gave its place up: there is nothing to go on with.
+        clocks.held(at: at(112))
+        clocks.startOver(isHeld: true)
+        clocks.released(at: at(120))
+        #expect(clocks.next.at == .never)
+        clocks.queued(at: at(120))
+        #expect(clocks.next == (at(160), .queueTimedOut))
+    }
+
     @Test func bytesThatMoveDuringAPauseDoNotMoveTheClockIntoTheFuture() {
         var clocks = clocks()
         clocks.requestSent(at: at(100))
