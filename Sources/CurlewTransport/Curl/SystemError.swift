@@ -9,6 +9,9 @@ enum SystemError {
 
     static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
+    /// Whether it says that the process or the system has no more of something, whatever the address.
+    static func isShortage(_ code: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
+
     /// EMFILE or ENFILE where fewer than `count` descriptors are to be had, 0 otherwise. A resolver does not say that
     /// it failed for the lack of one.
     static func descriptorShortage(of count: Int = 1) -> Int32 {

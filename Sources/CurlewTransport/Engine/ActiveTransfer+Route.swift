@@ -28,8 +28,7 @@ extension ActiveTransfer {
         tellRoute(end, transfers)
         plan.leaveRoute()
         ownHeaders = plan.ownList
-        // What stopped it on the way that it leaves.
-        (refusedAddress, socketError, shownChain) = (nil, 0, nil)
+        forgetsObstacles()
         return true
     }
 

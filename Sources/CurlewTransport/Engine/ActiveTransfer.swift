@@ -98,8 +98,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// Where in `ConnectingTransfers`, and since when.
     var connectingIndex = -1
     var connectingSince = LoopInstant.unset
-    /// errno of the socket that could not be made.
+    /// errno of the socket that could not be made, where nothing better tells why there is no connection.
     var socketError: Int32 = 0
+    /// One to some address of the host was made: what became of it says more than what another address lacks.
+    private var hasOpenedSocket = false
     var refusedAddress: String?
     var wasAskedForCertificate = false
     /// What the server showed in the handshake of the transfer's own new connection.
@@ -140,6 +142,20 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     func runs(on easy: TransferHandle) {
         self.easy = easy
         stage = .running
+    }
+
+    func socketOpened() {
+        hasOpenedSocket = true
+        socketError = 0
+    }
+
+    func socketFailed(_ code: Int32) {
+        if !hasOpenedSocket || SystemError.isShortage(code) { socketError = code }
+    }
+
+    /// What stopped it on a way that it leaves.
+    func forgetsObstacles() {
+        (refusedAddress, socketError, shownChain, hasOpenedSocket) = (nil, 0, nil, false)
     }
 
     func startsOver() {

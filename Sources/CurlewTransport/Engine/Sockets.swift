@@ -90,9 +90,10 @@ final class Sockets {
             address.pointee.protocol
         )
         guard fd >= 0 else {
-            transfer.socketError = errno
+            transfer.socketFailed(errno)
             return -1
         }
+        transfer.socketOpened()
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
         if settings.libcurlForgetsNextAddress { connecting.opened(for: transfer, at: now) }

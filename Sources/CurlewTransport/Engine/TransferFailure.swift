@@ -130,7 +130,9 @@ extension ActiveTransfer {
             // Where a file could not be opened, the connection had a descriptor that is free again.
             socketError = SystemError.descriptorShortage(of: lacksFile ? 2 : 1)
         }
-        if socketError != 0, code == .connectFailed || code == .resolveFailed || lacksFile {
+        let lacksSocket = SystemError.isShortage(socketError) && number == 7
+        if socketError != 0, code == .connectFailed || code == .resolveFailed || lacksFile || lacksSocket {
+            if lacksSocket { error.phase = .connect }
             if code != .resolveFailed { error.code = .connectFailed }
             error.native = SystemError.native(socketError)
             error.reason = "no socket: \(SystemError.text(socketError))"

@@ -1,5 +1,6 @@
 import CurlewCore
 import Foundation
+import Glibc
 import Testing
 
 @testable import CurlewTransport
@@ -20,6 +21,42 @@ struct TransferFailureTests {
             #expect(again.code == .connectTimedOut)
             #expect(again.phase == .connect)
             #expect(again.native?.number == 28)
+        }
+    }
+
+    /// One of a host's addresses has a family that the system does not know, the other refuses.
+    @Test(arguments: [false, true]) func anAddressWithoutASocketDoesNotHideWhyTheOtherFailed(isLast: Bool) throws {
+        try withEngineParts { parts in
+            let (transfer, easy) = try parts.prepared("http://a.example/")
+            transfer.runs(on: easy)
+            if isLast { transfer.socketOpened() }
+            transfer.socketFailed(EAFNOSUPPORT)
+            if !isLast { transfer.socketOpened() }
+            #expect(transfer.failure(for: 7, easy).native?.number == 7)
+            transfer.socketFailed(EMFILE)
+            #expect(transfer.failure(for: 7, easy).native?.name == "EMFILE")
+        }
+    }
+
+    @Test func whatNoAddressHasASocketForIsSaid() throws {
+        try withEngineParts { parts in
+            let (transfer, easy) = try parts.prepared("http://a.example/")
+            transfer.runs(on: easy)
+            transfer.socketFailed(EAFNOSUPPORT)
+            #expect(transfer.failure(for: 7, easy).native?.number == Int(EAFNOSUPPORT))
+        }
+    }
+
+    @Test func theLackOfADescriptorIsNotTheProxys() throws {
+        let proxy = try #require(URL(string: "http://127.0.0.1:1"))
+        try withEngineParts({ $0.proxy = .url(proxy) }) { parts in
+            let (transfer, easy) = try parts.prepared("http://a.example/")
+            transfer.runs(on: easy)
+            #expect(transfer.failure(for: 7, easy).code == .proxyFailed)
+            transfer.socketFailed(EMFILE)
+            let error = transfer.failure(for: 7, easy)
+            #expect(error.code == .connectFailed)
+            #expect(error.native?.name == "EMFILE")
         }
     }
 }
