@@ -82,7 +82,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var isHeldBack = false
     /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
     var mutedSocket: Int32 = -1
-    private var hasOpenedBody = false
+    /// The open body's, where it is a stream.
+    private var waker: TransferWaker?
     /// libcurl was about to send again what must not be: the response that was delivered is the result.
     var keepsDeliveredResponse = false
     /// Bytes of the response's body where the head tells, and they arrive as they are.
@@ -168,13 +169,16 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     /// Once, however often the transfer is given to libcurl.
     func openBody() {
-        guard let upload, !hasOpenedBody else { return }
-        hasOpenedBody = true
-        upload.open(waker: self)
+        guard let upload, upload.isStream, waker == nil else { return }
+        let waker = TransferWaker(self)
+        self.waker = waker
+        upload.open(waker: waker)
     }
 
     func closeBody() {
-        if hasOpenedBody { upload?.close() }
+        guard let waker else { return }
+        waker.letGo()
+        upload?.close()
     }
 
     /// Its handle stays with the connection that it has made.
@@ -286,10 +290,6 @@ extension ActiveTransfer: TurnControl {
 
     /// The transfer ends before it is launched.
     func cancelsBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
-}
-
-extension ActiveTransfer: BodyWaker {
-    func wake() { send(.wakeBody) }
 }
 
 /// Stands where a transfer's sink was.

@@ -45,6 +45,9 @@ final class UploadSource {
         }
     }
 
+    /// Whether it must be opened before it is read, and closed.
+    var isStream: Bool { if case .stream = kind { true } else { false } }
+
     func open(waker: any BodyWaker) {
         guard case .stream(let stream) = kind else { return }
         stream.open(waker: waker)
