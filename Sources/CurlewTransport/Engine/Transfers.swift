@@ -107,6 +107,11 @@ final class Transfers {
             return end(transfer, transfer.rejected(code))
         }
         transfer.openBody()
+        // The body's source may have cancelled it.
+        if let failure = transfer.hasFailed ? transfer.failure : nil {
+            handles.recycle(easy, after: transfer)
+            return end(transfer, failure)
+        }
         easy.transfer = transfer
         transfer.runs(on: easy)
         clockChanged(transfer)

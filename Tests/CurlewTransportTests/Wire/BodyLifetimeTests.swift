@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import CurlewTransport
 import Foundation
@@ -21,4 +22,30 @@ struct BodyLifetimeTests {
             #expect(await eventually { left == nil })
         }
     }
+
+    @Test func isNotSentWhereItsOpeningCancels() async throws {
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            let body = CancellingBody(sink)
+            let upload = request(server.url("/post"), method: .post, body: .stream(body, length: nil))
+            let error = await transport.failure(upload, sink)
+            #expect(error.code == .cancelled)
+            #expect(transport.statistics.connectionsMade == 0)
+            #expect(body.closes.withLock { $0 } == 1)
+        }
+    }
+}
+
+/// A body that cancels its transfer when it is opened.
+private final class CancellingBody: BodyStream {
+    let isReplayable = false
+    let closes = Lock(0)
+    private let sink: CollectingSink
+
+    init(_ sink: CollectingSink) { self.sink = sink }
+
+    func open(waker: any BodyWaker) { sink.control?.cancel(with: CurlewError(.cancelled, phase: .lifecycle)) }
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { .end }
+    func rewind() -> Bool { false }
+    func close() { closes.withLock { $0 += 1 } }
 }
