@@ -102,7 +102,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// errno of the socket that could not be made, where nothing better tells why there is no connection.
     var socketError: Int32 = 0
     /// One to some address of the host was made: what became of it says more than what another address lacks.
-    private var hasOpenedSocket = false
+    private(set) var hasOpenedSocket = false
     var refusedAddress: String?
     var wasAskedForCertificate = false
     /// What the server showed in the handshake of the transfer's own new connection.
@@ -144,6 +144,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         self.easy = easy
         stage = .running
     }
+
+    /// No address of the host got as far as a connection attempt.
+    var lacksEverySocket: Bool { !hasOpenedSocket && (refusedAddress != nil || socketError != 0) }
 
     func socketOpened() {
         hasOpenedSocket = true

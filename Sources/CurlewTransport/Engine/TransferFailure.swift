@@ -104,6 +104,9 @@ extension ActiveTransfer {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)
         }
+        // Before 8.8 a handle keeps the errno of an earlier transfer, by which libcurl takes an address that got no socket for
+        // one that did not answer.
+        let number = number == 28 && lacksEverySocket ? 7 : number
         var text = easy.errorMessage
         // libcurl repeats the proxy's URL, password included.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
@@ -136,7 +139,7 @@ extension ActiveTransfer {
             if code != .resolveFailed { error.code = .connectFailed }
             error.native = SystemError.native(socketError)
             error.reason = "no socket: \(SystemError.text(socketError))"
-        } else if code == .connectFailed {
+        } else if code == .connectFailed, hasOpenedSocket || number != 7 {
             let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
             if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
         }

@@ -59,4 +59,20 @@ struct TransferFailureTests {
             #expect(error.native?.name == "EMFILE")
         }
     }
+
+    /// libcurl before 8.8 calls an address without a socket a timeout where an earlier transfer of the handle had one.
+    @Test func whatHasNoSocketHasNotTimedOut() throws {
+        try withEngineParts { parts in
+            let (refused, easy) = try parts.prepared("http://a.example/")
+            refused.runs(on: easy)
+            refused.refusedAddress = "127.0.0.1"
+            let error = refused.failure(for: 28, easy)
+            #expect(error.code == .addressRefused)
+            #expect(error.native?.number == 7)
+            let (lacking, other) = try parts.prepared("http://a.example/")
+            lacking.runs(on: other)
+            lacking.socketFailed(EMFILE)
+            #expect(lacking.failure(for: 28, other).native?.name == "EMFILE")
+        }
+    }
 }
