@@ -15,6 +15,8 @@ final class Handles {
     private var share: UnsafeMutableRawPointer?
     private(set) var inUse = 0
     private var isClosed = false
+    /// The environment may name a proxy for each scheme.
+    private let mayHaveSeveralProxies: Bool
 
     /// Each idle handle keeps about 20 KiB.
     static let maximumIdle = 128
@@ -23,6 +25,7 @@ final class Handles {
         self.settings = settings
         self.sockets = sockets
         self.loop = loop
+        mayHaveSeveralProxies = settings.proxy == .environment
         share = curlew_share_tls_sessions()
     }
 
@@ -85,7 +88,12 @@ final class Handles {
         guard !isClosed, idle.count < Self.maximumIdle, easy.isReusable else { return }
         // A handle counts libcurl's silent repetitions, over all its transfers, and gives up at the sixth.
         // And it keeps a verdict on a chain until there is another.
-        if transfer.plan.needsOwnHandle || transfer.sends > 1 || transfer.finalError?.isTLS == true { easy.reset() }
+        // And the scheme that one proxy has asked for, which it would use at another unasked.
+        if transfer.plan.needsOwnHandle || transfer.sends > 1 || transfer.finalError?.isTLS == true
+            || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)
+        {
+            easy.reset()
+        }
         easy.traces = false
         idle.append(easy)
     }
