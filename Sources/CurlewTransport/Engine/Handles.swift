@@ -80,6 +80,8 @@ final class Handles {
     func close(_ easy: TransferHandle) {
         loop.assertOnLoop()
         multi(at: easy.multi)?.remove(easy)
+        // After a peak: each has descriptors, and every turn visits it. One keeps its resolved names.
+        while connectionMultis.count > 1, connectionMultis.last?.count == 0 { connectionMultis.removeLast() }
     }
 
     /// Keeps a handle for the next transfer, where it may serve one.

@@ -1,0 +1,30 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Handles")
+struct HandlesTests {
+    @Test func multiHandlesOfManyByteConnectionsAreGivenBack() throws {
+        try withEngineParts { parts in
+            let handles = parts.handles
+            let url = try #require(URL(string: "http://127.0.0.1:1/"))
+            let count = Handles.connectionsPerMulti * 2 + 1
+            let lent = try (0..<count).map { _ in
+                let transfer = try parts.transport.makeTransfer(request(url), NoSink.shared, sendBuffer: 1)
+                let easy = try parts.handle(for: transfer)
+                let multi = try #require(handles.multi(for: transfer))
+                easy.transfer = transfer
+                _ = handles.add(easy, to: multi)
+                handles.lend(easy)
+                return easy
+            }
+            #expect(handles.connectionMultis.count == 3)
+            for easy in lent.dropFirst(Handles.connectionsPerMulti) { handles.close(easy) }
+            #expect(handles.connectionMultis.count == 1)
+            for easy in lent.prefix(Handles.connectionsPerMulti) { handles.close(easy) }
+            #expect(handles.connectionMultis.count == 1)
+        }
+    }
+}
