@@ -62,6 +62,21 @@ struct PollerTests {
         #expect(poller.ownedCount == 0)
     }
 
+    /// As in a child that was forked and runs no other program.
+    @Test(arguments: mechanisms) func forgetsAClosedSocketThatAnotherProcessHas(_ mechanism: LoopMechanism) throws {
+        var (poller, _) = try makePoller(mechanism)
+        let ends = try Ends()
+        let copy = dup(ends.own)
+        defer { for end in [copy, ends.other] { close(end) } }
+        poller.socketOpened(ends.own)
+        poller.watch(ends.own, for: .read, multi: 3)
+        poller.socketClosed(ends.own)
+        close(ends.own)
+        ends.send()
+        poller.wait(nanoseconds: 0)
+        #expect(poller.eventCount == 0)
+    }
+
     @Test(arguments: mechanisms) func tellsWhatIsReadyUntilItIsRead(_ mechanism: LoopMechanism) throws {
         var (poller, _) = try makePoller(mechanism)
         let ends = try Ends()
