@@ -108,7 +108,8 @@ enum CurlCode {
         Row(78, "CURLE_REMOTE_FILE_NOT_FOUND", .receiveFailed),
         Row(79, "CURLE_SSH", .`internal`),
         Row(80, "CURLE_SSL_SHUTDOWN_FAILED", .tlsFailed),
-        Row(81, "CURLE_AGAIN", .`internal`),
+        // Only 8.16.0 lets it out, where it lost what it kept of a paused response.
+        Row(81, "CURLE_AGAIN", .receiveFailed),
         Row(82, "CURLE_SSL_CRL_BADFILE", .tlsFailed),
         Row(83, "CURLE_SSL_ISSUER_ERROR", .certificateUntrusted),
         Row(84, "CURLE_FTP_PRET_FAILED", .`internal`),

@@ -75,4 +75,15 @@ struct TransferFailureTests {
             #expect(lacking.failure(for: 28, other).native?.name == "EMFILE")
         }
     }
+
+    /// libcurl 8.16.0 loses what it kept of a paused response.
+    @Test func whatLibcurlLostMayBeAskedForAgain() throws {
+        try withEngineParts { parts in
+            let (transfer, easy) = try parts.prepared("http://a.example/")
+            transfer.runs(on: easy)
+            let error = transfer.failure(for: 81, easy)
+            #expect(error.code == .receiveFailed)
+            #expect(error.isSafeToRetry)
+        }
+    }
 }
