@@ -139,6 +139,13 @@ struct RequestPlan: Sendable {
         try planLimits(configuration, options)
         try planAuthentication(options, planner.capabilities)
         try planProxy(configuration, options, planner.capabilities)
+        if isTLS, !leavesOutProxy, let proxy = options.proxy, !planner.tunnels.mayShare(proxy) {
+            // HTTP/1.1 is the one way to be alone on a connection.
+            ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
+            ownSettings.append(.long(CURLOPT_PIPEWAIT, 0))
+            ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
+            ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
+        }
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
         ownDefaultList = try planner.list(of: request.defaultHeaders)
         if !leavesOutProxy { planner.keep(self, for: request) }

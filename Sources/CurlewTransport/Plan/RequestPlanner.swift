@@ -10,12 +10,14 @@ final class RequestPlanner: Sendable {
     private let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
     private let lists: DefaultHeaderLists
+    let tunnels: TunnelOwners
 
     init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
         self.configuration = configuration
         self.capabilities = capabilities
         lists = DefaultHeaderLists(
             end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
+        tunnels = TunnelOwners(configuration.proxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
         // The surroundings are looked at where it matters alone.
         let hasHTTP3 = capabilities.features.contains("HTTP3")
