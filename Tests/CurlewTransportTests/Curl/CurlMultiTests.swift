@@ -15,7 +15,10 @@ struct CurlMultiTests {
             easy.transfer = transfer
             transfer.runs(on: easy)
             _ = parts.handles.add(easy, to: multi)
-            defer { parts.handles.remove(easy) }
+            defer {
+                parts.handles.remove(easy)
+                transfer.ends()
+            }
             // The first ones have it begin; from then on the nearest is that of the connection.
             for _ in 0..<4 { multi.timerExpired() }
             #expect(multi.deadline != .never)
