@@ -15,6 +15,8 @@ public typealias AdaptHandler =
 ///         request.headers.add(.authorization(bearerToken: try await tokens.current()))
 ///         return request
 ///     }
+///
+/// A subclass overrides one of the four forms: Curlew finds it. `super` calls the closure.
 // SAFETY: `handler` is a constant, and Sendable.
 open class Adapter: @unchecked Sendable, RequestInterceptor {
     private enum Handler: Sendable {
@@ -38,6 +40,7 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
     ) {
+        if isSubclass, passes(urlRequest, to: completion) { return }
         switch handler {
         case .completion(let handler): handler(urlRequest, session, completion)
         case .async(let handler):
@@ -51,20 +54,36 @@ open class Adapter: @unchecked Sendable, RequestInterceptor {
         using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
     ) {
+        if isSubclass, passes(urlRequest, using: state, to: completion) { return }
         adapt(urlRequest, for: state.session, completion: completion)
     }
 
     /// Gives the closure the request, and answers what it makes of it.
     open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
-        switch handler {
-        case .completion: try await CompletionBridge.value { adapt(urlRequest, for: session, completion: $0) }
-        case .async(let handler): try await handler(urlRequest, session)
-        }
+        if isSubclass { return try await adaptByForms(urlRequest, for: session) }
+        return try await adapted(urlRequest, session)
     }
 
     /// Gives the closure the request and the state, and answers what it makes of it.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        try await adapt(urlRequest, for: state.session)
+        if isSubclass { return try await adaptByForms(urlRequest, using: state) }
+        return try await adapted(urlRequest, state.session)
+    }
+
+    /// Whether one of the forms may be overridden.
+    private var isSubclass: Bool { type(of: self) != Adapter.self }
+
+    private func adapted(_ urlRequest: URLRequest, _ session: Session) async throws -> URLRequest {
+        switch handler {
+        case .completion(let handler): try await CompletionBridge.value { handler(urlRequest, session, $0) }
+        case .async(let handler): try await handler(urlRequest, session)
+        }
+    }
+}
+
+extension Adapter: OverridableAdapter {
+    func adaptItself(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        try await adapted(urlRequest, state.session)
     }
 }
 

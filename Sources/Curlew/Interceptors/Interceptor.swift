@@ -5,6 +5,9 @@ public import FoundationNetworking
 ///
 /// Adapters run one after the other, each on what the one before made, until the first that fails. Retriers are
 /// asked one after the other until the first answer that is not `doNotRetry`.
+///
+/// A subclass overrides one form of `adapt` and one of `retry`, with a completion handler or without: Curlew finds it. `super`
+/// asks the parts.
 // SAFETY: both lists are constants of Sendable values.
 open class Interceptor: @unchecked Sendable, RequestInterceptor {
     /// The adapters, in the order in which they change the request.
@@ -36,14 +39,20 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
 
     /// Sends the request through every adapter.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        var request = urlRequest
-        for adapter in adapters { request = try await adapter.adapt(request, using: state) }
-        return request
+        if isSubclass { return try await adaptByForms(urlRequest, using: state) }
+        return try await adaptItself(urlRequest, using: state)
     }
 
     /// Sends the request through every adapter.
     open func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
-        try await adapt(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
+        if isSubclass { return try await adaptByForms(urlRequest, for: session) }
+        return try await adaptItself(urlRequest, using: RequestAdapterState(requestID: UUID(), session: session))
+    }
+
+    func adaptItself(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        var request = urlRequest
+        for adapter in adapters { request = try await adapter.adapt(request, using: state) }
+        return request
     }
 
     /// Those of all its retriers.
@@ -52,6 +61,11 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     }
 
     open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        if isSubclass { return await retryByForms(request, for: session, dueTo: error) }
+        return await retryItself(request, for: session, dueTo: error)
+    }
+
+    func retryItself(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         for retrier in retriers {
             let result = await retrier.retry(request, for: session, dueTo: error)
             guard case .doNotRetry = result else { return result }
@@ -59,12 +73,19 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         return .doNotRetry
     }
 
-    /// Asks the adapters' own forms with completion, for callers of that style.
+    /// Asks the adapters' own forms with completion, for callers of that style. In a subclass it asks all adapters, also those
+    /// that have only an `async` form.
     open func adapt(
         _ urlRequest: URLRequest,
         for session: Session,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
     ) {
+        guard !isSubclass else {
+            if !passes(urlRequest, to: completion) {
+                start(urlRequest, RequestAdapterState(requestID: UUID(), session: session), completion)
+            }
+            return
+        }
         adapt(.success(urlRequest), by: adapters[...], completion: completion) { adapter, request, completion in
             adapter.adapt(request, for: session, completion: completion)
         }
@@ -76,6 +97,10 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         using state: RequestAdapterState,
         completion: @escaping @Sendable (_ result: Result<URLRequest, any Error>) -> Void
     ) {
+        guard !isSubclass else {
+            if !passes(urlRequest, using: state, to: completion) { start(urlRequest, state, completion) }
+            return
+        }
         adapt(.success(urlRequest), by: adapters[...], completion: completion) { adapter, request, completion in
             adapter.adapt(request, using: state) { result in
                 guard case .failure(let error) = result, error is AdaptUsingNotImplemented else {
@@ -88,17 +113,25 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
     }
 
     /// Asks the retriers' own forms with completion, for callers of that style. One that has only the `async` form is not
-    /// asked: whether it has another shows in no answer. Curlew itself calls the `async` form, which asks all.
+    /// asked, except in a subclass: whether it has another shows in no answer. Curlew itself calls the `async` form, which asks all.
     open func retry(
         _ request: Request,
         for session: Session,
         dueTo error: any Error,
         completion: @escaping @Sendable (RetryResult) -> Void
     ) {
+        if isSubclass { return retryByForms(request, for: session, dueTo: error, completion: completion) }
         retry(request, for: session, dueTo: error, by: retriers[...], completion: completion)
     }
 
+    /// Whether one of the forms may be overridden.
+    private var isSubclass: Bool { type(of: self) != Interceptor.self }
+
     private typealias Answer = @Sendable (Result<URLRequest, any Error>) -> Void
+
+    private func start(_ request: URLRequest, _ state: RequestAdapterState, _ completion: @escaping Answer) {
+        CompletionTask.start(completion) { await Result.of { try await self.adaptItself(request, using: state) } }
+    }
 
     private func adapt(
         _ result: Result<URLRequest, any Error>,
@@ -124,6 +157,8 @@ open class Interceptor: @unchecked Sendable, RequestInterceptor {
         }
     }
 }
+
+extension Interceptor: OverridableAdapter, OverridableRetrier {}
 
 extension RequestInterceptor where Self == Interceptor {
     /// Makes an interceptor of two closures: `interceptor: .interceptor(adapter:retrier:)`.

@@ -8,6 +8,8 @@ public typealias RetryHandler =
     ) -> Void
 
 /// A retrier made of a closure.
+///
+/// A subclass overrides one of the two forms: Curlew finds it. `super` calls the closure.
 // SAFETY: `handler` is a constant, and Sendable.
 open class Retrier: @unchecked Sendable, RequestInterceptor {
     private enum Handler: Sendable {
@@ -35,16 +37,22 @@ open class Retrier: @unchecked Sendable, RequestInterceptor {
     ) {
         switch handler {
         case .completion(let handler): handler(request, session, error, completion)
-        case .async(let handler): CompletionTask.start(completion) { await handler(request, session, error) }
+        case .async: retryByForms(request, for: session, dueTo: error, completion: completion)
         }
     }
 
     open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        let isSubclass = type(of: self) != Retrier.self
+        if isSubclass { return await retryByForms(request, for: session, dueTo: error) }
+        return await retryItself(request, for: session, dueTo: error)
+    }
+}
+
+extension Retrier: OverridableRetrier {
+    func retryItself(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         switch handler {
-        case .completion:
-            await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
-                retry(request, for: session, dueTo: error, completion: $0)
-            }
+        case .completion(let handler):
+            await CompletionBridge.answer(orIfCancelled: .doNotRetry) { handler(request, session, error, $0) }
         case .async(let handler): await handler(request, session, error)
         }
     }

@@ -132,11 +132,11 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         )
     }
 
-    // By way of the other form: a subclass may override either.
+    // A subclass may override either form.
     open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
-            retry(request, for: session, dueTo: error, completion: $0)
-        }
+        let isSubclass = type(of: self) != RetryPolicy.self
+        if isSubclass { return await retryByForms(request, for: session, dueTo: error) }
+        return await retryItself(request, for: session, dueTo: error)
     }
 
     open func retry(
@@ -154,6 +154,10 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         return urlRequest
     }
 
+    func retryItself(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        Task.isCancelled ? .doNotRetry : decision(on: request, dueTo: error)
+    }
+
     private func decision(on request: Request, dueTo error: any Error) -> RetryResult {
         guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error) else {
             return .doNotRetry
@@ -165,3 +169,5 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         )
     }
 }
+
+extension RetryPolicy: OverridableRetrier {}

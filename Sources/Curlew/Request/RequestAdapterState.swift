@@ -19,6 +19,14 @@ public struct RequestAdapterState: Sendable {
         }
     }
 
+    /// The request that is being adapted, unless the state was made for calling an adapter otherwise.
+    var request: Request? {
+        switch source {
+        case .request(let request): request
+        case .identifier: nil
+        }
+    }
+
     /// Creates a state for calling an adapter yourself.
     public init(requestID: UUID, session: Session) {
         self.session = session

@@ -1,0 +1,69 @@
+/// A retrier that others may subclass. Which of the two forms a subclass overrides shows only when they are called.
+protocol OverridableRetrier: AnyObject, RequestRetrier {
+    /// What the class itself answers.
+    func retryItself(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
+}
+
+/// A question to one retrier, by way of both of its forms: the `async` one of the base class calls the other, whose base class
+/// answers what the class itself does.
+struct RetrierForms: Sendable {
+    /// That of the task which a form is called in.
+    @TaskLocal private static var current: RetrierForms?
+
+    private let retrier: any OverridableRetrier
+    private let request: Request
+    private let work: ChildWork
+
+    fileprivate static func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        by retrier: any OverridableRetrier
+    ) async -> RetryResult {
+        await ChildWork.during { work in
+            let forms = RetrierForms(retrier: retrier, request: request, work: work)
+            return await $current.withValue(forms) {
+                await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
+                    retrier.retry(request, for: session, dueTo: error, completion: $0)
+                }
+            }
+        }
+    }
+
+    /// Those of the retrier, where the calling task asks it about the request.
+    fileprivate static func current(of retrier: any OverridableRetrier, _ request: Request) -> RetrierForms? {
+        guard let current, current.retrier === retrier, current.request === request else { return nil }
+        return current
+    }
+
+    fileprivate func retryItself(
+        _ session: Session,
+        _ error: any Error,
+        _ completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        work.start(completion) { await retrier.retryItself(request, for: session, dueTo: error) }
+    }
+}
+
+// The forms of the base class, where the object is one of a subclass.
+extension OverridableRetrier {
+    func retryByForms(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        guard RetrierForms.current(of: self, request) == nil else {
+            return await retryItself(request, for: session, dueTo: error)
+        }
+        return await RetrierForms.retry(request, for: session, dueTo: error, by: self)
+    }
+
+    func retryByForms(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        if let forms = RetrierForms.current(of: self, request) {
+            forms.retryItself(session, error, completion)
+        } else {
+            CompletionTask.start(completion) { await self.retryItself(request, for: session, dueTo: error) }
+        }
+    }
+}
