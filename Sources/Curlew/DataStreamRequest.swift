@@ -29,6 +29,8 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         var hasReader = false
         /// Calls that wait for the head.
         var headsAwaited = 0
+        /// Whether the run was started by such a call.
+        var isDrivenForHeads = false
         /// The session drains: the request ends where its head is there and nothing reads its body.
         var endsUnread = false
         /// The handlers that read it.
@@ -44,6 +46,9 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
 
         /// Whether the body has no reader, and the request must not wait for one.
         var isLeftUnread: Bool { endsUnread && hasSequence && !hasReader && headsAwaited == 0 }
+
+        /// Whether the last of the calls that the run is for has ended, and nothing reads the body.
+        var isLeftByHeads: Bool { isDrivenForHeads && !hasReader && pump == nil && headsAwaited == 0 }
     }
 
     init(

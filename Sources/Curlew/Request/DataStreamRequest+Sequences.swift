@@ -44,17 +44,20 @@ extension DataStreamRequest {
     }
 
     /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the request; the
-    /// server is kept waiting until you do, or until the session is drained. Cancelling this call cancels the request.
+    /// server is kept waiting until you do, or until the session is drained. Cancelling this call cancels the request, unless something
+    /// else has started it, reads its body or waits for its head.
     public func head() async throws(CurlewError) -> ResponseHead {
         let heads = stream(.bufferingOldest(1), last: { $0.transfer.acceptedHead }) { (head: AcceptedHead) in head.head
         }
         reading.withLock { $0.headsAwaited += 1 }
-        defer { headWasGiven() }
+        // Cancelling ends the wait at once, and only once.
+        let end = OneShot<Void>()
+        defer { if end.resolve(()) { headWaitEnded(isCancelled: false) } }
         StreamRun.start(self, reads: false)
         let head = await withTaskCancellationHandler {
             await heads.first { _ in true }
         } onCancel: {
-            self.cancel()
+            if end.resolve(()) { self.headWaitEnded(isCancelled: true) }
         }
         if let head { return head }
         let result = await joined()
@@ -64,12 +67,13 @@ extension DataStreamRequest {
         throw .explicitlyCancelled
     }
 
-    private func headWasGiven() {
-        let isLeftUnread = reading.withLock { reading in
+    private func headWaitEnded(isCancelled: Bool) {
+        let end = reading.withLock { reading -> CurlewError? in
             reading.headsAwaited -= 1
-            return reading.isLeftUnread
+            if isCancelled, reading.isLeftByHeads { return .explicitlyCancelled }
+            return reading.isLeftUnread ? .sessionInvalidated(error: nil) : nil
         }
-        if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
+        if let end { cancel(with: end) }
     }
 
     private func reader() -> StreamReader { StreamReader(channel) { StreamRun.start(self, reads: true) } }

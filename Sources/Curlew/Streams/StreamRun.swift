@@ -12,6 +12,8 @@ enum StreamRun {
             return !reading.hasSequence
         }
         guard isFirst else { return }
-        Task { _ = await request.outcome(checksStatus: true) }
+        let awaiting = request.awaited()
+        if !reads, case .drive = awaiting.action { request.reading.withLock { $0.isDrivenForHeads = true } }
+        Task { _ = await request.outcome(of: awaiting, checksStatus: true) }
     }
 }
