@@ -39,6 +39,8 @@ extension Run {
                 heldDownload = HeldDownload(exchange, ended.response, body, file)
                 return result(of: exchange, ended.response, body, nil)
             }
+            // While the file is there.
+            error = error.map { explained($0, by: body) }
             (body, error) = await settled(file, error)
         }
         let final = error.map { located($0, exchange, ended.response, body) }
@@ -122,14 +124,21 @@ extension Run {
         _ response: LazyResponse?,
         _ body: ReceivedBody
     ) -> CurlewError {
-        var error = error
+        var error = explained(error, by: body)
         if error.url == nil { error.url = exchange.hop.visible.url }
         if error.attempt == 0 { error.attempt = attempt.number }
         // The transport knows of the last exchange alone.
         if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
         error.metrics = exchange.metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }
-        if error.phase == .validation, error.responseBody == nil { error.responseBody = StatusCheck.excerpt(of: body) }
+        return error
+    }
+
+    /// With the beginning of the body that a validation rejects.
+    private func explained(_ error: CurlewError, by body: ReceivedBody) -> CurlewError {
+        guard error.phase == .validation, error.responseBody == nil else { return error }
+        var error = error
+        error.responseBody = StatusCheck.excerpt(of: body)
         return error
     }
 

@@ -49,6 +49,27 @@ struct DownloadRequestTests {
         #expect(request.resumeData == nil)
     }
 
+    enum Rejection: CaseIterable { case status, contentType, own }
+
+    @Test("what the request's own validation rejects is in the error", arguments: Rejection.allCases)
+    func rejectedByValidation(_ rejection: Rejection) async throws {
+        struct Refusal: Error {}
+        let service = try FileService { $0.statuses = [404] }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a")))
+        switch rejection {
+        case .status: request.validate()
+        case .contentType: request.validate(contentType: ["application/json"])
+        case .own: request.validate { _, _, _ in .failure(Refusal()) }
+        }
+        let error = await #expect(throws: CurlewError.self) { try await request.file() }
+        #expect(error?.phase == .validation)
+        #expect(error?.responseCode == 404)
+        #expect(error?.responseBody == Data("sorry".utf8))
+        #expect(await request.response().error?.responseBody == Data("sorry".utf8))
+        #expect(scratch.names == [])
+    }
+
     @Test("handlers get whatever came, unless they asked for validation")
     func unvalidated() async throws {
         let service = try FileService { $0.statuses = [404] }
