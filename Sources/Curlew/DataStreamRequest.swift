@@ -122,9 +122,4 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     override func resultArrived(_ result: RunResult) { channel.finish(throwing: result.error) }
 
     override func untilBodyIsTaken() async { await reading.withLock { $0.pump }?.value }
-
-    /// Most bytes of a line or an event.
-    var pieceLimit: Int {
-        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
-    }
 }

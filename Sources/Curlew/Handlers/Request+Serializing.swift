@@ -78,10 +78,12 @@ extension DownloadRequest {
     ) {
         addHandler(delivery, completion) { (monitor, request: DownloadRequest, response) in
             monitor.request(request, didParseResponse: response, using: serializer)
-        } make: {
-            try serializer.serializeDownload(
-                request: $0.request?.urlRequest, response: $0.response?.value, fileURL: $0.body.fileURL,
-                error: $0.sharedError)
+        } make: { [weak self] result in
+            try DownloadedFile.$currentLimit.withValue(self?.bodyLimit) {
+                try serializer.serializeDownload(
+                    request: result.request?.urlRequest, response: result.response?.value,
+                    fileURL: result.body.fileURL, error: result.sharedError)
+            }
         }
     }
 }

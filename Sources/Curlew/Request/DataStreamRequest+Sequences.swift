@@ -11,7 +11,7 @@ extension DataStreamRequest {
     public var chunks: StreamChunks { StreamChunks(open: { self.reader() }) }
 
     /// The lines of the body, without line breaks.
-    public var lines: StreamLines { StreamLines(open: { self.reader() }, maximumLength: pieceLimit) }
+    public var lines: StreamLines { StreamLines(open: { self.reader() }, maximumLength: bodyLimit) }
 
     /// The server-sent events of the body.
     public var events: StreamEvents {
@@ -31,7 +31,7 @@ extension DataStreamRequest {
                 return next.connection()
             },
             cancelled: succession.cancelled,
-            maximumEventSize: pieceLimit
+            maximumEventSize: bodyLimit
         )
     }
 
@@ -40,7 +40,7 @@ extension DataStreamRequest {
         _ type: Value.Type = Value.self,
         decoder: any DataDecoder = FastJSONDecoder()
     ) -> StreamValues<Value> {
-        StreamValues(open: { self.reader() }, maximumLength: pieceLimit, decoder: decoder)
+        StreamValues(open: { self.reader() }, maximumLength: bodyLimit, decoder: decoder)
     }
 
     /// Returns the head of the response before its body. Then read `chunks`, `lines` or `events`, or cancel the request; the

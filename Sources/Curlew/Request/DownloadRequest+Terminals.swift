@@ -13,15 +13,16 @@ extension DownloadRequest {
         return url
     }
 
-    /// Reads the downloaded file into memory.
+    /// Reads the downloaded file into memory. A file that is larger than `maximumBodySize` is an error, as with `string` and
+    /// `decode`.
     public func data() async throws(CurlewError) -> Data {
-        try await serialized { result async throws(CurlewError) in try await Self.contents(of: result) }
+        try await serialized { result async throws(CurlewError) in try await self.contents(of: result) }
     }
 
     /// Reads the downloaded file as text.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await serialized { result async throws(CurlewError) in
-            try Self.text(of: result, data: try await Self.contents(of: result), encoding: encoding)
+            try Self.text(of: result, data: try await self.contents(of: result), encoding: encoding)
         }
     }
 
@@ -31,7 +32,7 @@ extension DownloadRequest {
         decoder: any DataDecoder = FastJSONDecoder()
     ) async throws(CurlewError) -> T {
         try await serialized { result async throws(CurlewError) in
-            try Self.value(of: result, data: try await Self.contents(of: result), decoder: decoder)
+            try Self.value(of: result, data: try await self.contents(of: result), decoder: decoder)
         }
     }
 
@@ -41,11 +42,11 @@ extension DownloadRequest {
         return DownloadResponse(of: result, result: result.unserializedFile)
     }
 
-    private static func contents(of result: RunResult) async throws(CurlewError) -> Data {
-        let url = result.body.fileURL
+    private func contents(of result: RunResult) async throws(CurlewError) -> Data {
+        let (url, limit) = (result.body.fileURL, bodyLimit)
         return try await FileLane.next().run { () throws(CurlewError) -> Data in
             do {
-                return try DownloadedFile.contents(of: url)
+                return try DownloadedFile.contents(of: url, limit: limit)
             } catch {
                 throw ErrorWrapping.serialization(error).located(in: result)
             }

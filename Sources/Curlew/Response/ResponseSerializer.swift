@@ -78,7 +78,8 @@ extension ResponseSerializer {
 }
 
 extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerProtocol {
-    /// Reads the whole file into memory and turns it into a value as if it had come as data.
+    /// Reads the whole file into memory and turns it into a value as if it had come as data. Where a request calls it, a file that is
+    /// larger than the request's `maximumBodySize` is an error.
     public func serializeDownload(
         request: URLRequest?,
         response: HTTPURLResponse?,
@@ -86,19 +87,38 @@ extension DownloadResponseSerializerProtocol where Self: DataResponseSerializerP
         error: (any Error)?
     ) throws -> Self.SerializedObject {
         if let error { throw error }
-        let data = try DownloadedFile.contents(of: fileURL)
+        let data = try DownloadedFile.contents(of: fileURL, limit: DownloadedFile.currentLimit)
         return try serialize(request: request, response: response, data: data, error: nil)
     }
 }
 
 /// Reads what a download left behind.
 enum DownloadedFile {
-    static func contents(of fileURL: URL?) throws -> Data {
+    /// That of the request which calls a serializer: serializers are not told of the request.
+    @TaskLocal static var currentLimit: Int?
+
+    /// `limit`: most bytes.
+    static func contents(of fileURL: URL?, limit: Int?) throws -> Data {
         guard let fileURL else { throw CurlewError.responseSerializationFailed(reason: .inputFileNil) }
         do {
+            if let limit, try size(of: fileURL) > max(limit, 0) {
+                throw CurlewError(
+                    .limitExceeded,
+                    phase: .decoding,
+                    reason: "the downloaded file is larger than \(limit) bytes, the limit for a body in memory"
+                )
+            }
             return try Data(contentsOf: fileURL)
+        } catch let error as CurlewError {
+            throw error
         } catch {
             throw CurlewError.responseSerializationFailed(reason: .inputFileReadFailed(at: fileURL))
         }
+    }
+
+    private static func size(of fileURL: URL) throws -> UInt64 {
+        let file = try FileHandle(forReadingFrom: fileURL)
+        defer { try? file.close() }
+        return try file.seekToEnd()
     }
 }

@@ -18,6 +18,11 @@ extension Request {
 
     var timeouts: Timeouts { record.withLock { $0.extras?.options.timeouts } ?? context.configuration.timeouts }
 
+    /// Most bytes of a body in memory, or of a piece of a stream.
+    var bodyLimit: Int {
+        record.withLock { $0.extras?.options.maximumBodySize } ?? context.configuration.maximumBodySize
+    }
+
     /// What the cancelled request ends with.
     var cancellation: CurlewError { record.withLock { $0.cancellation } ?? .explicitlyCancelled }
 
