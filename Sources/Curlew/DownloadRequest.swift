@@ -74,6 +74,8 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         }
     }
 
+    override var ownDestination: Destination? { destination }
+
     override var purpose: TransferPurpose { .file }
 
     override func makeURLRequest() throws -> URLRequest { try resuming(describedRequest()) }

@@ -73,6 +73,9 @@ public class Request: @unchecked Sendable {
     /// response has been told.
     func untilBodyIsTaken() async {}
 
+    /// Where its user wants the file, where the kind of request has one.
+    var ownDestination: DownloadRequest.Destination? { nil }
+
     /// What the bytes are for.
     var purpose: TransferPurpose { .memory }
 

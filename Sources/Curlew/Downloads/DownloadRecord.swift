@@ -24,6 +24,9 @@ struct DownloadRecord: Sendable {
     /// Where those are called; nil where there never were any.
     var resumeDataLane: FileLane?
 
+    /// Who reads the file.
+    var reading = FileReading()
+
     /// The download's place in the session's journal.
     var note: JournalNote?
 

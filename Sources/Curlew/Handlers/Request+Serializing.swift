@@ -64,6 +64,7 @@ extension DownloadRequest {
         _ delivery: Delivery,
         _ completion: @escaping @Sendable (AFDownloadResponse<URL?>) -> Void
     ) {
+        givesFileAway()
         addHandler(delivery, serializes: false, completion) { (monitor, request: DownloadRequest, response) in
             monitor.request(request, didParseResponse: response)
         } make: {
@@ -76,6 +77,7 @@ extension DownloadRequest {
         _ serializer: Serializer,
         _ completion: @escaping @Sendable (AFDownloadResponse<Serializer.SerializedObject>) -> Void
     ) {
+        givesFileAway()
         addHandler(delivery, completion) { (monitor, request: DownloadRequest, response) in
             monitor.request(request, didParseResponse: response, using: serializer)
         } make: { [weak self] result in

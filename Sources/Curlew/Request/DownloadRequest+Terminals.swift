@@ -1,11 +1,13 @@
 public import CurlewCore
 internal import CurlewFailures
+internal import CurlewLocks
 public import Foundation
 
 // Terminals: they run the download in the awaiting task, by the same rules as those of a data request.
 extension DownloadRequest {
     /// Returns the URL of the downloaded file.
     public func file() async throws(CurlewError) -> URL {
+        givesFileAway()
         let result = try judged(await outcome(checksStatus: true))
         guard let url = result.body.fileURL else {
             throw CurlewError.responseSerializationFailed(reason: .inputFileNil).located(in: result)
@@ -14,15 +16,15 @@ extension DownloadRequest {
     }
 
     /// Reads the downloaded file into memory. A file that is larger than `maximumBodySize` is an error, as with `string` and
-    /// `decode`.
+    /// `decode`. A file without a destination is removed where one of them fails.
     public func data() async throws(CurlewError) -> Data {
-        try await serialized { result async throws(CurlewError) in try await self.contents(of: result) }
+        try await read { _, data throws(CurlewError) in data }
     }
 
     /// Reads the downloaded file as text.
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
-        try await serialized { result async throws(CurlewError) in
-            try Self.text(of: result, data: try await self.contents(of: result), encoding: encoding)
+        try await read { result, data throws(CurlewError) in
+            try Self.text(of: result, data: data, encoding: encoding)
         }
     }
 
@@ -31,15 +33,37 @@ extension DownloadRequest {
         _ type: T.Type = T.self,
         decoder: any DataDecoder = FastJSONDecoder()
     ) async throws(CurlewError) -> T {
-        try await serialized { result async throws(CurlewError) in
-            try Self.value(of: result, data: try await self.contents(of: result), decoder: decoder)
+        try await read { result, data throws(CurlewError) in
+            try Self.value(of: result, data: data, decoder: decoder)
         }
     }
 
     /// Returns the whole response, whatever its status is. It never throws, and validates only if you added validators.
     public func response() async -> DownloadResponse<URL?, CurlewError> {
+        givesFileAway()
         let result = await outcome(checksStatus: false)
         return DownloadResponse(of: result, result: result.unserializedFile)
+    }
+
+    /// A value made of the file. Where none can be made the download has failed for its caller: a file without a destination goes,
+    /// unless another call wants it.
+    private func read<Value: Sendable>(
+        _ make: @escaping @Sendable (RunResult, Data) throws(CurlewError) -> Value
+    ) async throws(CurlewError) -> Value {
+        download.withLock { $0.reading.begins() }
+        do throws(CurlewError) {
+            let value = try await serialized { result async throws(CurlewError) in
+                do throws(CurlewError) { return try make(result, try await self.contents(of: result)) } catch {
+                    self.download.withLock { $0.reading.fails() }
+                    throw error
+                }
+            }
+            _ = download.withLock { $0.reading.ends(withValue: true) }
+            return value
+        } catch {
+            if download.withLock({ $0.reading.ends(withValue: false) }) { await dropUnplacedFile() }
+            throw error
+        }
     }
 
     private func contents(of result: RunResult) async throws(CurlewError) -> Data {

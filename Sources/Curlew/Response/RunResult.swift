@@ -52,4 +52,17 @@ extension RunResult {
             sensitiveHeaders: sensitiveHeaders
         )
     }
+
+    /// The same where the body is gone.
+    var withoutBody: RunResult {
+        RunResult(
+            request: request,
+            response: response,
+            metrics: metrics,
+            error: error,
+            isErrorOfTerminal: isErrorOfTerminal,
+            resumeData: resumeData,
+            sensitiveHeaders: sensitiveHeaders
+        )
+    }
 }

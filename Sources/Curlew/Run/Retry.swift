@@ -161,6 +161,7 @@ extension Run {
     private func prepareRetry(after failure: CurlewError) async -> RetryVerdict {
         // Only now: where there is no time for another try, the response stands.
         await dropHeldDownload()
+        await request.dropUnplacedFile()
         guard request.prepareForRetry() else { return .endWith(request.cancellation) }
         if failure.code != .bodyUnavailable { retries.reason = failure }
         retries.count += 1

@@ -77,4 +77,117 @@ struct DownloadInMemoryTests {
         #expect(try await request(limit: 1, of: scratch).file() == scratch.file("a"))
         #expect(try await request(limit: 1, of: scratch).serializingDownload(using: Counting()).value == 12)
     }
+
+    // MARK: Files without a destination
+
+    /// Notes where the files of all attempts were.
+    private struct Places: EventMonitor {
+        let all: Recorded<URL>
+
+        func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { all.note(url) }
+    }
+
+    private func unplaced(_ places: Recorded<URL>, limit: Int = 100) -> DownloadRequest {
+        let session = Session(
+            configuration: SessionConfiguration { $0.maximumBodySize = limit },
+            transport: MockTransport { _ in .text(Self.text) }, eventMonitors: [Places(all: places)])
+        return session.download("https://example.org/")
+    }
+
+    private func existing(_ places: Recorded<URL>) -> [Bool] {
+        places.all.map { FileManager.default.fileExists(atPath: $0.plainPath) }
+    }
+
+    @Test("stays where it was read, in the place that the request says")
+    func stays() async throws {
+        let places = Recorded<URL>()
+        let request = unplaced(places)
+        #expect(try await request.string() == Self.text)
+        let url = try #require(request.fileURL)
+        defer { try? FileManager.default.removeItem(at: url) }
+        try await eventually { places.all == [url] }
+        #expect(existing(places) == [true])
+        // A call that fails afterwards takes nothing away.
+        await #expect(throws: CurlewError.self) { try await request.decode(Int.self) }
+        #expect(try await request.file() == url)
+        #expect(existing(places) == [true])
+    }
+
+    @Test("goes where nothing can be made of it", arguments: [true, false])
+    func goes(isTooLarge: Bool) async throws {
+        let places = Recorded<URL>()
+        let request = unplaced(places, limit: isTooLarge ? 1 : 100)
+        let error = await #expect(throws: CurlewError.self) { try await request.decode(Int.self) }
+        #expect(error?.code == (isTooLarge ? .limitExceeded : .decodingFailed))
+        #expect(request.fileURL == nil)
+        try await eventually { places.all.count == 1 }
+        #expect(existing(places) == [false])
+        // There is none any more, and nothing says that there is one.
+        #expect(await request.response().fileURL == nil)
+        await #expect(throws: CurlewError.self) { try await request.file() }
+    }
+
+    @Test("of every attempt goes", arguments: [true, false])
+    func ofEveryAttempt(succeeds: Bool) async throws {
+        let places = Recorded<URL>()
+        let request = unplaced(places).retry(
+            using: Retrier { request, _, _ in request.retryCount < 2 ? .retry : .doNotRetry })
+        if succeeds {
+            #expect(try await request.decode(String.self, decoder: ThirdTime()) == "0123456789")
+        } else {
+            await #expect(throws: CurlewError.self) { try await request.decode(Int.self) }
+        }
+        try await eventually { places.all.count == 3 }
+        #expect(existing(places) == [false, false, succeeds])
+        try request.fileURL.map { try FileManager.default.removeItem(at: $0) }
+    }
+
+    /// Decodes what it is given the third time.
+    private final class ThirdTime: DataDecoder {
+        private let asked = Recorded<Int>()
+
+        func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D {
+            asked.note(data.count)
+            if asked.all.count < 3 { throw CocoaError(.coderReadCorrupt) }
+            return try JSONDecoder().decode(type, from: data)
+        }
+    }
+
+    @Test("of a handler's repeated attempt goes, and the last one stays with its response")
+    func ofHandlers() async throws {
+        let places = Recorded<URL>()
+        let request = unplaced(places).retry(
+            using: Retrier { request, _, _ in request.retryCount < 1 ? .retry : .doNotRetry })
+        let response = await request.serializingDecodable(Int.self).response
+        #expect(response.error?.code == .decodingFailed)
+        let url = try #require(response.fileURL)
+        defer { try? FileManager.default.removeItem(at: url) }
+        try await eventually { places.all.count == 2 }
+        #expect(existing(places) == [false, true])
+    }
+
+    @Test("stays where another call wants it", arguments: [true, false])
+    func besideOthers(hasHandler: Bool) async throws {
+        let places = Recorded<URL>()
+        let request = unplaced(places)
+        let seen = Recorded<URL?>()
+        if hasHandler {
+            request.response(queue: .global()) { seen.note($0.fileURL) }
+        } else {
+            seen.note(try await request.file())
+        }
+        await #expect(throws: CurlewError.self) { try await request.decode(Int.self) }
+        try await eventually { seen.all.count == 1 && places.all.count == 1 }
+        let url = try #require(seen.all.first ?? nil)
+        defer { try? FileManager.default.removeItem(at: url) }
+        #expect(request.fileURL == url)
+        #expect(existing(places) == [true])
+    }
+
+    @Test("with a destination stays")
+    func withDestination() async throws {
+        let scratch = try ScratchDirectory()
+        await #expect(throws: CurlewError.self) { try await request(limit: 100, of: scratch).decode(Int.self) }
+        #expect(scratch.file("a").text == Self.text)
+    }
 }
