@@ -21,7 +21,7 @@ public struct CachedResponse: Sendable {
 
     private let lazyResponse: LazyResponse
 
-    /// The status and the header fields as Foundation's type.
+    /// The status and the header fields as Foundation's type; nil where Foundation cannot express them.
     public var response: HTTPURLResponse? { lazyResponse.value }
     /// The head as it is stored.
     public var head: ResponseHead { lazyResponse.head }
@@ -31,6 +31,14 @@ public struct CachedResponse: Sendable {
         lazyResponse = LazyResponse(response)
         self.data = data
         self.storagePolicy = storagePolicy
+    }
+
+    /// Creates a response with the status and the fields of another's `response`, to be stored in its place; nil where that has none.
+    ///
+    ///     .modify { _, cached in CachedResponse(response: cached.response, data: Data("{}".utf8)) }
+    public init?(response: HTTPURLResponse?, data: Data, storagePolicy: StoragePolicy = .allowed) {
+        guard let response else { return nil }
+        self.init(response: response, data: data, storagePolicy: storagePolicy)
     }
 
     init(head: ResponseHead, url: URL, data: Data) {

@@ -42,6 +42,19 @@ import Testing
         #expect(second.head?.headers["X-Stored"] == "yes" && second.head?.headers["Content-Length"] == "6")
     }
 
+    @Test func theBodyAloneMayBeModified() async throws {
+        let cacher = ResponseCacher(
+            behavior: .modify { _, cached in
+                CachedResponse(response: cached.response, data: cached.data + Data("!".utf8), storagePolicy: .allowed)
+            }
+        )
+        let server = CacheServer(handler: cacher) { _ in cacheable("sent") }
+        #expect(await server.get().text == "sent")
+        let second = await server.get()
+        #expect(second.text == "sent!" && second.head?.status == 200 && second.cacheStatus == .hit)
+        #expect(CachedResponse(response: nil, data: Data())?.data == nil)
+    }
+
     static let storagePolicies: [(CachedResponse.StoragePolicy, isStored: Bool)] = [
         (.allowed, true), (.allowedInMemoryOnly, true), (.notAllowed, false),
     ]
