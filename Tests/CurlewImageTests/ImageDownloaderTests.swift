@@ -217,6 +217,59 @@ struct ImageDownloaderTests {
         #expect(gallery.transport.requests.count == 2)
     }
 
+    @Test(
+        "a picture that came with a credential or for a body is no one else's", arguments: ["Authorization", "Cookie"])
+    func credentials(field: String) async throws {
+        let gallery = try Gallery()
+        let downloader = gallery.downloader()
+        var own = URLRequest(url: url("a"))
+        own.setValue("A", forHTTPHeaderField: field)
+        var posted = URLRequest(url: url("a"))
+        posted.httpMethod = "POST"
+        posted.httpBody = Data("a".utf8)
+        for (count, request) in [own, own, posted, posted, URLRequest(url: url("a")), own, posted].enumerated() {
+            _ = try await downloader.image(for: request)
+            #expect(gallery.transport.requests.count == count + 1)
+        }
+        _ = try await downloader.image(for: url("a"))
+        #expect(gallery.transport.requests.count == 7, "the one without a credential was kept")
+        for _ in 0..<2 { _ = try await downloader.image(for: own, cacheKey: "A's") }
+        #expect(gallery.transport.requests.count == 8)
+    }
+
+    @Test("only requests that ask for the same are one transfer")
+    func loadKeys() {
+        let plain = URLRequest(url: url("a"))
+        var reloading = plain
+        reloading.cachePolicy = .reloadIgnoringLocalCacheData
+        var (first, second, streamed) = (plain, plain, plain)
+        (first.httpMethod, second.httpMethod, streamed.httpMethod) = ("POST", "POST", "POST")
+        (first.httpBody, second.httpBody) = (Data("1".utf8), Data("2".utf8))
+        streamed.httpBodyStream = InputStream(data: Data("1".utf8))
+        var other = streamed
+        other.httpBodyStream = InputStream(data: Data("1".utf8))
+        let requests = [plain, reloading, first, second, streamed, other]
+        for (index, left) in requests.enumerated() {
+            for (place, right) in requests.enumerated() {
+                #expect((LoadKey(left) == LoadKey(right)) == (index == place))
+            }
+        }
+    }
+
+    @Test("no URL has the name of another one's filtered picture")
+    func names() async throws {
+        let gallery = try Gallery()
+        let downloader = gallery.downloader()
+        let whole = try await downloader.image(for: url("a-circle"))
+        let round = try await downloader.image(for: url("a"), filter: CircleFilter())
+        #expect(gallery.transport.requests.count == 2 && whole != round)
+        let cache = try #require(downloader.imageCache)
+        let request = URLRequest(url: url("a"))
+        #expect(cache.image(for: request, withIdentifier: "circle") == round)
+        #expect(cache.image(for: request) == nil)
+        #expect(cache.removeImage(for: request, withIdentifier: "circle"))
+    }
+
     @Test("prefetching fills the cache, stopping leaves others alone")
     func prefetching() async throws {
         let gallery = try Gallery(isOpen: false)

@@ -27,10 +27,11 @@ extension ImageRequestCache {
         true
     }
 
-    /// The URL, followed by the identifier where there is one.
+    /// The URL, followed by a space and the identifier where there is one. No URL has a space, so that no other picture
+    /// has the name.
     public func imageCacheKey(for request: URLRequest, withIdentifier identifier: String?) -> String {
         let url = request.url?.absoluteString ?? ""
-        return identifier.map { "\(url)-\($0)" } ?? url
+        return identifier.map { "\(url) \($0)" } ?? url
     }
 
     /// Stores the image of a request, if it should be cached.

@@ -120,26 +120,31 @@ extension ImageDownloader {
     // MARK: The cache
 
     func cached(_ request: URLRequest, _ cacheKey: String?, _ filter: (any ImageFilter)?) -> Image? {
-        guard let imageCache, request.cachePolicy.allowsCachedPictures else { return nil }
-        return imageCache.image(withIdentifier: name(of: request, cacheKey, filter, in: imageCache))
+        guard let imageCache, request.cachePolicy.allowsCachedPictures,
+            let name = name(of: request, cacheKey, filter, in: imageCache)
+        else { return nil }
+        return imageCache.image(withIdentifier: name)
     }
 
     private func keep(_ version: Result<Image, CurlewError>, for receiver: Receiver) {
-        guard let imageCache, case .success(let image) = version else { return }
+        guard let imageCache, case .success(let image) = version,
+            let name = name(of: receiver.request, receiver.cacheKey, receiver.filter, in: imageCache)
+        else { return }
         let identifier = receiver.filter?.identifier
         guard imageCache.shouldCache(image, for: receiver.request, withIdentifier: identifier) else { return }
-        let name = name(of: receiver.request, receiver.cacheKey, receiver.filter, in: imageCache)
         imageCache.add(image, withIdentifier: name)
     }
 
+    /// nil where the picture is not to be found by its request.
     private func name(
         of request: URLRequest,
         _ cacheKey: String?,
         _ filter: (any ImageFilter)?,
         in cache: any ImageRequestCache
-    ) -> String {
-        guard let cacheKey else { return cache.imageCacheKey(for: request, withIdentifier: filter?.identifier) }
-        return filter.map { "\(cacheKey)-\($0.identifier)" } ?? cacheKey
+    ) -> String? {
+        if let cacheKey { return filter.map { "\(cacheKey)-\($0.identifier)" } ?? cacheKey }
+        guard request.isToldByItsURL else { return nil }
+        return cache.imageCacheKey(for: request, withIdentifier: filter?.identifier)
     }
 }
 
@@ -149,16 +154,22 @@ struct LoadKey: Hashable, Sendable {
     private let url: URL?
     private let fields: [String: String]
     private let method: String?
+    private let body: Data?
+    private let policy: URLRequest.CachePolicy
 
     init(_ request: URLRequest) {
         self.request = request
         url = request.url
         fields = request.allHTTPHeaderFields ?? [:]
         method = request.httpMethod
+        body = request.httpBody
+        policy = request.cachePolicy
     }
 
     static func == (lhs: LoadKey, rhs: LoadKey) -> Bool {
-        lhs.url == rhs.url && lhs.method == rhs.method && lhs.fields == rhs.fields
+        lhs.url == rhs.url && lhs.method == rhs.method && lhs.policy == rhs.policy && lhs.fields == rhs.fields
+            // A stream is read once: only itself is the same.
+            && lhs.body == rhs.body && lhs.request.httpBodyStream === rhs.request.httpBodyStream
     }
 
     func hash(into hasher: inout Hasher) { hasher.combine(url) }
@@ -170,6 +181,14 @@ struct Receiver: Sendable {
     let cacheKey: String?
     let filter: (any ImageFilter)?
     let complete: @Sendable (Result<Image, CurlewError>) -> Void
+}
+
+extension URLRequest {
+    /// Whether every request for this URL brings the same picture. One with a credential may bring the picture of one user,
+    /// and one that is no GET the picture of its body.
+    fileprivate var isToldByItsURL: Bool {
+        (httpMethod ?? "GET") == "GET" && !(allHTTPHeaderFields ?? [:]).keys.contains { SecretNames.containsField($0) }
+    }
 }
 
 extension URLRequest.CachePolicy {

@@ -10,13 +10,17 @@ public import FoundationNetworking
 ///     let avatar = try await downloader.image(for: url, filter: CircleFilter())
 ///     let receipt = downloader.download(url) { response in view.show(response.value) }
 ///
-/// Requests with the same URL and header fields that wait or run at the same time are one transfer; each receiver gets
-/// the image with its own filter, and can cancel by its receipt. The transfer ends when the last one has cancelled. Images are
+/// Requests with the same URL, method, header fields, body and cache policy that wait or run at the same time are one transfer; each
+/// receiver gets the image with its own filter, and can cancel by its receipt. The transfer ends when the last one has cancelled. Images are
 /// decoded and filtered on a queue of the downloader's, not on Swift's few threads.
 ///
 /// Images are kept twice: decoded in `imageCache`, for this process, and as they came in `responseCache`, on disk, for later
 /// ones. There they are fresh for as long as their servers say, and are validated afterwards. `responseCache: nil` keeps
 /// nothing on disk.
+///
+/// In `imageCache` an image has the name of its URL. A request with a credential in its fields (`Authorization`, `Cookie`, …), or
+/// with another method than GET, neither takes images from there nor leaves its own: they may be one user's, or one body's. With a
+/// `cacheKey`, which is the image's name then, it does both.
 public final class ImageDownloader: Sendable {
     /// The downloader that is used where none is given.
     public static let `default` = ImageDownloader()
