@@ -29,7 +29,7 @@ extension CookieStore {
     /// How many were taken. What looks at the whole store does so once for all of them: a response may bring thousands.
     @discardableResult
     package mutating func receive(_ offer: Offer, at now: Date) -> Int {
-        let shadows = offer.isSecure ? nil : SecureCookieShadows(of: domains, around: offer.host)
+        let shadows = offer.isSecure ? nil : SecureCookieShadows(of: domains, around: offer.host, at: now)
         return set(offer.cookies.filter { shadows?.contains($0) != true }, at: now)
     }
 

@@ -109,13 +109,14 @@ package struct CookieStore: Sendable {
             return true
         }
         var item = Stored(cookie: cookie, sequence: nextSequence, lastAccess: now)
-        if let known {
+        if known == nil { count += 1 }
+        if let known, !known.cookie.isExpired(at: now) {
             // The place among its likes stays: servers rely on the order.
             item.sequence = known.sequence
             item.cookie.created = known.cookie.created
         } else {
+            // One that has expired is gone, though it may still lie here.
             nextSequence += 1
-            count += 1
         }
         domains[cookie.domain, default: [:]][key] = item
         return true

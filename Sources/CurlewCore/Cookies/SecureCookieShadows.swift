@@ -7,10 +7,11 @@ struct SecureCookieShadows {
     /// that a host may name are its own ends, so that their number of labels tells them apart.
     private var reaches: [String: [String: Int]] = [:]
 
-    init(of domains: [String: [CookieStore.Key: CookieStore.Stored]], around host: String) {
+    /// Cookies that have expired count as gone.
+    init(of domains: [String: [CookieStore.Key: CookieStore.Stored]], around host: String, at now: Date) {
         let host = Self.labels(host)
         for (domain, stored) in domains {
-            let secure = stored.values.lazy.map(\.cookie).filter(\.isSecure)
+            let secure = stored.values.lazy.map(\.cookie).filter { $0.isSecure && !$0.isExpired(at: now) }
             guard !secure.isEmpty else { continue }
             let labels = Self.labels(domain)
             let common = zip(labels.reversed(), host.reversed()).prefix { $0 == $1 }.count

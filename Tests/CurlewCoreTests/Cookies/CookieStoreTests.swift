@@ -98,6 +98,20 @@ struct CookieStoreTests {
         #expect(store.header(for: https, at: Self.now) == "sid=good")
     }
 
+    @Test("a cookie that has expired stands in no other's way, and leaves no other its place")
+    func expiredIsGone() throws {
+        let https = try Self.url("https://a.test/")
+        let http = try Self.url("http://a.test/")
+        let store = Jar()
+        store.receive("sid=old; Secure; Max-Age=5", from: https, at: Self.now)
+        store.receive("other=1", from: https, at: Self.now)
+        #expect(!store.receive("sid=new", from: http, at: Self.now + 4))
+        #expect(store.receive("sid=new", from: http, at: Self.now + 6))
+        #expect(store.header(for: http, at: Self.now + 7) == "other=1; sid=new")
+        #expect(store.all(at: Self.now + 7).last?.created == Self.now + 6)
+        #expect(store.count == 2)
+    }
+
     @Test("public suffixes own no cookies, but their own host's")
     func publicSuffixes() throws {
         struct Suffixes: PublicSuffixes {
