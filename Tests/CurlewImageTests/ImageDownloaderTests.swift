@@ -296,6 +296,38 @@ struct ImageDownloaderTests {
         while prefetcher.activeCount > 0 { await Task.yield() }
     }
 
+    @Test("the end of a stopped load does not end the one that came after it")
+    func prefetchingAgain() async throws {
+        let gallery = try Gallery(isOpen: false)
+        let downloader = gallery.downloader()
+        let prefetcher = ImagePrefetcher(downloader: downloader)
+        prefetcher.start([url("a")])
+        prefetcher.stop([url("a")])
+        prefetcher.start([url("a")])
+        // Behind the end of the first load.
+        await withCheckedContinuation { told in ImagePrefetcher.queue.async { told.resume() } }
+        #expect(prefetcher.activeCount == 1 && downloader.activeDownloadCount == 1)
+        prefetcher.stop()
+        #expect(prefetcher.activeCount == 0 && downloader.activeDownloadCount == 0)
+    }
+
+    @Test("a filter may ask the prefetcher that uses it")
+    func prefetchingFilter() async throws {
+        struct Asking: ImageFilter {
+            let prefetcher: Lock<ImagePrefetcher?>
+            var identifier: String { "asking \(prefetcher.withLock { $0 }?.activeCount ?? -1)" }
+            func filter(_ image: Image) -> Image { image }
+        }
+        let gallery = try Gallery()
+        let asked = Lock<ImagePrefetcher?>(nil)
+        let prefetcher = ImagePrefetcher(downloader: gallery.downloader(), filter: Asking(prefetcher: asked))
+        asked.withLock { $0 = prefetcher }
+        prefetcher.start([url("a")])
+        while prefetcher.activeCount > 0 { await Task.yield() }
+        asked.withLock { $0 = nil }
+        #expect(gallery.transport.requests.count == 1)
+    }
+
     @Test("without a cache everything is loaded each time")
     func noCache() async throws {
         let gallery = try Gallery()

@@ -16,7 +16,19 @@ public final class ImagePrefetcher: Sendable {
     /// Loads and keeps the images.
     public let downloader: ImageDownloader
     private let filter: (any ImageFilter)?
-    private let receipts = Lock<[URL: ImageDownloadReceipt]>([:])
+    private let state = Lock(State())
+
+    private struct State {
+        var loads: [URL: Load] = [:]
+        var lastNumber = 0
+    }
+
+    private struct Load {
+        /// Tells a load from an earlier one of the same URL, whose end may be told later.
+        let number: Int
+        /// nil until the downloader has given it.
+        var receipt: ImageDownloadReceipt?
+    }
 
     /// Creates a prefetcher; every image goes through the filter.
     public init(downloader: ImageDownloader = .default, filter: (any ImageFilter)? = nil) {
@@ -27,26 +39,46 @@ public final class ImagePrefetcher: Sendable {
     deinit { stop() }
 
     /// How many images are being loaded.
-    public var activeCount: Int { receipts.withLock { $0.count } }
+    public var activeCount: Int { state.withLock { $0.loads.count } }
 
     /// Loads the images that are neither cached nor being loaded. Failures are ignored.
     public func start(_ urls: [URL]) {
         for url in urls {
-            receipts.withLock { receipts in
-                guard receipts[url] == nil else { return }
-                // Under the lock, so that its end finds it there. The completion comes on another thread.
-                receipts[url] = downloader.download(url, filter: filter, queue: Self.queue) { [weak self] _ in
-                    self?.receipts.withLock { $0[url] = nil }
-                }
+            let number = state.withLock { state -> Int? in
+                guard state.loads[url] == nil else { return nil }
+                state.lastNumber += 1
+                state.loads[url] = Load(number: state.lastNumber)
+                return state.lastNumber
             }
+            if let number { load(url, number) }
+        }
+    }
+
+    /// Without the lock: the downloader asks the cache and the filter, which are the program's.
+    private func load(_ url: URL, _ number: Int) {
+        let receipt = downloader.download(url, filter: filter, queue: Self.queue) { [weak self] _ in
+            self?.ended(url, number)
+        }
+        guard let receipt else { return ended(url, number) }
+        let isWanted = state.withLock { state in
+            guard state.loads[url]?.number == number else { return false }
+            state.loads[url]?.receipt = receipt
+            return true
+        }
+        if !isWanted { downloader.cancel(receipt) }
+    }
+
+    private func ended(_ url: URL, _ number: Int) {
+        state.withLock { state in
+            if state.loads[url]?.number == number { state.loads[url] = nil }
         }
     }
 
     /// Stops prefetching these images; nil stops all. Other requests for them are not affected.
     public func stop(_ urls: [URL]? = nil) {
-        let stopped = receipts.withLock { receipts in
-            let all = urls ?? Array(receipts.keys)
-            return all.compactMap { receipts.removeValue(forKey: $0) }
+        let stopped = state.withLock { state in
+            let all = urls ?? Array(state.loads.keys)
+            return all.compactMap { state.loads.removeValue(forKey: $0)?.receipt }
         }
         for receipt in stopped { downloader.cancel(receipt) }
     }
@@ -64,5 +96,5 @@ public final class ImagePrefetcher: Sendable {
         }
     }
 
-    private static let queue = DispatchQueue(label: "org.curlew.image.prefetching")
+    static let queue = DispatchQueue(label: "org.curlew.image.prefetching")
 }
