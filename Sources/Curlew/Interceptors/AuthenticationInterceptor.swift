@@ -127,9 +127,11 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         for session: Session
     ) {
         flight.start { [self] in
-            let result = await RefreshScope.$current.withValue(ObjectIdentifier(self)) {
+            let scope = RefreshScope(of: self)
+            let result = await RefreshScope.$current.withValue(scope) {
                 await Result.of { try await self.refreshed(credential, for: session) }
             }
+            scope.end()
             _ = state.withLock { $0.refreshEnded(flight, with: result) }
             return result
         }
@@ -144,7 +146,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         return try await authenticator.refresh(credential, for: session)
     }
 
-    private var isInsideRefresh: Bool { RefreshScope.current == ObjectIdentifier(self) }
+    private var isInsideRefresh: Bool { RefreshScope.current?.isOpen(for: self) ?? false }
 }
 
 // For callers that come with a completion handler; Curlew itself uses the forms above.
@@ -178,6 +180,18 @@ extension AuthenticationInterceptor {
 }
 
 /// Tells the requests that a refresh makes from those that wait for it.
-private enum RefreshScope {
-    @TaskLocal static var current: ObjectIdentifier?
+private final class RefreshScope: Sendable {
+    @TaskLocal static var current: RefreshScope?
+
+    private let interceptor: ObjectIdentifier
+    /// A task that the refresh starts keeps the scope for its life. It is inside only until the refresh ends.
+    private let isOpen = Lock(true)
+
+    init(of interceptor: AnyObject) { self.interceptor = ObjectIdentifier(interceptor) }
+
+    func isOpen(for interceptor: AnyObject) -> Bool {
+        self.interceptor == ObjectIdentifier(interceptor) && isOpen.withLock { $0 }
+    }
+
+    func end() { isOpen.withLock { $0 = false } }
 }

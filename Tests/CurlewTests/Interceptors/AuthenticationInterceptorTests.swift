@@ -308,6 +308,59 @@ struct AuthenticationInterceptorTests {
         authenticator.interceptor.change { $0 = nil }
     }
 
+    @Test func aTaskThatARefreshStartedIsOutsideOnceItHasEnded() async throws {
+        final class Starting: Authenticator {
+            let later = Watched<(@Sendable () async -> RetryResult)?>(nil)
+            let started = Watched<Task<RetryResult, any Error>?>(nil)
+            let refreshes = Watched(0)
+            let gate = Gate()
+
+            func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
+
+            func refresh(_ credential: Token, for session: Session) async throws -> Token {
+                let isFirst = refreshes.change { count in
+                    count += 1
+                    return count == 1
+                }
+                if isFirst {
+                    started.change { [gate, later] task in
+                        task = Task {
+                            try await gate.wait()
+                            return await later.value?() ?? .doNotRetry
+                        }
+                    }
+                }
+                return Token(text: "new")
+            }
+
+            func didRequest(
+                _ urlRequest: URLRequest,
+                with response: HTTPURLResponse,
+                failDueToAuthenticationError error: any Error
+            ) -> Bool { true }
+
+            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
+        }
+        let authenticator = Starting()
+        let interceptor = AuthenticationInterceptor(authenticator: authenticator, credential: Token(text: "old"))
+        let (request, response) = (request("old"), try response())
+        authenticator.later.change { [session, failure] later in
+            later = { await interceptor.retry(request, response, for: session, dueTo: failure) }
+        }
+        guard case .retry = await interceptor.retry(request, response, for: session, dueTo: failure) else {
+            Issue.record("the first refresh does not lead to a retry")
+            return
+        }
+        authenticator.gate.open()
+        let result = try await authenticator.started.value?.value
+        guard case .retry? = result else {
+            Issue.record("the task's 401 is not refreshed: \(String(describing: result))")
+            return
+        }
+        #expect(authenticator.refreshes.value == 2)
+        authenticator.later.change { $0 = nil }
+    }
+
     @Test func anAuthenticatorWithoutARefreshSaysSo() async throws {
         final class Incomplete: Authenticator {
             func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
