@@ -108,12 +108,12 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         return request
     }
 
-    private func outcome(of flight: SingleFlight<Result<Credential, any Error>>) async throws {
+    private func outcome(of flight: AuthenticationState<Credential>.Flight) async throws {
         guard let result = await flight.value() else { throw CancellationError() }
-        _ = try result.get()
+        try result.get()
     }
 
-    private func retryResult(of flight: SingleFlight<Result<Credential, any Error>>) async -> RetryResult {
+    private func retryResult(of flight: AuthenticationState<Credential>.Flight) async -> RetryResult {
         switch await flight.value() {
         case nil: .doNotRetry
         case .success?: .retry
@@ -123,7 +123,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     private func refresh(
         _ credential: Credential,
-        in flight: SingleFlight<Result<Credential, any Error>>,
+        in flight: AuthenticationState<Credential>.Flight,
         for session: Session
     ) {
         flight.start { [self] in
@@ -132,8 +132,8 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
                 await Result.of { try await self.refreshed(credential, for: session) }
             }
             scope.end()
-            _ = state.withLock { $0.refreshEnded(flight, with: result) }
-            return result
+            let ended = state.withLock { $0.refreshEnded(flight, with: result) }
+            return ended.outcome
         }
     }
 

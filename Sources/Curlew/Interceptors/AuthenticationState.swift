@@ -2,7 +2,8 @@ internal import Foundation
 
 /// What an authentication interceptor knows, and what it decides under its lock.
 struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sendable {
-    typealias Flight = SingleFlight<Result<Credential, any Error>>
+    /// A refresh. Those that wait for it take the credential from here after it.
+    typealias Flight = SingleFlight<Result<Void, any Error>>
 
     enum Refreshing: Sendable {
         case idle
@@ -88,12 +89,17 @@ struct AuthenticationState<Credential: AuthenticationCredential & Sendable>: Sen
         return true
     }
 
-    /// The refresh's result, unless it was overtaken by a credential from outside.
-    mutating func refreshEnded(_ flight: Flight, with result: Result<Credential, any Error>) -> Replaced {
-        guard case .running(let current, _) = refreshing, current === flight else { return Replaced() }
+    /// Takes the refresh's result, unless it was overtaken by a credential from outside. A failure is then none for those that
+    /// waited: the other credential may do.
+    mutating func refreshEnded(
+        _ flight: Flight,
+        with result: Result<Credential, any Error>
+    ) -> (outcome: Result<Void, any Error>, replaced: Replaced) {
+        guard case .running(let current, _) = refreshing, current === flight else { return (.success(()), Replaced()) }
         switch result {
-        case .success(let new): return replaceCredential(new)
-        case .failure(let error): return Replaced(refreshing: exchange(&refreshing, with: .failed(error)))
+        case .success(let new): return (.success(()), replaceCredential(new))
+        case .failure(let error):
+            return (.failure(error), Replaced(refreshing: exchange(&refreshing, with: .failed(error))))
         }
     }
 }

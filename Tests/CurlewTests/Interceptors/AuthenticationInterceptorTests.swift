@@ -238,6 +238,33 @@ struct AuthenticationInterceptorTests {
         #expect(interceptor.credential == Token(text: "logged in again"))
     }
 
+    @Test func aCredentialFromOutsideSavesThoseWhoWaitForARefreshThatFails() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate, fails: true),
+            credential: Token(text: "old", requiresRefresh: true)
+        )
+        let adapter = Task { try await adapted(by: interceptor) }
+        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+        interceptor.credential = Token(text: "logged in again")
+        gate.open()
+        #expect(try await adapter.value == "Bearer logged in again")
+    }
+
+    @Test func aCredentialFromOutsideRetriesThoseWhoWaitForARefreshThatFails() async throws {
+        let gate = Gate()
+        let interceptor = AuthenticationInterceptor(
+            authenticator: TokenAuthenticator(gate: gate, fails: true),
+            credential: Token(text: "old")
+        )
+        let retry = Task { try await result(of: interceptor) }
+        _ = await interceptor.authenticator.refreshes.wait { $0 == 1 }
+        interceptor.credential = Token(text: "logged in again")
+        gate.open()
+        #expect(try await retry.value == "retry")
+        #expect(interceptor.credential == Token(text: "logged in again"))
+    }
+
     @Test(arguments: [0, 1, 3])
     func tooManyRefreshesFail(allowed: Int) async throws {
         let interceptor = AuthenticationInterceptor(
