@@ -28,22 +28,25 @@ public struct AuthenticationChallenge: Hashable, Sendable {
 }
 
 private struct ChallengeParser {
+    /// A scheme that was read as the end of the challenge before, and whether the comma behind it was skipped.
+    private typealias Peeked = (scheme: String, hasCommaAfter: Bool)
+
     private var scanner: ByteScanner
 
     init(_ line: String) { scanner = ByteScanner(line) }
 
     mutating func challenges() -> [AuthenticationChallenge] {
         var found: [AuthenticationChallenge] = []
-        var peeked: String?
+        var peeked: Peeked?
         while true {
             if peeked == nil {
                 _ = skipSeparators()
-                peeked = word()
+                peeked = word().map { ($0, false) }
             }
-            guard let scheme = peeked else { return found }
+            guard let (scheme, hasCommaAfterScheme) = peeked else { return found }
             peeked = nil
 
-            let hasCommaBefore = skipSeparators()
+            let hasCommaBefore = skipSeparators() || hasCommaAfterScheme
             guard let first = word() else {
                 if scanner.isAtEnd { found.append(AuthenticationChallenge(scheme: scheme)) }
                 return found
@@ -55,7 +58,8 @@ private struct ChallengeParser {
                 found.append(AuthenticationChallenge(scheme: scheme, token68: token))
                 continue
             }
-            guard let parameters = parameters(startingWith: first, equals: equals + skipEquals(), next: &peeked) else {
+            let start = (first, hasCommaAfter)
+            guard let parameters = parameters(startingWith: start, equals: equals + skipEquals(), next: &peeked) else {
                 return found
             }
             found.append(AuthenticationChallenge(scheme: scheme, parameters: parameters))
@@ -63,14 +67,17 @@ private struct ChallengeParser {
     }
 
     /// Reads `name=value` pairs as far as they go; `next` gets the scheme that ended them. nil is an error.
-    private mutating func parameters(startingWith first: String, equals: Int, next: inout String?) -> [String: String]?
-    {
+    private mutating func parameters(
+        startingWith first: Peeked,
+        equals: Int,
+        next: inout Peeked?
+    ) -> [String: String]? {
         var parameters: [String: String] = [:]
-        var name = first
+        var (name, hasCommaAfter) = first
         var equals = equals
         while true {
             if equals == 0 {
-                next = name
+                next = (name, hasCommaAfter)
                 return parameters
             }
             guard equals == 1, !skipSeparators() else { return nil }
@@ -81,8 +88,9 @@ private struct ChallengeParser {
             _ = skipSeparators()
             guard let following = word() else { return scanner.isAtEnd ? parameters : nil }
             name = following
-            if skipSeparators() {
-                next = name
+            hasCommaAfter = skipSeparators()
+            if hasCommaAfter {
+                next = (name, true)
                 return parameters
             }
             equals = skipEquals()

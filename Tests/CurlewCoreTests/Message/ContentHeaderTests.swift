@@ -100,4 +100,17 @@ struct ContentHeaderTests {
             AuthenticationChallenge.parse(["Basic \"x\""]).isEmpty
                 && AuthenticationChallenge.parse(["", ", ,"]).isEmpty)
     }
+
+    @Test(
+        "a scheme alone is no token of the scheme before it",
+        arguments: [
+            ("Negotiate, NTLM, Basic", ["Negotiate", "NTLM", "Basic"]),
+            ("Digest realm=\"a\", Negotiate, NTLM", ["Digest", "Negotiate", "NTLM"]),
+            ("Negotiate, NTLM, Basic realm=\"a\"", ["Negotiate", "NTLM", "Basic"]),
+        ])
+    func schemesAlone(line: String, schemes: [String]) {
+        let challenges = AuthenticationChallenge.parse([line])
+        #expect(challenges.map(\.scheme) == schemes)
+        #expect(challenges.allSatisfy { $0.token68 == nil })
+    }
 }
