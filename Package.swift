@@ -119,7 +119,12 @@ let package = Package(
         ),
 
         // What the tests of cache stores ask of any of them.
-        .target(name: "StoreSupport", dependencies: ["CurlewCore"], path: "Tests/StoreSupport", swiftSettings: strict),
+        .target(
+            name: "StoreSupport",
+            dependencies: ["CurlewCore", "CurlewTesting"],
+            path: "Tests/StoreSupport",
+            swiftSettings: strict
+        ),
         .executableTarget(
             name: "StoreProbe",
             dependencies: ["CurlewDiskCache", "CurlewCore", "CurlewLocks"],

@@ -23,7 +23,7 @@ struct DiskCacheProcessTests {
         let moments = isSanitized ? [1, 5, 11, 20] : [1, 2, 5, 11, 20, 37, 60, 80, 100, 120, 140, 150, 160, 170]
         for (round, lines) in moments.enumerated() {
             let probe = try Probe("put", path, "\(keys)", "kill")
-            committed.formUnion(probe.lines(lines).map { $0 % keys })
+            committed.formUnion(await probe.lines(lines).map { $0 % keys })
             await probe.kill()
             let store = try folder.open()
             var (found, files) = (0, 0)
@@ -45,7 +45,7 @@ struct DiskCacheProcessTests {
     @Test("two processes write one key, a third reads whole entries of either")
     func twoWriters() async throws {
         let (one, two) = (try Probe("put", path, "2", "a"), try Probe("put", path, "2", "b"))
-        _ = (one.lines(1), two.lines(1))
+        _ = (await one.lines(1), await two.lines(1))
         let store = try folder.open()
         var seen: Set<String> = []
         for round in 0..<300 {
@@ -66,21 +66,21 @@ struct DiskCacheProcessTests {
     @Test("a process that finds a damaged index says so on its standard error, and goes on")
     func complaint() async throws {
         let maker = try Probe("put", path, "1", "a")
-        _ = maker.lines(1)
+        _ = await maker.lines(1)
         await maker.kill()
         for end in ["-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + "/index.sqlite" + end) }
         try bytes(50_000).write(to: folder.index)
         let probe = try Probe("put", path, "1", "a")
-        #expect(!probe.lines(1).isEmpty)
+        #expect(await !probe.lines(1).isEmpty)
         await probe.kill()
-        let complaints = probe.complaints()
+        let complaints = await probe.complaints()
         #expect(complaints.contains("the cache index in "))
         #expect(complaints.contains("has been made anew"))
         #expect(try await folder.open().body(Sample(key: 0, size: 0, tag: "").entry.key) != nil)
         let quiet = try Probe("put", path, "1", "a")
-        _ = quiet.lines(1)
+        _ = await quiet.lines(1)
         await quiet.kill()
-        #expect(quiet.complaints().isEmpty)
+        #expect(await quiet.complaints().isEmpty)
     }
 
     @Test("a collection leaves files alone that another process is still writing")

@@ -1,4 +1,5 @@
 package import CurlewCore
+internal import CurlewTesting
 package import Foundation
 
 /// Makes entries of one time: `entry("a", variant: "v")`.
@@ -77,9 +78,10 @@ extension CacheBody {
 
 /// Whether a condition comes true while others do their work.
 package func eventually(_ condition: () async throws -> Bool) async throws -> Bool {
-    for _ in 0..<500 {
-        if try await condition() { return true }
+    let deadline = ContinuousClock.now + Duration.seconds(40).asTestBound
+    while try await !condition() {
+        if ContinuousClock.now > deadline { return false }
         try await Task.sleep(for: .milliseconds(10))
     }
-    return false
+    return true
 }

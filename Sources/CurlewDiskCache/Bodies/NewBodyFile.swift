@@ -36,12 +36,13 @@ final class NewBodyFile: Sendable {
     /// The checksums of the pieces so far.
     var checks: [UInt64] { state.withLock { $0.checks } }
 
-    /// nil where there can be no such file, or no room for a body of the expected size.
-    init?(_ path: String, expectedSize: Int64?) {
+    /// nil where there can be no such file, or no room for a body of the expected size. `patience` is for a collector: it holds
+    /// the lock for a question to the index, and one whose process was stopped is not waited for.
+    init?(_ path: String, expectedSize: Int64?, patience: Duration = .seconds(1)) {
         self.path = path
         // What a file system does not know beforehand it has to account for page by page.
         reserved = expectedSize.map { $0 > Int64(BodyPieces.size) ? $0 : 0 } ?? 0
-        guard let made = Self.make(path) else { return nil }
+        guard let made = Self.make(path, patience) else { return nil }
         descriptor = made
         // Anything else than a full disk is for the writing to find out.
         guard reserved > 0, posix_fallocate(descriptor, 0, off_t(reserved)) == ENOSPC else { return }
@@ -52,20 +53,16 @@ final class NewBodyFile: Sendable {
 
     /// Makes the file and takes its lock. Between the two a collector of orphans may take the lock: it removes the file, and
     /// another one is made.
-    private static func make(_ path: String) -> Int32? {
+    private static func make(_ path: String, _ patience: Duration) -> Int32? {
         for _ in 0..<attempts {
             let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
             guard descriptor >= 0 else { return nil }
             var status = stat()
-            if isLocked(descriptor), fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
+            let isLocked = (try? FileLock.take(descriptor, patience: patience)) != nil
+            if isLocked, fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
             Glibc.close(descriptor)
         }
         return nil
-    }
-
-    /// A collector holds the lock for a question to the index. One whose process was stopped is not waited for.
-    private static func isLocked(_ descriptor: Int32) -> Bool {
-        (try? FileLock.take(descriptor, patience: .seconds(1))) != nil
     }
 
     /// Writes a piece. All but the last one have the same size.

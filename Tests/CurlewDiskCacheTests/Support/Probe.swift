@@ -34,7 +34,9 @@ final class Probe: Sendable {
     }
 
     /// Waits until so many lines were printed; the numbers in them.
-    func lines(_ count: Int) -> [Int] {
+    func lines(_ count: Int) async -> [Int] { await inOwnThread { [self] in read(count) } }
+
+    private func read(_ count: Int) -> [Int] {
         var text = Data()
         while text.count(where: { $0 == 10 }) < count {
             let more = output.fileHandleForReading.availableData
@@ -51,14 +53,17 @@ final class Probe: Sendable {
     }
 
     /// What it has written to its standard error, once it has ended.
-    func complaints() -> String {
-        String(decoding: (try? errors.fileHandleForReading.readToEnd()) ?? Data(), as: UTF8.self)
-    }
+    func complaints() async -> String { await rest(of: errors) }
 
     /// Waits for its end; all that it printed.
     func result() async -> String {
-        let text = (try? output.fileHandleForReading.readToEnd()) ?? Data()
+        let text = await rest(of: output)
         for await _ in ended {}
-        return String(decoding: text, as: UTF8.self).trimmingCharacters(in: .whitespacesAndNewlines)
+        return text.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    private func rest(of pipe: Pipe) async -> String {
+        let file = pipe.fileHandleForReading
+        return String(decoding: await inOwnThread { (try? file.readToEnd()) ?? Data() }, as: UTF8.self)
     }
 }
