@@ -41,7 +41,10 @@ struct CacheFolder: Sendable {
     func locked<R>(patience: Duration, _ work: () throws(SystemFault) -> R) throws(SystemFault) -> R {
         let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemFault(errno: errno) }
-        defer { close(descriptor) }
+        defer {
+            FileLock.release(descriptor)
+            close(descriptor)
+        }
         try FileLock.take(descriptor, patience: patience)
         return try work()
     }

@@ -126,15 +126,22 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
         return DiskCacheWriter(self, entry, id, limit: limit, expectedSize: expectedSize)
     }
 
-    /// A body is complete. False where the disk has no room for its entry.
-    func insert(_ row: IndexRow) async -> Bool {
+    /// A body is complete, and lies in `file` where it has one. False where the disk has no room for its entry, or the index
+    /// was replaced meanwhile.
+    func insert(_ row: IndexRow, file: NewBodyFile?) async -> Bool {
         let (uses, use, now, maximumSize) = (uses, clock.next(), clock.time, maximumSize)
         guard row.cost <= maximumSize, await mayStore(row.entry.key) else { return false }
-        let freed = await writing.run { (index) throws(DatabaseFault) in
+        let inserted = await writing.run { (index) throws(DatabaseFault) -> (freed: FreedFiles, hasRow: Bool) in
             try uses.write(to: index)
-            return try index.insert(row, use: use, now: now, maximumSize: maximumSize)
+            let freed = try index.insert(row, use: use, now: now, maximumSize: maximumSize)
+            guard let file else { return (freed, true) }
+            // A clearing removes the index first, and then the files whose locks are free. One that has passed over this file
+            // has moved the index by now; one that comes later takes the file.
+            file.release()
+            return (freed, !index.database.hasMoved)
         }
-        return removeFiles(freed)
+        removeFiles(inserted.map { $0.freed })
+        return (try? inserted.get().hasRow) ?? false
     }
 
     public func update(_ entry: CacheEntry) async {

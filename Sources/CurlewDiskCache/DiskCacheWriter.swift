@@ -65,7 +65,7 @@ actor DiskCacheWriter: CacheWriter {
         isOver = true
         let bytes = file.map { BodyPieces.encoded($0.checks) } ?? buffer
         let row = IndexRow(id: id, entry: entry, size: size, isFile: file != nil, bytes: bytes)
-        let isThere = await store.insert(row)
+        let isThere = await store.insert(row, file: file)
         if let file {
             self.file = nil
             await lane.run { file.close(isKept: isThere) }

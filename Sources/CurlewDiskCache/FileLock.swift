@@ -18,4 +18,8 @@ enum FileLock {
             pause = min(pause * 2, 20_000)
         }
     }
+
+    /// Gives the lock up, before its descriptor is closed. A process that is being started has a copy of the descriptor until it
+    /// runs its program, and the copy would keep the lock.
+    static func release(_ descriptor: Int32) { flock(descriptor, LOCK_UN) }
 }

@@ -47,6 +47,7 @@ final class NewBodyFile: Sendable {
         // Anything else than a full disk is for the writing to find out.
         guard reserved > 0, posix_fallocate(descriptor, 0, off_t(reserved)) == ENOSPC else { return }
         unlink(path)
+        FileLock.release(descriptor)
         Glibc.close(descriptor)
         return nil
     }
@@ -60,6 +61,7 @@ final class NewBodyFile: Sendable {
             var status = stat()
             let isLocked = (try? FileLock.take(descriptor, patience: patience)) != nil
             if isLocked, fstat(descriptor, &status) == 0, status.st_nlink > 0 { return descriptor }
+            FileLock.release(descriptor)
             Glibc.close(descriptor)
         }
         return nil
@@ -119,9 +121,15 @@ final class NewBodyFile: Sendable {
         return flush()
     }
 
-    /// Closes the file. One that is not kept is removed before its lock is given up.
+    /// Gives up the lock: the row is there, and the file is another's to remove from here on. On any lane.
+    func release() { FileLock.release(descriptor) }
+
+    /// Closes the file. One that is kept was released; one that is not is removed before its lock is given up.
     func close(isKept: Bool) {
-        if !isKept { unlink(path) }
+        if !isKept {
+            unlink(path)
+            release()
+        }
         let closes = state.withLock { state in
             state.isClosed = true
             return !state.isSyncing

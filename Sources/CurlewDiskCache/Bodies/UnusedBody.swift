@@ -11,6 +11,7 @@ struct UnusedBody: ~Copyable {
         guard descriptor >= 0 else { return nil }
         var status = stat()
         guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &status) == 0, status.st_nlink > 0 else {
+            FileLock.release(descriptor)
             close(descriptor)
             return nil
         }
@@ -18,7 +19,10 @@ struct UnusedBody: ~Copyable {
         self.descriptor = descriptor
     }
 
-    deinit { close(descriptor) }
+    deinit {
+        FileLock.release(descriptor)
+        close(descriptor)
+    }
 
     func remove() { unlink(path) }
 }

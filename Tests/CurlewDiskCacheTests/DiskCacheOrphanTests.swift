@@ -1,0 +1,69 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import StoreSupport
+import Testing
+
+@testable import CurlewDiskCache
+
+@Suite("Bodies without an entry")
+struct DiskCacheOrphanTests {
+    private let folder: TestFolder
+
+    init() throws { folder = try TestFolder() }
+
+    @Test("a body whose row went into an index that was replaced meanwhile is not stored, and its file goes")
+    func replacedDuringInsertion() async throws {
+        let isInserting = Gate()
+        let store = try folder.open {
+            isInserting.open()
+            return Date()
+        }
+        let other = try folder.open()
+        // As another process that is in the middle of a change: the insertion waits for it.
+        let writer = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(2))
+        try writer.execute("BEGIN IMMEDIATE")
+        let stored = entry("a")
+        async let isStored = store.put(stored, bytes(300_000))
+        try await isInserting.wait()
+        // By the end of these it has most likely begun to wait. Where it has not, the new index gets the row.
+        for _ in 0..<20 { _ = await other.size() }
+        await other.removeAll()
+        try writer.execute("COMMIT")
+        let isThere = await isStored
+        #expect(try await store.body(stored.key) == (isThere ? bytes(300_000) : nil))
+        #expect(try await eventually { try folder.bodyNames() == (isThere ? [stored.id] : []) })
+        #expect(store.faults.damagedEntries == 0 && other.faults == DiskCacheFaults())
+    }
+
+    @Test("clearing at any moment leaves as many bodies as entries") func clearing() async throws {
+        let stores = [try folder.open(), try folder.open()]
+        let entries = (0..<4).map { entry("\($0)") }
+        for round in 0..<40 {
+            await withTaskGroup(of: Void.self) { group in
+                for entry in entries {
+                    group.addTask { _ = await stores[round % 2].put(newer(entry), bytes(20_000)) }
+                }
+                group.addTask { await stores[round / 2 % 2].removeAll() }
+            }
+        }
+        var found = 0
+        for entry in entries {
+            for stored in await stores[0].entries(for: entry.key) where try await stored.body.whole() != nil {
+                found += 1
+            }
+        }
+        #expect(try await eventually { try folder.bodyNames().count == found })
+        for store in stores { #expect(store.faults == DiskCacheFaults()) }
+    }
+
+    /// The same key with another id.
+    private func newer(_ old: CacheEntry) -> CacheEntry {
+        CacheEntry(
+            id: UUID().uuidString.replacingOccurrences(of: "-", with: "").lowercased(),
+            key: old.key,
+            response: old.response,
+            lifetime: old.lifetime
+        )
+    }
+}
