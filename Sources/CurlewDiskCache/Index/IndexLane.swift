@@ -31,12 +31,13 @@ final class IndexLane: Sendable {
         await lane.run { [connection] in connection.run(work) }
     }
 
-    /// The same, without waiting for it. `completion` learns whether it was done.
+    /// Runs work that no caller waits for. It makes nothing anew, least of all a directory that was removed since: it is left out
+    /// where the index is not the one of its name any more. `completion` learns whether it was done.
     func enqueue(
         _ work: @escaping @Sendable (CacheIndex) throws(DatabaseFault) -> Void,
         completion: @escaping @Sendable (Bool) -> Void = { _ in }
     ) {
-        lane.enqueue { [connection] in completion((try? connection.run(work).get()) != nil) }
+        lane.enqueue { [connection] in completion((try? connection.runIfOpen(work).get()) != nil) }
     }
 
     /// A turn of the lane for work that uses the index by `runInTurn`.
@@ -101,20 +102,30 @@ private final class IndexConnection: @unchecked Sendable {
     }
 
     func run<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) -> Result<R, DatabaseFault> {
+        Result { () throws(DatabaseFault) in try run(work, on: current()) }
+    }
+
+    func runIfOpen<R>(_ work: (CacheIndex) throws(DatabaseFault) -> R) -> Result<R, DatabaseFault> {
+        guard let index, !index.database.hasMoved else { return .failure(.unreachable) }
+        return Result { () throws(DatabaseFault) in try run(work, on: index) }
+    }
+
+    private func run<R>(
+        _ work: (CacheIndex) throws(DatabaseFault) -> R,
+        on index: CacheIndex
+    ) throws(DatabaseFault) -> R {
         do throws(DatabaseFault) {
-            return .success(try work(try current()))
+            return try work(index)
         } catch {
-            guard error.isDamage else { return .failure(error) }
-            do throws(DatabaseFault) {
-                try replace(because: error)
-                return .success(try work(try current()))
-            } catch {
-                return .failure(error)
-            }
+            guard error.isDamage else { throw error }
+            try replace(because: error)
+            return try work(current())
         }
     }
 
     func clear() -> Bool {
+        // The directory may have been removed: then there is nothing to clear, and room for a lock.
+        guard (try? folder.make()) != nil else { return false }
         index = nil
         // Both while the folder is locked: bodies of an index that another process begins now are out of reach.
         let removed: Void? = try? locked { () throws(SystemFault) in

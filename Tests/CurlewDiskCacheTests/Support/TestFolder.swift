@@ -22,9 +22,12 @@ final class TestFolder: Sendable {
     }
 
     /// How many bodies this process has open.
-    func openBodies() throws -> Int {
+    func openBodies() throws -> Int { try openFiles(below: "/cache/bodies/") }
+
+    /// How many files below this path the process has open, also such that were removed.
+    func openFiles(below path: String = "/cache/") throws -> Int {
         // Links of /proc name no links on the way to a file.
-        let begin = "/" + url.lastPathComponent + "/cache/bodies/"
+        let begin = "/" + url.lastPathComponent + path
         return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count { descriptor in
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + descriptor)
             return file?.contains(begin) == true
