@@ -77,6 +77,10 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
             throw error.error(folder)
         }
         uses = UseList(clock, writing)
+        // An index that took the place of a damaged one does not have its entries: their bodies go.
+        writing.whenReopened { [folder, weak writing = writing] in
+            if let writing { OrphanCollection(folder: folder, lane: writing).start() }
+        }
         writing.enqueue { index throws(DatabaseFault) in try index.recount() }
         OrphanCollection(folder: folder, lane: writing).start()
     }

@@ -12,6 +12,41 @@ struct DiskCacheOrphanTests {
 
     init() throws { folder = try TestFolder() }
 
+    @Test("the bodies of an index that was replaced while the store was open go")
+    func replacedWhileOpen() async throws {
+        let store = try folder.open()
+        // More than a collection looks at in one turn.
+        for number in 0..<70 { #expect(await store.put(entry("\(number)"), bytes(20_000))) }
+        try FileManager.default.removeItem(at: folder.index)
+        // The lane of lookups makes the index anew.
+        #expect(await store.entries(for: entry("0").key).isEmpty)
+        let kept = entry("kept")
+        #expect(await store.put(kept, bytes(20_000)))
+        #expect(try await eventually { try folder.bodyNames() == [kept.id] })
+        #expect(try await store.body(kept.key) == bytes(20_000))
+    }
+
+    /// As a lane that has asked for its file and goes on after another process has replaced it.
+    @Test("a collection with an index that was replaced leaves the bodies of the new one alone")
+    func oldIndex() throws {
+        let cache = CacheFolder(folder.cache)
+        try cache.make()
+        let old = try CacheIndex(cache, patience: .seconds(2))
+        cache.removeIndex()
+        let new = try CacheIndex(cache, patience: .seconds(2))
+        let (stored, orphan) = (entry("a"), entry("b"))
+        let ids = try [stored, orphan].map { try #require(EntryID($0.id)) }
+        for id in ids { try bytes(100).write(to: URL(filePath: cache.body(id))) }
+        let row = IndexRow(id: ids[0], entry: stored, size: 100, isFile: true, bytes: Data())
+        _ = try new.insert(row, use: 1, now: 1, maximumSize: 1 << 20)
+        let lane = IndexLane("test", cache, FaultCounts(), lockPatience: .seconds(2))
+        let collection = OrphanCollection(folder: cache, lane: lane)
+        for id in ids { try collection.collect(id, old) }
+        #expect(try folder.bodyNames().count == 2)
+        for id in ids { try collection.collect(id, new) }
+        #expect(try folder.bodyNames() == [stored.id])
+    }
+
     @Test("a body whose row went into an index that was replaced meanwhile is not stored, and its file goes")
     func replacedDuringInsertion() async throws {
         let isInserting = Gate()

@@ -1,4 +1,4 @@
-/// Removes the files of bodies that have no entry: what killed processes have left.
+/// Removes the files of bodies that have no entry: what killed processes have left, and what a damaged index knew.
 ///
 /// It goes through the folder in the background, a few names at a time, between which the lane has room for other work.
 struct OrphanCollection: Sendable {
@@ -18,16 +18,16 @@ struct OrphanCollection: Sendable {
         lane.enqueue { index throws(DatabaseFault) in
             for id in ids.prefix(Self.namesAtOnce) { try collect(id, index) }
         } completion: { isDone in
-            // A lane that cannot reach its index has no answer for the other names either.
+            // A lane that cannot reach its index, or has to open another one, has no answer for the other names either.
             if isDone { collect(ids.dropFirst(Self.namesAtOnce)) }
         }
     }
 
-    private func collect(_ id: EntryID, _ index: CacheIndex) throws(DatabaseFault) {
+    func collect(_ id: EntryID, _ index: CacheIndex) throws(DatabaseFault) {
         guard try !index.contains(id) else { return }
         // The writer of a body holds its lock until the entry is there. Where it has ended between the two questions, the
-        // answer to the first one is old.
-        guard let body = UnusedBody(folder.body(id)), try !index.contains(id) else { return }
+        // answer to the first one is old. Where the index has moved the entry may stand in the new one.
+        guard let body = UnusedBody(folder.body(id)), try !index.contains(id), !index.database.hasMoved else { return }
         body.remove()
     }
 }

@@ -23,6 +23,9 @@ final class IndexLane: Sendable {
         }
     }
 
+    /// Calls `work` on the lane each time that the connection was opened anew. Before the lane has any work.
+    func whenReopened(_ work: @escaping @Sendable () -> Void) { connection.reopened = work }
+
     /// Runs work on the index, a second time where the index turns out to be damaged and is replaced.
     func run<R: Sendable>(
         isolation: isolated (any Actor)? = #isolation,
@@ -64,6 +67,8 @@ private final class IndexConnection: @unchecked Sendable {
     /// wait one after the other.
     private var isLockedOut = false
     private var index: CacheIndex?
+    /// Learns of an opening for work, other than the first one and that after a clearing.
+    var reopened: @Sendable () -> Void = {}
 
     init(_ folder: CacheFolder, _ faults: FaultCounts, lockPatience: Duration) {
         self.folder = folder
@@ -144,6 +149,7 @@ private final class IndexConnection: @unchecked Sendable {
             throw DatabaseFault.unreachable
         }
         guard let index else { throw DatabaseFault.unreachable }
+        reopened()
         return index
     }
 
