@@ -208,28 +208,20 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     /// A row or its body cannot be read. What is not known to be damaged stays.
     private func handle(_ fault: BodyFault, of row: FoundRow) {
         switch fault {
-        case .damaged: remove(damaged: row)
-        case .missing: remove(withoutFile: row)
+        case .damaged, .missing: remove(row)
         case .unavailable: counts.count(\.failedReads)
         }
     }
 
-    private func remove(damaged row: FoundRow) {
-        counts.count(\.damagedEntries)
-        let folder = folder
+    /// An entry that was replaced or removed since its row was found is no damage. Of several lookups that meet the same damage
+    /// one counts it.
+    private func remove(_ row: FoundRow) {
+        let (folder, counts) = (folder, counts)
         writing.enqueue { (index) throws(DatabaseFault) in
             let freed = try index.remove(id: row.id)
-            for id in freed.ids { folder.removeBody(id) }
-        }
-    }
-
-    /// An entry that was replaced or removed between the finding of its row and the opening of its file is no damage.
-    private func remove(withoutFile row: FoundRow) {
-        let counts = counts
-        writing.enqueue { (index) throws(DatabaseFault) in
-            guard let id = EntryID(stored: row.id), try index.contains(id) else { return }
-            _ = try index.remove(id: row.id)
+            guard freed.rows > 0 else { return }
             counts.count(\.damagedEntries)
+            for id in freed.ids { folder.removeBody(id) }
         }
     }
 

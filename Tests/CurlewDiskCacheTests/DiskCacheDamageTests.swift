@@ -125,9 +125,28 @@ struct DiskCacheDamageTests {
             data[offset] ^= 1
             try data.write(to: file)
             #expect(try await store.body(stored.key) == nil)
+            // Behind what the miss has left to do.
+            await store.update(stored)
             #expect(store.faults.damagedEntries == 1)
             #expect(try await eventually { await store.entries(for: stored.key).isEmpty })
         }
+    }
+
+    @Test("a damage that several readers meet is counted once") func damagedForSeveral() async throws {
+        let (stored, body) = (entry("large"), bytes(900_000))
+        let store = try folder.open()
+        #expect(await store.put(stored, body))
+        var found: [StoredEntry] = []
+        for _ in 0..<3 { found += await store.entries(for: stored.key) }
+        var data = body
+        data[0] ^= 1
+        try data.write(to: folder.bodies.appending(path: stored.id))
+        try #require(found.count == 3)
+        for found in found { #expect(await found.body.reader(of: 0..<900_000) == nil) }
+        // Behind what the misses have left to do.
+        await store.update(stored)
+        #expect(store.faults.damagedEntries == 1)
+        #expect(await store.entries(for: stored.key).isEmpty)
     }
 
     @Test("a body that is damaged further on throws there, before a wrong byte", arguments: [1_048_576, 2_999_999])

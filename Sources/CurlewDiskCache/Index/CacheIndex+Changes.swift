@@ -148,12 +148,14 @@ extension CacheIndex {
 
     private func delete(_ condition: String, _ values: [Database.Value], freed: inout FreedFiles) throws(DatabaseFault)
     {
-        var ids: [EntryID] = []
+        var (ids, rows) = ([EntryID](), 0)
         try database.run("DELETE FROM entries WHERE \(condition) RETURNING id, file", values) { row in
             if row.integer(1) != 0, let id = EntryID(stored: row.blob(0)) { ids.append(id) }
+            rows += 1
             return true
         }
         freed.ids += ids
+        freed.rows += rows
     }
 
     // MARK: Time

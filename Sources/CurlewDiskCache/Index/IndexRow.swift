@@ -56,4 +56,6 @@ struct FoundRow: Sendable {
 /// What a change of the index has left without an entry: files, to be removed once the change is there.
 struct FreedFiles: Sendable {
     var ids: [EntryID] = []
+    /// How many rows went, with a file or without one.
+    var rows = 0
 }
