@@ -8,8 +8,10 @@ internal import CurlewLocks
 final class BackgroundRevalidations: Sendable {
     private struct State: Sendable {
         var running: [CacheKey: Task<Void, Never>] = [:]
-        /// Begun, and not yet in `running`.
-        var begun: Set<CacheKey> = []
+        /// The starts whose work has not ended, also those that are not yet in `running`. Each has a number of its own: the
+        /// next one of a key may be there before a starter that was held up goes on.
+        var begun: [CacheKey: Int] = [:]
+        var starts = 0
         var isClosed = false
     }
 
@@ -22,24 +24,37 @@ final class BackgroundRevalidations: Sendable {
 
     /// Starts the work, unless there is enough, or some for that key already.
     func start(_ key: CacheKey, _ work: @escaping @Sendable () async -> Void) {
-        let isTaken = state.withLock { state in
-            !state.isClosed && state.begun.count < limit && state.begun.insert(key).inserted
-        }
-        guard isTaken else { return }
+        guard let number = begin(key) else { return }
         let task = Task { [weak self] in
             await work()
-            self?.ended(key)
+            self?.ended(key, number)
         }
+        keep(task, key, number)
+    }
+
+    /// The number of a start; nil where there is enough, or some for that key already.
+    func begin(_ key: CacheKey) -> Int? {
+        state.withLock { state -> Int? in
+            guard !state.isClosed, state.begun.count < limit, state.begun[key] == nil else { return nil }
+            state.starts += 1
+            state.begun[key] = state.starts
+            return state.starts
+        }
+    }
+
+    /// The task of a start, unless its work has ended.
+    func keep(_ task: Task<Void, Never>, _ key: CacheKey, _ number: Int) {
         let isTooLate = state.withLock { state in
-            if state.begun.contains(key) { state.running[key] = task }
+            if state.begun[key] == number { state.running[key] = task }
             return state.isClosed
         }
         if isTooLate { task.cancel() }
     }
 
-    private func ended(_ key: CacheKey) {
-        _ = state.withLock { state in
-            state.begun.remove(key)
+    func ended(_ key: CacheKey, _ number: Int) {
+        _ = state.withLock { state -> Task<Void, Never>? in
+            guard state.begun[key] == number else { return nil }
+            state.begun[key] = nil
             return state.running.removeValue(forKey: key)
         }
     }
