@@ -72,7 +72,7 @@ enum ResponseText {
         guard let text = label.decode(data) else {
             guard let encoding = label.encoding else {
                 throw CurlewError(
-                    .unsupported,
+                    .decodingFailed,
                     phase: .decoding,
                     reason: "Text in \(label.name) needs an encoding that Foundation lacks."
                 )

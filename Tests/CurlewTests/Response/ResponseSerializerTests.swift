@@ -160,6 +160,14 @@ struct ResponseSerializerTests {
         #expect(error?.failedStringEncoding == .utf8)
     }
 
+    @Test func textThatFoundationCannotReadIsNotDecoded() throws {
+        let headers = ["Content-Type": "text/plain; charset=euc-jp"]
+        let error = try failure(of: StringResponseSerializer(), Data([0xC6, 0xFC]), headers: headers)
+        #expect(error?.code == .decodingFailed)
+        #expect(error?.isResponseSerializationError == true)
+        #expect(error?.reason.contains("EUC-JP") == true)
+    }
+
     @Test func serializesDownloads() throws {
         let url = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try Data("[1,2]".utf8).write(to: url)
