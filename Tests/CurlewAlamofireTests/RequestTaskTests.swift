@@ -25,6 +25,19 @@ struct RequestTaskTests {
         #expect(request.task?.identifier == request.lastTask)
     }
 
+    /// As retriers written for Alamofire look at it.
+    @Test func aRetrierSeesTheTaskThatHasEnded() async throws {
+        let server = try TestServer()
+        server.script("/flaky", .status(503), .text("well"))
+        let retrier = Retrier { request, _, _, completion in
+            let response = request.task?.response as? HTTPURLResponse
+            completion(response?.statusCode == 503 ? .retry : .doNotRetry)
+        }
+        let request = Session(interceptor: retrier).request(server.url("/flaky")).validate()
+        #expect(await request.serializingString().response.value == "well")
+        #expect(request.retryCount == 1)
+    }
+
     @Test func aTaskIsHeldAndCancelled() async throws {
         let server = try TestServer()
         let request = Session().request(server.url("/hang"))

@@ -24,8 +24,8 @@ extension Request {
     public var firstTask: TaskIdentifier? { record.withLock { $0.history.tasks.first } }
     /// The identifier of the last exchange.
     public var lastTask: TaskIdentifier? { record.withLock { $0.history.tasks.last } }
-    /// The identifier of the exchange in flight.
-    public var task: TaskIdentifier? { record.withLock { $0.run.exchange?.task } }
+    /// The identifier of the exchange in flight; nil where there is none, also between two attempts.
+    public var task: TaskIdentifier? { record.withLock { $0.startedTask } }
 
     /// The metrics of all exchanges.
     public var allMetrics: [TransferMetrics] { record.withLock { $0.history.metrics.all } }

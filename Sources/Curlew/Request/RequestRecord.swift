@@ -46,7 +46,7 @@ struct RequestRecord {
     /// The session, while there is something for it to do.
     var session: Session? { run.link.session }
 
-    /// The exchange that monitors know of.
+    /// The exchange that monitors know of, until its end.
     var startedTask: TaskIdentifier? { run.exchange.flatMap { $0.stage == .over ? nil : $0.task } }
 
     mutating func resultToWaitFor() -> OneShot<RunResult> {
