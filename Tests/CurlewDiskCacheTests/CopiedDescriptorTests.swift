@@ -23,10 +23,13 @@ struct CopiedDescriptorTests {
     private func copies(of path: String) throws -> [FileHandle] {
         // Links of /proc name no links on the way to a file.
         let name = try #require(path.firstRange(of: folder.url.lastPathComponent).map { path[$0.lowerBound...] })
-        return try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").compactMap { number in
+        let opened = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter { number in
             let file = try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + number)
-            guard file?.hasSuffix("/" + name) == true, let descriptor = Int32(number) else { return nil }
-            return FileHandle(fileDescriptor: fcntl(descriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
+            return file?.hasSuffix("/" + name) == true
+        }
+        // Afterwards: a copy takes the place of the descriptor by which the folder was listed.
+        return opened.compactMap { Int32($0) }.map { descriptor in
+            FileHandle(fileDescriptor: fcntl(descriptor, F_DUPFD_CLOEXEC, 0), closeOnDealloc: true)
         }
     }
 

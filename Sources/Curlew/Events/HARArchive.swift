@@ -19,12 +19,13 @@ struct HARExchange: Sendable {
     struct Answer: Sendable {
         let status: Int
         let headers: [HTTPHeader]
+        /// Empty where the response names none: the redaction then goes by the body.
         let mimeType: String
 
         init(_ response: HTTPURLResponse) {
             status = response.statusCode
             headers = Array(response.headers).sorted { $0.name < $1.name }
-            mimeType = response.value(forHTTPHeaderField: "Content-Type") ?? "application/octet-stream"
+            mimeType = response.value(forHTTPHeaderField: "Content-Type") ?? ""
         }
     }
 }
@@ -142,7 +143,7 @@ extension HARArchive.Entry {
             },
             bodySize: body?.count ?? 0
         )
-        let text = exchange.body.isEmpty ? nil : String(data: exchange.body, encoding: .utf8)
+        let content = shown.content(exchange.body, type: exchange.answer?.mimeType ?? "")
         response = HARArchive.Received(
             status: exchange.answer?.status ?? 0,
             statusText: exchange.answer.map { HTTPURLResponse.localizedString(forStatusCode: $0.status) } ?? "",
@@ -150,12 +151,10 @@ extension HARArchive.Entry {
             headers: shown.fields(exchange.answer?.headers ?? []),
             content: HARArchive.Content(
                 size: exchange.bodySize,
-                mimeType: exchange.answer?.mimeType ?? "x-unknown",
-                text: exchange.body.isEmpty
-                    ? nil
-                    : text.map { shown.body($0, type: exchange.answer?.mimeType ?? "") }
-                        ?? exchange.body.base64EncodedString(),
-                encoding: exchange.body.isEmpty || text != nil ? nil : "base64"
+                mimeType: exchange.answer.map { $0.mimeType.isEmpty ? "application/octet-stream" : $0.mimeType }
+                    ?? "x-unknown",
+                text: content?.text,
+                encoding: content?.encoding
             ),
             redirectURL: shown.url(exchange.redirectURL),
             bodySize: exchange.metrics.map { Int($0.bytesReceived) } ?? -1
@@ -180,6 +179,16 @@ private struct HARRedaction {
         if showsCredentials { return text }
         // Which of a form's parts are secret is said between them.
         return type.lowercased().hasPrefix("multipart/") ? Redaction.replacement : Redaction.body(text, type: type)
+    }
+
+    /// The base64 of a body hides nothing. Bytes that are not UTF-8 are redacted as the text that can be read in them,
+    /// and stay as they are only if that text holds no secret.
+    func content(_ body: Data, type: String) -> (text: String, encoding: String?)? {
+        if body.isEmpty { return nil }
+        if let text = String(data: body, encoding: .utf8) { return (self.body(text, type: type), nil) }
+        let readable = String(decoding: body, as: UTF8.self)
+        let redacted = self.body(readable, type: type)
+        return redacted == readable ? (body.base64EncodedString(), "base64") : (redacted, nil)
     }
 
     /// Secret fields are left out altogether.

@@ -7,12 +7,10 @@ extension Redaction {
         let type = ASCII.lowercased(type)
         if type.contains("x-www-form-urlencoded") { return form(text) }
         if type.contains("json") { return json(text) }
-        // Without a type, what looks like one of them is treated as such.
-        guard type.isEmpty, let first = text.utf8.first(where: { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D })
-        else {
-            return text
-        }
-        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[") ? json(text) : form(text)
+        // Servers label JSON as text/plain or text/html too: what looks like JSON is treated as such under any type.
+        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
+        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return json(text) }
+        return type.isEmpty ? form(text) : text
     }
 
     private static func form(_ text: String) -> String {

@@ -34,10 +34,11 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Sets the field of this name, in place of those that are there.
     public mutating func update(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
 
-    /// Replaces the first field of that name in place, or appends it.
+    /// Replaces the first field of that name in place and removes the others, or appends it.
     public mutating func update(_ header: HTTPHeader) {
-        guard let index = index(of: header.name) else { return fields.append(header) }
-        fields[index] = header
+        guard let first = index(of: header.name) else { return fields.append(header) }
+        fields[first] = header
+        while let other = index(of: header.name, from: first + 1) { fields.remove(at: other) }
     }
 
     /// Adds a field and keeps those of the same name.
@@ -107,10 +108,10 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         return all
     }
 
-    private func index(of name: String) -> Int? {
+    private func index(of name: String, from start: Int = 0) -> Int? {
         // Most names differ in their lengths already.
         let length = name.utf8.count
-        for index in fields.indices where fields[index].name.utf8.count == length {
+        for index in start..<fields.count where fields[index].name.utf8.count == length {
             if ASCII.equalsIgnoringCase(fields[index].name, name) { return index }
         }
         return nil

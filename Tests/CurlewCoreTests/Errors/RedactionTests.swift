@@ -117,6 +117,8 @@ struct RedactionTests {
         ("application/json", #"{"token":"#, #"{"token":"#),
         ("application/json", #"{"token""#, #"{"token""#),
         ("text/plain", "password=S", "password=S"),
+        ("text/plain", #"{"token":"S"}"#, #"{"token":"_"}"#),
+        ("text/html; charset=utf-8", #"[{"token":"S"}]"#, #"[{"token":"_"}]"#),
         ("", #" {"token":"S"}"#, #" {"token":"_"}"#),
         ("", "token=S", "token=_"),
         ("", "", ""),

@@ -50,6 +50,15 @@ struct HTTPHeadersTests {
         #expect(headers[headers.startIndex].value == "5")
     }
 
+    @Test("setting a field leaves one of its name") func settingOneOfSeveral() {
+        var headers = HTTPHeaders(received: [
+            HTTPHeader(name: "A", value: "1"), HTTPHeader(name: "B", value: "2"), HTTPHeader(name: "a", value: "3"),
+            HTTPHeader(name: "A", value: "4"),
+        ])
+        headers["A"] = "5"
+        #expect(headers.map(\.description) == ["A: 5", "B: 2"])
+    }
+
     static let headerTable: [(HTTPHeader, String)] = [
         (.accept("a/b"), "Accept: a/b"),
         (.acceptCharset("utf-8"), "Accept-Charset: utf-8"),

@@ -41,6 +41,38 @@ struct HARRecorderTests {
         #expect(posted?["text"] as? String == shown)
     }
 
+    @Test(
+        "secrets of JSON that is mislabelled, unlabelled or no UTF-8 are left out",
+        arguments: [
+            ("application/json", Data(#"{"access_token":"s3cret","name":"#.utf8) + [0x22, 0xE9, 0x22, 0x7D]),
+            ("application/json", Data(#"{"access_token":"s3cret","name":"#.utf8) + [0x22, 0xC3]),
+            (nil, Data(#"{"access_token":"s3cret"}"#.utf8)), ("text/plain", Data(#"{"access_token":"s3cret"}"#.utf8)),
+        ] as [(String?, Data)])
+    func mislabelled(type: String?, body: Data) async throws {
+        let recorder = HARRecorder()
+        let session = Session(
+            transport: MockTransport { _ in
+                MockResponse(status: 200, headers: type.map { ["Content-Type": $0] } ?? [:], body: [.bytes(body)])
+            }, eventMonitors: [recorder])
+        _ = try await session.request("https://example.org/").data()
+        let archive = try #require(String(data: try await recorder.archive(), encoding: .utf8))
+        #expect(archive.contains("access_token"))
+        #expect(!archive.contains("s3cret"))
+        #expect(!archive.contains(body.base64EncodedString()))
+    }
+
+    @Test("bytes without a secret stay as they are") func bytes() async throws {
+        let recorder = HARRecorder()
+        let body = Data([0x89, 0x50, 0x4E, 0x47])
+        let session = Session(
+            transport: MockTransport { _ in
+                MockResponse(status: 200, headers: ["Content-Type": "image/png"], body: [.bytes(body)])
+            }, eventMonitors: [recorder])
+        _ = try await session.request("https://example.org/").data()
+        let archive = try #require(String(data: try await recorder.archive(), encoding: .utf8))
+        #expect(archive.contains("\"\(body.base64EncodedString())\""))
+    }
+
     @Test func theFileIsForItsOwnerAlone() async throws {
         let recorder = HARRecorder()
         let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
