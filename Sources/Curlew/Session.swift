@@ -39,6 +39,8 @@ public actor Session {
 
     /// Why no request may go over the transport.
     private nonisolated let refusal: CurlewError?
+    /// The first call of `invalidate()` has closed the connections.
+    private nonisolated let invalidation = OneShot<Void>()
 
     /// Creates a session.
     ///
@@ -150,15 +152,17 @@ public actor Session {
         await (transport as? CachingTransport)?.drain()
     }
 
-    /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`.
+    /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`. Every call
+    /// returns when that is done.
     public func invalidate() async {
         let isFirst = registry.withLock { $0.lifecycle.closed() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
         await untilEnded(running)
-        guard isFirst else { return }
+        guard isFirst else { return _ = await invalidation.waitThroughCancellation() }
         await transport.shutdown()
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: self))
+        invalidation.resolve(())
     }
 
     private func untilEnded(_ requests: [Request]) async {

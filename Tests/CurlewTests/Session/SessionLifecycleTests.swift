@@ -134,6 +134,51 @@ struct SessionLifecycleTests {
         #expect(response.error?.code == .sessionClosed)
     }
 
+    @Test func everyCallOfInvalidateReturnsWhenTheTransportIsShutDown() async throws {
+        struct SlowToClose: Transport {
+            let closing = Gate()
+            let order: Recorded<String>
+
+            func perform(
+                _ request: TransferRequest, sink: any TransferSink
+            ) async throws(CurlewError) -> TransferOutcome {
+                throw CurlewError(.connectFailed, phase: .connect)
+            }
+
+            func shutdown() async {
+                try? await closing.wait()
+                order.note("shut down")
+            }
+        }
+        struct Ending: EventMonitor {
+            let order: Recorded<String>
+
+            func urlSession(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {
+                order.note("told")
+            }
+        }
+        let order = Recorded<String>()
+        let transport = SlowToClose(order: order)
+        let session = Session(transport: transport, eventMonitors: [Ending(order: order)])
+        let first = Task { await session.invalidate() }
+        try await transport.closing.waitForArrivals(count: 1)
+        let second = Task {
+            order.note("asked")
+            await session.invalidate()
+            order.note("returned")
+        }
+        try await eventually { order.all.contains("asked") }
+        // Behind the second call, where that has to wait for nothing.
+        for _ in 0..<100 { _ = await session.activeRequests }
+        transport.closing.open()
+        await first.value
+        await second.value
+        #expect(order.all.filter { $0 != "told" } == ["asked", "shut down", "returned"])
+        await session.invalidate()
+        try await eventually { order.all.contains("told") }
+        #expect(order.all.count { $0 == "told" || $0 == "shut down" } == 2)
+    }
+
     @Test func cancellingTheDriverEndsTheRequest() async throws {
         let gate = Gate()
         let transport = MockTransport { _ in
