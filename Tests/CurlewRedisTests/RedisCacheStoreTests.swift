@@ -10,7 +10,7 @@ import Testing
 struct RedisCacheStoreTests {
     private let server: RedisProcess
 
-    init() throws { server = try RedisProcess() }
+    init() async throws { server = try await RedisProcess() }
 
     /// With time limits that a busy machine keeps.
     private func store(maximumEntrySize: Int64 = 4 << 20, connections: Int = 4) -> RedisCacheStore {

@@ -12,9 +12,8 @@ struct RedisClaimTests {
     private let server: RedisProcess
     private let key = entry("a").key
 
-    init() throws { server = try RedisProcess() }
+    init() async throws { server = try await RedisProcess() }
 
-    /// Claims and what they leave last longer than a test that a slow machine runs among others.
     private func fleet(_ count: Int, times: RedisClaimTimes = .minutes) -> [RedisCacheStore] {
         (0..<count).map { _ in
             RedisCacheStore(
@@ -102,13 +101,5 @@ struct RedisClaimTests {
         task.cancel()
         _ = await task.value
         #expect(ContinuousClock.now - start < .seconds(8))
-    }
-}
-
-extension RedisClaimTimes {
-    fileprivate static var minutes: RedisClaimTimes {
-        var times = RedisClaimTimes()
-        (times.claim, times.stored, times.useless) = (.seconds(120), .seconds(120), .seconds(120))
-        return times
     }
 }

@@ -14,8 +14,8 @@ struct RedisEvictionTests {
     private let server: RedisProcess
     private let store: RedisCacheStore
 
-    init() throws {
-        server = try RedisProcess()
+    init() async throws {
+        server = try await RedisProcess()
         store = RedisCacheStore(url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5))
     }
 

@@ -20,7 +20,7 @@ struct RedisFailedRemovalTests {
 
     @Test("what could not be removed is not found, and goes when the server answers again", arguments: removals.indices)
     func unreachable(removal: Int) async throws {
-        let server = try RedisProcess()
+        let server = try await RedisProcess()
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
         let other = RedisCacheStore(url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5))
         let store = RedisCacheStore(

@@ -16,10 +16,10 @@ struct RedisFaultTests {
     }
 
     @Test("a server that is killed is a miss, and one that is started again is used again") func killed() async throws {
-        let server = try RedisProcess()
+        let server = try await RedisProcess()
         let store = store(server.url())
         #expect(await store.put(entry("a"), bytes(100)))
-        server.kill()
+        try await server.kill()
         for _ in 0..<10 {
             #expect(await store.entries(for: entry("a").key).isEmpty)
             #expect(await !store.put(entry("a"), bytes(600_000)))
@@ -30,23 +30,23 @@ struct RedisFaultTests {
             await store.fetchEnded(of: entry("a").key, stored: true)
         }
         #expect(store.faults.unreachable > 0 && store.faults.suspended > 0)
-        try server.start()
+        try await server.start()
         #expect(try await eventually { await store.put(entry("a"), bytes(100)) })
         #expect(try await store.body(entry("a").key) == bytes(100))
     }
 
     @Test("a server that was started again between two questions costs none") func restarted() async throws {
-        let server = try RedisProcess()
+        let server = try await RedisProcess()
         let store = store(server.url())
         #expect(await store.put(entry("a"), bytes(100)))
-        server.kill()
-        try server.start()
+        try await server.kill()
+        try await server.start()
         #expect(await store.put(entry("a"), bytes(100)))
         #expect(store.faults == RedisCacheFaults())
     }
 
     @Test("a slow server is a miss within the limit, then it is not asked for a while") func slow() async throws {
-        let server = try RedisProcess()
+        let server = try await RedisProcess()
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
         let store = store(proxy.url(), limit: .milliseconds(300))
         #expect(try await eventually { await store.put(entry("a"), bytes(100)) })
@@ -68,7 +68,7 @@ struct RedisFaultTests {
     }
 
     @Test("a server without memory keeps nothing, and goes on finding what it has") func outOfMemory() async throws {
-        let server = try RedisProcess("--maxmemory-policy", "noeviction")
+        let server = try await RedisProcess("--maxmemory-policy", "noeviction")
         let store = store(server.url())
         #expect(await store.put(entry("a"), bytes(600_000)))
         #expect(await store.replies([RedisCommand("CONFIG", "SET", "maxmemory", "1mb")]) != nil)
@@ -102,7 +102,7 @@ struct RedisFaultTests {
     }
 
     @Test("a wrong password is a miss, and its reason can be asked for") func password() async throws {
-        let server = try RedisProcess("--requirepass", "sesame")
+        let server = try await RedisProcess("--requirepass", "sesame")
         for login in ["", ":wrong@", "stranger:sesame@"] {
             let store = store(server.url(login))
             #expect(await !store.put(entry("a"), bytes(100)))

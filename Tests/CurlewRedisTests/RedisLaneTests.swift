@@ -36,7 +36,7 @@ struct RedisLaneTests {
         .enabled(if: RedisProcess.shouldRun, "redis-server is missing: run scripts/packages servers")
     )
     func readers() async throws {
-        let server = try RedisProcess()
+        let server = try await RedisProcess()
         let store = RedisCacheStore(
             url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5), connections: 1)
         let stored = entry("a")

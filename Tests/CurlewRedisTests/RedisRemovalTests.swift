@@ -11,7 +11,7 @@ import Testing
 struct RedisRemovalTests {
     private let server: RedisProcess
 
-    init() throws { server = try RedisProcess() }
+    init() async throws { server = try await RedisProcess() }
 
     private func store() -> RedisCacheStore {
         RedisCacheStore(

@@ -10,7 +10,7 @@ import Testing
 struct RedisVariantTests {
     private let server: RedisProcess
 
-    init() throws { server = try RedisProcess() }
+    init() async throws { server = try await RedisProcess() }
 
     private func store() -> RedisCacheStore {
         RedisCacheStore(url: server.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5))

@@ -16,15 +16,22 @@ struct SessionOverRedisTests {
     private let redis: RedisProcess
     private let server: TestServer
 
-    init() throws {
-        redis = try RedisProcess()
+    init() async throws {
+        redis = try await RedisProcess()
         server = try TestServer()
     }
 
     private func sessions(_ count: Int) -> [Session] {
         (0..<count).map { _ in
             let store = RedisCacheStore(
-                url: redis.url(), connectTimeout: .seconds(5), operationTimeout: .seconds(5), connections: 1)
+                url: redis.url(),
+                prefix: "curlew:",
+                maximumEntrySize: 4 << 20,
+                connectTimeout: .seconds(5),
+                operationTimeout: .seconds(5),
+                connections: 1,
+                claimTimes: .minutes
+            )
             let cache = ResponseCache(store: store, mode: .shared)
             return Session(configuration: SessionConfiguration { $0.cache = cache })
         }
@@ -71,7 +78,7 @@ struct SessionOverRedisTests {
         let gate = Gate()
         server.route("/a") { [response = response()] _ in response.stalling(until: gate, at: .beforeHead) }
         let texts = try await texts(sessions(5)) {
-            redis.kill()
+            try await redis.kill()
             _ = try await server.waitForRequests(count: 5)
             gate.open()
         }
@@ -82,12 +89,12 @@ struct SessionOverRedisTests {
         server.route("/a") { [response = response()] _ in response }
         let session = sessions(1)[0]
         let url = server.url("/a")
-        redis.kill()
+        try await redis.kill()
         for _ in 0..<8 {
             let answer = await session.request(url).response()
             #expect(answer.error == nil && answer.cacheStatus == .miss)
         }
-        try redis.start()
+        try await redis.start()
         let isHit = try await eventually { await session.request(url).response().cacheStatus == .hit }
         #expect(isHit)
     }

@@ -10,6 +10,10 @@ final class FaultyRedis: Sendable {
         /// Each question gets these bytes.
         case answer(Data)
         case silence
+        /// Questions get these answers, one after the other; the last one stays.
+        case answers([Data])
+        /// The server's answers are lost with their connections, so many times.
+        case cut(Int)
     }
 
     private let listener: LoopbackListener
@@ -38,21 +42,42 @@ final class FaultyRedis: Sendable {
         if let upstream {
             Thread.detachNewThread {
                 while let bytes = upstream.read() {
-                    if case .delay(let delay) = mode.withLock({ $0 }), delay > .zero {
-                        usleep(UInt32(delay / .microseconds(1)))
-                    }
+                    let now = mode.withLock { $0.take() }
+                    if case .cut = now { break }
+                    if case .delay(let delay) = now, delay > .zero { usleep(UInt32(delay / .microseconds(1))) }
                     guard client.write(bytes) else { break }
                 }
                 client.end()
             }
         }
         while let bytes = client.read() {
-            switch mode.withLock({ $0 }) {
-            case .delay: _ = upstream?.write(bytes)
+            switch mode.withLock({ $0.isPassing ? $0 : $0.take() }) {
+            case .delay, .cut: _ = upstream?.write(bytes)
             case .answer(let answer): _ = client.write(answer)
+            case .answers(let answers): _ = client.write(answers.first ?? Data())
             case .silence: break
             }
         }
         upstream?.end()
+    }
+}
+
+extension FaultyRedis.Mode {
+    fileprivate var isPassing: Bool {
+        switch self {
+        case .delay, .cut: true
+        case .answer, .answers, .silence: false
+        }
+    }
+
+    /// What is done now; the rest stays.
+    fileprivate mutating func take() -> Self {
+        let now = self
+        switch now {
+        case .answers(let answers) where answers.count > 1: self = .answers(Array(answers.dropFirst()))
+        case .cut(let count): self = count > 1 ? .cut(count - 1) : .delay(.zero)
+        default: break
+        }
+        return now
     }
 }

@@ -27,19 +27,20 @@ final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, wh
     private let options: [String]
     private var process: Process?
 
-    init(_ options: String...) throws {
+    init(_ options: String...) async throws {
         self.options = options
         socket = SocketFile()
         relay = try FaultyRedis(server: socket, .delay(.zero))
-        try start()
+        try await start()
     }
 
-    deinit { kill() }
+    // Foundation waits for the process's end.
+    deinit { signalEnd() }
 
     func url(_ login: String = "") -> String { relay.url(login) }
 
     /// Starts it, and returns when it answers.
-    func start() throws {
+    func start() async throws {
         guard let executable = Self.executable else { throw Missing() }
         let process = Process()
         process.executableURL = executable
@@ -47,19 +48,32 @@ final class RedisProcess: @unchecked Sendable {  // SAFETY: used by one test, wh
             ["--port", "0", "--unixsocket", socket.path, "--save", "", "--appendonly", "no", "--logfile", "/dev/null"]
             + ["--dir", FileManager.default.temporaryDirectory.path(percentEncoded: false)] + options
         process.standardOutput = FileHandle.nullDevice
-        try process.run()
         self.process = process
-        for _ in 0..<1000 where process.isRunning {
-            if socket.connection() != nil { return }
-            usleep(10_000)
+        try await onThread { [self] in
+            try process.run()
+            for _ in 0..<1000 where process.isRunning {
+                if socket.connection() != nil { return }
+                usleep(10_000)
+            }
+            throw Missing()
         }
-        throw Missing()
     }
 
-    func kill() {
+    func kill() async throws {
+        signalEnd()
         guard let process else { return }
-        Glibc.kill(process.processIdentifier, SIGKILL)
-        process.waitUntilExit()
         self.process = nil
+        try await onThread { process.waitUntilExit() }
+    }
+
+    private func signalEnd() {
+        if let process, process.isRunning { Glibc.kill(process.processIdentifier, SIGKILL) }
+    }
+}
+
+/// Does what waits in a thread of its own: the few threads of Swift's tasks are for all tests together.
+private func onThread(_ work: @escaping @Sendable () throws -> Void) async throws {
+    try await withCheckedThrowingContinuation { continuation in
+        Thread.detachNewThread { continuation.resume(with: Result { try work() }) }
     }
 }
