@@ -2,6 +2,14 @@ public import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
+/// The claims of this process to one key.
+struct RedisClaims: Sendable {
+    /// How many requests were let through, and are not over: also those that did not wait for a claim any longer.
+    var open = 0
+    /// What may stand in the server for them. Nearly always one.
+    var tokens: [Data] = []
+}
+
 // A claim is a key with a random token and an end. What stands there when it is over tells the waiters what to do: `stored`,
 // look for the entry; `useless`, send your own requests for a while. Both are too short for tokens.
 extension RedisCacheStore {
@@ -11,50 +19,74 @@ extension RedisCacheStore {
     public func claimFetch(of key: CacheKey) async -> Bool {
         let name = keys.claim(key)
         let token = RedisRecord.bytes(UInt64.random(in: 0...UInt64.max), count: 8)
-        let set = [Data("SET".utf8), Data(name.utf8), token]
-        let end = [Data("PX".utf8), Self.milliseconds(claimTimes.claim)]
         // One exchange in the usual case: the key is free, or says who has it.
-        let first = await replies([RedisCommand(set + [Data("NX".utf8)] + end), RedisCommand("GET", name)])
-        guard let first, first.count == 2 else { return true }
-        if first[0].isOK { return take(token, name) }
-        guard var holder = first[1].data, holder != Self.useless else { return true }
+        guard var holder = await holder(of: name, claimedWith: token) else { return letThrough(name, token) }
+        if holder == Self.useless { return letThrough(name) }
         // It has come since this process looked.
         if holder == Self.stored { return false }
         var pause = Duration.milliseconds(4)
         let deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
         while ContinuousClock.now < deadline {
-            guard (try? await Task.sleep(for: pause)) != nil else { return true }
+            guard (try? await Task.sleep(for: pause)) != nil else { break }
             pause = min(pause * 3 / 2, .milliseconds(50))
-            guard let reply = await replies([RedisCommand("GET", name)])?.first else { return true }
-            guard let now = reply.data else {
-                // The other process has ended without a word. Of those that waited one takes over.
-                let again = await replies([RedisCommand(set + [Data("NX".utf8)] + end), RedisCommand("GET", name)])
-                guard let again, again.count == 2 else { return true }
-                if again[0].isOK { return take(token, name) }
-                holder = again[1].data ?? holder
+            guard let reply = await replies([RedisCommand("GET", name)])?.first else { break }
+            if let now = reply.data {
+                if now == Self.useless { break }
+                // Another token stands for a claim that came after one that was over.
+                if now != holder { return false }
                 continue
             }
-            if now == Self.useless { return true }
-            // Another token stands for a claim that came after one that was over.
-            if now != holder { return false }
+            // The other process has ended without a word. Of those that waited one takes over.
+            guard let other = await self.holder(of: name, claimedWith: token) else { return letThrough(name, token) }
+            if other == Self.useless { break }
+            // Another one took over, and is ready by now.
+            if other == Self.stored { return false }
+            holder = other
         }
-        return true
+        return letThrough(name)
     }
 
     public func fetchEnded(of key: CacheKey, stored: Bool) async {
         let name = keys.claim(key)
-        guard let token = claims.withLock({ $0.removeValue(forKey: name) }) else { return }
+        let tokens = claims.withLock { claims -> [Data] in
+            guard var known = claims[name] else { return [] }
+            known.open -= 1
+            // Where another request of this process is under way its response may still be stored.
+            let ends = stored || known.open == 0
+            let ended = ends ? known.tokens : []
+            if ends { known.tokens = [] }
+            claims[name] = known.open == 0 ? nil : known
+            return ended
+        }
+        guard !tokens.isEmpty else { return }
         let (mark, time) =
             stored ? (Self.stored, claimTimes.stored) : (Self.useless, claimTimes.useless)
-        _ = await replies([
-            RedisCommand(script: RedisScripts.endClaim, keys: [name], [token, mark, Self.milliseconds(time)])
-        ])
+        let end = [mark, Self.milliseconds(time)]
+        _ = await replies(tokens.map { RedisCommand(script: RedisScripts.endClaim, keys: [name], [$0] + end) })
+    }
+
+    /// What stands in the place of a claim where it is not this one. nil where it is: also where the server has not answered,
+    /// because it may have set the claim all the same. Its end compares tokens.
+    private func holder(of name: String, claimedWith token: Data) async -> Data? {
+        let set =
+            [Data("SET".utf8), Data(name.utf8), token]
+            + [Data("NX".utf8), Data("PX".utf8), Self.milliseconds(claimTimes.claim)]
+        guard let replies = await replies([RedisCommand(set), RedisCommand("GET", name)]), replies.count == 2,
+            !replies[0].isOK
+        else { return nil }
+        // Commands may be sent twice: a first time may have set it.
+        return replies[1].data == token ? nil : replies[1].data
     }
 
     private static func milliseconds(_ time: Duration) -> Data { Data("\(Int64(time / .milliseconds(1)))".utf8) }
 
-    private func take(_ token: Data, _ name: String) -> Bool {
-        claims.withLock { $0[name] = token }
+    private func letThrough(_ name: String, _ token: Data? = nil) -> Bool {
+        claims.withLock { claims in
+            var known = claims[name] ?? RedisClaims()
+            known.open += 1
+            if let token { known.tokens.append(token) }
+            claims[name] = known
+        }
         return true
     }
 }

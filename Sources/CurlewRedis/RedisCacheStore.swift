@@ -18,8 +18,8 @@ public final class RedisCacheStore: CacheStore {
     let pool: RedisPool?
     let server: RedisServer?
     let keys: RedisKeys
-    /// The tokens of the claims that this process has, by the names of their keys.
-    let claims = Lock<[String: Data]>([:])
+    /// The claims that this process has, by the names of their keys.
+    let claims = Lock<[String: RedisClaims]>([:])
     let failedRemovals = Lock(PendingCacheRemovals())
     private let problem: RedisFault?
     private let maximumEntrySize: Int64

@@ -14,10 +14,10 @@ struct RedisClaimTests {
 
     init() async throws { server = try await RedisProcess() }
 
-    private func fleet(_ count: Int, times: RedisClaimTimes = .minutes) -> [RedisCacheStore] {
+    private func fleet(_ count: Int, _ url: String? = nil, times: RedisClaimTimes = .minutes) -> [RedisCacheStore] {
         (0..<count).map { _ in
             RedisCacheStore(
-                url: server.url(),
+                url: url ?? server.url(),
                 prefix: "curlew:",
                 maximumEntrySize: 4 << 20,
                 connectTimeout: .seconds(5),
@@ -101,5 +101,49 @@ struct RedisClaimTests {
         task.cancel()
         _ = await task.value
         #expect(ContinuousClock.now - start < .seconds(8))
+    }
+
+    /// What stands in the place of a claim.
+    private func said(_ store: RedisCacheStore) async -> Data? {
+        await store.replies([RedisCommand("GET", store.keys.claim(key))])?.first?.data
+    }
+
+    @Test("a waiter that takes over behind another one that is ready finds what that has stored") func overtaken()
+        async throws
+    {
+        let held = "$8\r\nabcdefgh\r\n"
+        // Another process has it; its claim is gone; when it is claimed the mark of a third one stands there.
+        let answers = ["$-1\r\n" + held, "$-1\r\n", "$-1\r\n$1\r\n+\r\n"].map { Data($0.utf8) }
+        let store = fleet(1, try FaultyRedis(.answers(answers)).url())[0]
+        #expect(await !store.claimFetch(of: key))
+        #expect(store.faults == RedisCacheFaults())
+    }
+
+    @Test("a claim whose answer was lost is this process's, and ends with its request", arguments: [1, 2])
+    func lost(times: Int) async throws {
+        let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
+        let (store, other) = (fleet(1, proxy.url())[0], fleet(1)[0])
+        try await store.ping()
+        // The commands are sent twice: the second time they find what the first has set, or that is lost, too.
+        proxy.set(.cut(times))
+        #expect(await store.claimFetch(of: key))
+        #expect(await said(other)?.count == 8)
+        await store.fetchEnded(of: key, stored: false)
+        #expect(await said(other) == Data("-".utf8))
+    }
+
+    @Test("a request that waits no longer does not end the claim of another one in its process") func together()
+        async throws
+    {
+        let store = fleet(1)[0]
+        #expect(await store.claimFetch(of: key))
+        let late = Task { await store.claimFetch(of: key) }
+        late.cancel()
+        #expect(await late.value)
+        await store.fetchEnded(of: key, stored: false)
+        #expect(await said(store)?.count == 8)
+        await store.fetchEnded(of: key, stored: true)
+        #expect(await said(store) == Data("+".utf8))
+        #expect(store.claims.withLock { $0.isEmpty })
     }
 }
