@@ -39,19 +39,11 @@ extension Request {
     }
 
     /// A response that may be a step on the way to the answer.
-    func holdsBack(_ head: ResponseHead) {
-        let held = HeldBackResponse(head, mayBeAnswer: head.status == 401 || redirectHandler != nil, limit: bodyLimit)
-        record.withLock { $0.transfer.heldBack = held }
-    }
+    func holdsBack(_ head: ResponseHead) { record.withLock { $0.transfer.heldBack = HeldBackResponse(head) } }
 
     /// The response that was held back, to take it for the answer.
-    func takeHeldBack() -> HeldBackResponse? {
-        record.withLock { record in exchange(&record.transfer.heldBack, with: nil) }
-    }
-
-    /// Decides about redirects: the request's own, or the session's.
-    var redirectHandler: (any RedirectHandler)? {
-        record.withLock { $0.extras?.options.redirectHandler } ?? context.redirectHandler
+    func takeHeldBack() -> (head: ResponseHead, body: Data)? {
+        record.withLock { record in exchange(&record.transfer.heldBack, with: nil).map { ($0.head, $0.body) } }
     }
 
     /// Whether a response has not been taken for the answer.

@@ -61,7 +61,7 @@ struct TransferState: Sendable {
         case intoFile
         /// They were kept with the response that is held back.
         case keptBack
-        /// There are more of those than a response may have.
+        /// There are more of those than any explanation that comes with a redirect has.
         case tooMuchToKeepBack
         /// The answer about the head is still to come: they have to come again.
         case wait
@@ -120,32 +120,16 @@ struct TransferState: Sendable {
 struct HeldBackResponse: Sendable {
     let head: ResponseHead
     private(set) var body = Data()
-    /// Whether there was no room for the body: it is not the whole one, and none of it is kept.
-    private(set) var isCutOff = false
-    private var received = 0
-    private let room: Int
-    private let limit: Int
 
-    /// What is kept of a body that nothing is meant to read.
-    private static let leastRoom = 1024 * 1024
+    private static let limit = 1024 * 1024
 
-    /// `mayBeAnswer`: something else than the redirect policy decides about it. Then up to `limit` bytes are kept for it.
-    init(_ head: ResponseHead, mayBeAnswer: Bool, limit: Int) {
-        self.head = head
-        self.limit = max(limit, Self.leastRoom)
-        room = mayBeAnswer ? self.limit : Self.leastRoom
-    }
+    init(_ head: ResponseHead) { self.head = head }
 
-    /// False above the limit: a body without an end must not keep the redirect from being followed, or refused, for ever.
+    /// False where there is no room: a body without an end must not keep the redirect from being followed, or refused, for
+    /// ever.
     mutating func keep(_ bytes: UnsafeRawBufferPointer) -> Bool {
-        guard bytes.count <= limit - received else { return false }
-        received += bytes.count
-        if received > room {
-            isCutOff = true
-            body = Data()
-        } else {
-            body.append(contentsOf: bytes)
-        }
+        guard bytes.count <= Self.limit - body.count else { return false }
+        body.append(contentsOf: bytes)
         return true
     }
 }

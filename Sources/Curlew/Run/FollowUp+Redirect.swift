@@ -30,7 +30,7 @@ extension Run {
 
     /// A handler that follows nothing need not care about a redirect that could not be followed.
     private func refusal(_ error: CurlewError, _ head: ResponseHead, _ url: URL) async -> FollowUp {
-        guard let handler = request.redirectHandler, let location = head.headers.value(for: "Location"),
+        guard let handler = redirectHandler, let location = head.headers.value(for: "Location"),
             let target = URL(string: location, relativeTo: url)
         else { return .refuse(error) }
         let response = LazyResponse(url: url, head: head)
@@ -50,7 +50,7 @@ extension Run {
         var sendsSameBody = true
         do throws(CurlewError) {
             let context = request.context
-            if let handler = request.redirectHandler {
+            if let handler = redirectHandler {
                 guard let answer = try await ask(handler, about: proposal, for: response) else { return .deliver }
                 let changed = answer.withoutDotSegments(in: context)
                 if !changed.isSent(like: proposal) {
@@ -69,6 +69,10 @@ extension Run {
         emitRedirect(exchange.metrics, response, to: proposal)
         attempt = attempt.adding(RedirectHop(url: response.url, status: head.status, location: next.url))
         return moves(to: next, .made(proposal))
+    }
+
+    private var redirectHandler: (any RedirectHandler)? {
+        request.record.withLock { $0.extras?.options.redirectHandler } ?? request.context.redirectHandler
     }
 
     /// nil where the redirect is not to be followed.

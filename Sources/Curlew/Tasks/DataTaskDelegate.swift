@@ -21,7 +21,7 @@ final class DataTaskDelegate: TaskDelegate, KeepingSink {
             exchange.emit(bytes)
             return .proceed
         case .keptBack: return .proceed
-        case .tooMuchToKeepBack: return exchange.abort(.tooMuchToKeepBack)
+        case .tooMuchToKeepBack: return exchange.tooMuchToKeepBack()
         case .wait: return .pause
         case .tooLarge(let limit):
             return exchange.abort(

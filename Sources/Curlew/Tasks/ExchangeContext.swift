@@ -89,8 +89,12 @@ struct ExchangeContext: Sendable {
         case .take, .intoFile: nil
         case .wait: .pause
         case .keptBack: .proceed
-        case .tooMuchToKeepBack: abort(.tooMuchToKeepBack)
+        case .tooMuchToKeepBack: tooMuchToKeepBack()
         }
+    }
+
+    func tooMuchToKeepBack() -> Disposition {
+        abort(CurlewError(.limitExceeded, phase: .redirect, reason: "a redirect's body is too large to keep"))
     }
 
     /// Ends the exchange from here.
@@ -120,15 +124,5 @@ struct ExchangeContext: Sendable {
                 totalBytesExpectedToSend: count.total
             )
         }
-    }
-}
-
-extension CurlewError {
-    static var tooMuchToKeepBack: CurlewError {
-        CurlewError(
-            .limitExceeded,
-            phase: .redirect,
-            reason: "the body of a redirect or a challenge is too large to keep"
-        )
     }
 }

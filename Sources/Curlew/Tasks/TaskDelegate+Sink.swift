@@ -33,7 +33,6 @@ extension TaskDelegate {
             try await exchange.untilAnswered(within: budget)
             return
         }
-        if held.isCutOff { throw .tooMuchToKeepBack }
         if case .abort(let error) = answer(held.head) { throw error }
         await untilReady()
         let answer = try await exchange.untilAnswered(within: budget)

@@ -22,24 +22,11 @@ struct TransferStateTests {
 
     @Test func bytesOfAHeldBackResponseAreKeptWithIt() {
         var state = TransferState()
-        state.heldBack = HeldBackResponse(ResponseHead(status: 302), mayBeAnswer: true, limit: 1 << 20)
+        state.heldBack = HeldBackResponse(ResponseHead(status: 302))
         #expect(passage(&state, 5) == .keptBack)
         #expect(passage(&state, 1 << 20) == .tooMuchToKeepBack)
         #expect(state.heldBack?.body.count == 5)
         #expect(state.incoming == nil)
-    }
-
-    @Test(arguments: [true, false])
-    func aLargeBodyIsKeptForAResponseThatMayBeTheAnswer(mayBeAnswer: Bool) {
-        var state = TransferState()
-        state.heldBack = HeldBackResponse(ResponseHead(status: 302), mayBeAnswer: mayBeAnswer, limit: 3 << 20)
-        #expect(passage(&state, 1 << 20) == .keptBack)
-        #expect(state.heldBack?.body.count == 1 << 20)
-        #expect(passage(&state, 1) == .keptBack)
-        #expect(passage(&state, (2 << 20) - 1) == .keptBack)
-        #expect(state.heldBack?.body.count == (mayBeAnswer ? 3 << 20 : 0))
-        #expect(state.heldBack?.isCutOff == !mayBeAnswer)
-        #expect(passage(&state, 1) == .tooMuchToKeepBack)
     }
 
     @Test(arguments: [
@@ -85,7 +72,7 @@ struct TransferStateTests {
 
     @Test func anExchangeIsNotJudgedByAnEarlierOnesResponse() {
         var state = TransferState()
-        state.heldBack = HeldBackResponse(ResponseHead(status: 401), mayBeAnswer: true, limit: 1)
+        state.heldBack = HeldBackResponse(ResponseHead(status: 401))
         state.headAnswer = HeadAnswer()
         state.wasAborted = true
         state.response = LazyResponse(url: URL(filePath: "/"), head: ResponseHead(status: 200))
