@@ -143,8 +143,8 @@ public final class RedisCacheStore: CacheStore {
                 continue
             }
             guard record.entry.key == key else { continue }
-            // The hash lives as long as another variant.
-            guard timeToLive(record.entry.lifetime) != nil else {
+            // The hash lives as long as another variant; the chunks of this one do not.
+            guard !isOver(record.entry) else {
                 useless.append(removal(of: value, field, name))
                 continue
             }
@@ -184,7 +184,8 @@ public final class RedisCacheStore: CacheStore {
             return RedisRecord.check(chunk, number: number) == record.check(ofChunk: number) ? chunk : nil
         }
         guard chunks.count == numbers.count else {
-            if await remove(CacheRemoval(record.entry)) == .done { count(\.damagedEntries) }
+            // The chunks may have ended with the entry's time since it was found.
+            if await remove(CacheRemoval(record.entry)) == .done, !isOver(record.entry) { count(\.damagedEntries) }
             return nil
         }
         return chunks
@@ -205,10 +206,20 @@ public final class RedisCacheStore: CacheStore {
     /// How long an entry is kept from now on, in milliseconds; nil where it is of no use any more.
     func timeToLive(_ lifetime: CacheLifetime) -> Int64? {
         let rest = lifetime.usableUntil.timeIntervalSinceNow * 1000
-        // A response that has to be validated each time would have no time at all.
-        let least = lifetime.canBeValidated ? 300_000.0 : 0
+        let least = lifetime.canBeValidated ? Self.timeToValidate * 1000 : 0
         let time = rest > 0 ? rest : least
         return time >= 1 ? Int64(min(time, 31_536_000_000)) : nil
+    }
+
+    /// A response that has to be validated each time would have no time at all.
+    private static let timeToValidate: TimeInterval = 300
+
+    /// Whether the time is over that an entry was stored with.
+    private func isOver(_ entry: CacheEntry) -> Bool {
+        guard entry.lifetime.usableUntil.timeIntervalSinceNow <= 0 else { return false }
+        let came = entry.response.responseTime
+        guard entry.lifetime.canBeValidated, entry.lifetime.usableUntil <= came else { return true }
+        return came.timeIntervalSinceNow < -Self.timeToValidate
     }
 
     public func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)? {

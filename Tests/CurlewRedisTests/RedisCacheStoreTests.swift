@@ -111,6 +111,16 @@ struct RedisCacheStoreTests {
         }
     }
 
+    @Test("a validation does not give an entry time whose body is gone") func updatingWithoutBody() async throws {
+        let (store, stored) = (store(), entry("a"))
+        await store.put(stored, bytes(20_000))
+        _ = await store.replies([RedisCommand("DEL", store.keys.chunk(stored.id, 0))])
+        var newer = stored
+        newer.lifetime.usableUntil += 60
+        await store.update(newer)
+        #expect(await store.entries(for: stored.key).map(\.entry) == [stored])
+    }
+
     @Test("removing takes the entry, the URL in all partitions, or everything of this prefix") func removing()
         async throws
     {

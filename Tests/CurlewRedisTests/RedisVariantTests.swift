@@ -58,4 +58,24 @@ struct RedisVariantTests {
         #expect(await number(store, "HLEN", name) == 1)
         #expect(store.faults == RedisCacheFaults())
     }
+
+    // The server may answer that it is still right, but its chunks are gone.
+    @Test("so does one that could be validated", arguments: [(-100.0, 40.0), (-400, -1)])
+    func overWithoutChunks(came: Double, usable: Double) async throws {
+        let store = store()
+        let stored = entry("a", variant: "x")
+        #expect(await store.put(stored, bytes(100)))
+        let name = store.keys.entries(stored.key)
+        let over = RedisRecord(
+            entry: entry(
+                "a", variant: "over", usable: usable, canBeValidated: true, now: Date(timeIntervalSinceNow: came)),
+            size: 20_000,
+            rest: bytes(8)
+        )
+        let field = RedisKeys.field("over")
+        _ = await store.replies([RedisCommand([Data("HSET".utf8), Data(name.utf8), field, over.encoded])])
+        #expect(await store.entries(for: stored.key).map(\.entry) == [stored])
+        #expect(await number(store, "HLEN", name) == 1)
+        #expect(store.faults == RedisCacheFaults())
+    }
 }

@@ -115,13 +115,15 @@ enum RedisScripts {
             """
 
     /// KEYS: hash, set of its URL, set of its origin, chunks. ARGV: field, record, milliseconds, the record that is to be
-    /// replaced. Nothing happens where a removal would not have found it.
+    /// replaced. Nothing happens where a removal would not have found it, or a chunk is not there any more.
     static let update =
         live + """
             if redis.call('HGET', KEYS[1], ARGV[1]) ~= ARGV[4] then return 0 end
             if redis.call('SISMEMBER', KEYS[3], KEYS[2]) == 0 then return 0 end
             if redis.call('SISMEMBER', KEYS[2], KEYS[1]) == 0 then return 0 end
-            for i = 4, #KEYS do redis.call('PEXPIRE', KEYS[i], ARGV[3]) end
+            for i = 4, #KEYS do
+                if redis.call('PEXPIRE', KEYS[i], ARGV[3]) == 0 then return 0 end
+            end
             redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
             live(KEYS[1], tonumber(ARGV[3]))
             mark(KEYS[2], KEYS[1], tonumber(ARGV[3]))
