@@ -238,14 +238,17 @@ public final class RedisCacheStore: CacheStore {
         return await replies([RedisCommand(arguments + [chunk] + end)])?.first?.isOK ?? false
     }
 
-    func commit(_ record: RedisRecord) async -> Bool {
+    /// nil where that is not known, because the server has not answered.
+    func commit(_ record: RedisRecord) async -> Bool? {
         guard let time = timeToLive(record.entry.lifetime), await mayStore(record.entry.key) else { return false }
         let command = RedisCommand(
             script: RedisScripts.commit,
             keys: names(of: record),
             [RedisKeys.field(record.entry.variant), record.encoded, Data("\(time)".utf8), Data(keys.chunks.utf8)]
         )
-        return await replies([command])?.first?.number == 1
+        guard case .success(let replies) = await ask([command]) else { return nil }
+        if replies.contains(where: \.isError) { count(\.refused) }
+        return replies.first?.number == 1
     }
 
     public func update(_ entry: CacheEntry) async {

@@ -44,8 +44,9 @@ actor RedisCacheWriter: CacheWriter {
         isOver = true
         let isThere = await store.commit(RedisRecord(entry: entry, size: size, rest: isInline ? buffer : checks))
         buffer = Data()
-        if !isThere { await store.removeChunks(of: entry, count: chunkCount) }
-        return isThere
+        // They may belong to an entry by now. Those that do not end by themselves.
+        if isThere == false { await store.removeChunks(of: entry, count: chunkCount) }
+        return isThere ?? false
     }
 
     func drop() async {

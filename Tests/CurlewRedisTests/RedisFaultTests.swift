@@ -59,6 +59,21 @@ struct RedisFaultTests {
         #expect(try await eventually { await store.entries(for: entry("a").key).count == 1 })
     }
 
+    @Test("an entry whose commit was not answered keeps its body") func lostCommit() async throws {
+        let server = try await RedisProcess()
+        let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
+        let (store, other) = (store(proxy.url()), store(server.url()))
+        let (stored, body) = (entry("a"), bytes(512 << 10))
+        let writer = try #require(await store.writer(for: stored, expectedSize: nil))
+        // One whole chunk: what is left to be sent is the record.
+        #expect(await writer.write(body))
+        // It is sent twice.
+        proxy.set(.cut(2))
+        #expect(await !writer.commit())
+        #expect(try await other.body(stored.key) == body)
+        #expect(other.faults == RedisCacheFaults())
+    }
+
     @Test("a server that never answers is a miss") func silent() async throws {
         let proxy = try FaultyRedis(.silence)
         let store = RedisCacheStore(url: proxy.url())
