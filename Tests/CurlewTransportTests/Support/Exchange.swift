@@ -87,3 +87,11 @@ func expectNothingLeft(_ transport: CurlTransport, _ sourceLocation: SourceLocat
 func elapsed(_ body: () async throws -> Void) async rethrows -> Duration {
     try await ContinuousClock().measure { try await body() }
 }
+
+/// The least of at most three times. A busy machine may delay one, and what is slow by itself is slow in each: the
+/// first below the bound decides.
+func fastestOfThree(below bound: Duration, _ measure: () async throws -> Duration) async rethrows -> Duration {
+    var fastest = try await measure()
+    for _ in 0..<2 where fastest >= bound { fastest = min(fastest, try await measure()) }
+    return fastest
+}

@@ -18,7 +18,8 @@ struct FlowTests {
             let url = server.url("/big")
             server.script("/big", .bytes(size))
             let task = Task { try await transport.fetch(request(url), sink) }
-            try await server.waitForRequests(count: 1)
+            // Before that there is no pause to end.
+            while sink.head == nil { try await Task.sleep(for: .milliseconds(1)) }
             // The server is stopped by full buffers, far from the end.
             var last: Int64 = -1
             while server.bytesSent != last || last == 0 {
@@ -66,6 +67,8 @@ struct FlowTests {
             sink.state.withLock { $0.headAnswers = [.pause] }
             let url = server.url("/cut")
             let task = Task { await transport.failure(request(url), sink) }
+            // Before that there is no pause to end.
+            while sink.head == nil { try await Task.sleep(for: .milliseconds(1)) }
             while server.bytesSent < 300_000 { try await Task.sleep(for: .milliseconds(2)) }
             // The reset is on its way.
             try await Task.sleep(for: .milliseconds(100))

@@ -10,10 +10,14 @@ struct RateLimitTimingTests {
     private func expectRate(
         _ rate: Int, count: Int, sourceLocation: SourceLocation = #_sourceLocation, _ body: () async throws -> Void
     ) async throws {
-        let took = try await elapsed(body)
         let ideal = Duration.seconds(1) * Double(count) / Double(rate)
-        #expect(took > ideal * 0.7, sourceLocation: sourceLocation)
-        #expect(took < (ideal * 1.3).asTestBound, sourceLocation: sourceLocation)
+        let most = (ideal * 1.3).asTestBound
+        let time = try await fastestOfThree(below: most) {
+            let took = try await elapsed(body)
+            #expect(took > ideal * 0.7, sourceLocation: sourceLocation)
+            return took
+        }
+        #expect(time < most, sourceLocation: sourceLocation)
     }
 
     @Test func downloadsKeepToTheirRate() async throws {
@@ -24,11 +28,14 @@ struct RateLimitTimingTests {
                 #expect(answer.sink.body == TestServer.patternBytes(count: count))
             }
             // A request may have its own.
-            let quick = try await elapsed {
-                _ = try await transport.fetch(
-                    request(server.url("/bytes/\(count)")) { $0.options.downloadRateLimit = 100_000_000 })
+            let second = Duration.seconds(1).asTestBound
+            let quick = try await fastestOfThree(below: second) {
+                try await elapsed {
+                    _ = try await transport.fetch(
+                        request(server.url("/bytes/\(count)")) { $0.options.downloadRateLimit = 100_000_000 })
+                }
             }
-            #expect(quick < Duration.seconds(1).asTestBound)
+            #expect(quick < second)
         }
     }
 
