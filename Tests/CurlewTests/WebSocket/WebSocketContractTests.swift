@@ -107,10 +107,12 @@ struct WebSocketContractTests {
 
     @Test("errors have their codes: broken rules, messages above the bound, no pong")
     func errors() async throws {
-        func failure(_ script: TestServer.WebSocketScript) async throws -> CurlewError? {
+        // Pings only where they are the question: a busy machine must not be taken for a silent server.
+        func failure(_ script: TestServer.WebSocketScript, pings: Bool = false) async throws -> CurlewError? {
             let server = try Self.server(script)
             let socket = Session().webSocket(Self.url(server, "ws")) {
                 $0.maximumMessageSize = 10
+                guard pings else { return }
                 $0.pingInterval = .milliseconds(10)
                 $0.pongTimeout = .milliseconds(100)
             }
@@ -119,7 +121,7 @@ struct WebSocketContractTests {
         }
         #expect(try await failure(.init([.raw(Data([0xF1, 0]))]))?.code == .protocolViolation)
         #expect(try await failure(.init([.send(.text("eleven bytes"))]))?.code == .limitExceeded)
-        #expect(try await failure(.init([.silence]))?.code == .idleTimedOut)
+        #expect(try await failure(.init([.silence]), pings: true)?.code == .idleTimedOut)
     }
 
     @Test("a socket that is lost is opened again, and its hook is called each time")

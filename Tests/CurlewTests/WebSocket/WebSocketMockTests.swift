@@ -65,9 +65,11 @@ struct WebSocketMockTests {
         ] as [([Script.Step], CurlewError.Code)])
     func faults(steps: [Script.Step], code: CurlewError.Code) async throws {
         let (socket, transport) = Self.socket(Script(steps)) {
+            $0.closeTimeout = .milliseconds(100)
+            // Only there: a busy machine must not be taken for a silent server.
+            guard code == .idleTimedOut else { return }
             $0.pingInterval = .milliseconds(10)
             $0.pongTimeout = .milliseconds(100)
-            $0.closeTimeout = .milliseconds(100)
         }
         #expect(await Self.failure(socket)?.code == code)
         try await eventually { transport.runningCount == 0 }

@@ -77,9 +77,11 @@ struct WebSocketServerTests {
         ] as [([Script.Step], CurlewError.Code)])
     func faults(steps: [Script.Step], code: CurlewError.Code) async throws {
         let (socket, server) = try Self.socket(Script(steps)) {
+            $0.closeTimeout = .milliseconds(200)
+            // Only there: a busy machine must not be taken for a silent server.
+            guard code == .idleTimedOut else { return }
             $0.pingInterval = .milliseconds(20)
             $0.pongTimeout = .milliseconds(200)
-            $0.closeTimeout = .milliseconds(200)
         }
         let (seen, error) = await Self.read(socket)
         #expect(seen.isEmpty)
