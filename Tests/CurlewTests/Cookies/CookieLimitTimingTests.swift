@@ -29,7 +29,7 @@ struct CookieLimitTimingTests {
         "a full jar takes five thousand cookies at once, and keeps its limits",
         arguments: [("https", false), ("http", false), ("http", true)])
     func manyDomainCookies(scheme: String, isSecure: Bool) throws {
-        var store = try Self.store(isSecure: isSecure)
+        let full = try Self.store(isSecure: isSecure)
         let url = try #require(URL(string: "\(scheme)://\(Self.domains[0])/"))
         var headers = HTTPHeaders()
         for number in 0..<5000 {
@@ -38,10 +38,17 @@ struct CookieLimitTimingTests {
         }
         let fields = headers.values(for: "Set-Cookie")
         let offer = try #require(CookieStore.offer(fields, from: url, at: Self.now, publicSuffixes: nil))
-        // A jar reads the fields before it takes its lock: this is what others wait for.
-        let started = ContinuousClock.now
-        store.receive(offer, at: Self.now)
-        #expect(ContinuousClock.now - started < .milliseconds(500).asTestBound)
+        // A jar reads the fields before it takes its lock: this is what others wait for. A busy machine may delay most
+        // rounds, and what the work itself takes it takes in each: the two fastest show it.
+        var store = full
+        var times: [Duration] = []
+        for _ in 0..<5 {
+            store = full
+            let started = ContinuousClock.now
+            store.receive(offer, at: Self.now)
+            times.append(ContinuousClock.now - started)
+        }
+        #expect(times.sorted()[1] < Duration.milliseconds(500).asTestBound, "\(times)")
         let names = Set(store.all(at: Self.now).map(\.name))
         #expect(store.count == store.limits.total && names.count == store.limits.total)
         #expect(names.contains("n4999") && !names.contains("n1000"))

@@ -12,7 +12,12 @@ struct ProgressTests {
 
     @Test("counts grow, the last one is the whole, and speed comes with them")
     func closure() async throws {
-        let service = try FileService { $0.sendRate = 5 << 20 }
+        let gate = Gate()
+        let service = try FileService {
+            $0.sendRate = 5 << 20
+            $0.stall = 1 << 19
+            $0.gate = gate
+        }
         let seen = Lock<[(Int64, Int64, Int?, TimeInterval?)]>([])
         let queue = DispatchQueue(label: "progress")
         let request = session.download(service.url).downloadProgress(queue: queue) { progress in
@@ -23,6 +28,8 @@ struct ProgressTests {
                         progress.estimatedTimeRemaining
                     ))
             }
+            // Speed needs some time between the head and the last count.
+            queue.asyncAfter(deadline: .now() + 0.1) { gate.open() }
         }
         let url = try await request.file()
         defer { try? FileManager.default.removeItem(at: url) }
@@ -51,11 +58,18 @@ struct ProgressTests {
 
     @Test("at most twenty values a second, the first and the last among them")
     func paced() async throws {
-        let service = try FileService { $0.length = 64 << 20 }
+        // What is told late is replaced by what is newer: most of the file waits until something has been told.
+        let gate = Gate()
+        let service = try FileService {
+            $0.length = 64 << 20
+            $0.stall = 1 << 20
+            $0.gate = gate
+        }
         let seen = Lock<[Int64]>([])
         let queue = DispatchQueue(label: "progress")
         let request = session.download(service.url).downloadProgress(queue: queue) { progress in
             seen.withLock { $0.append(progress.completedUnitCount) }
+            gate.open()
         }
         let stream = request.downloadProgress(bufferingPolicy: .unbounded)
         let start = ContinuousClock.now
@@ -90,15 +104,25 @@ struct ProgressTests {
         let told = await values.reduce(into: []) { $0.append($1.completedUnitCount) }
         #expect(told.count <= 2 && told.last == 8 << 20)
 
-        // In pieces: a reader that is kept waiting may take a fast body at once.
-        let paced = try FileService {
-            $0.length = 8 << 20
-            $0.sendRate = 16 << 20
+        // In three pieces, each after something of the one before has been told: values that wait are merged.
+        let (first, second) = (Gate(), Gate())
+        let server = try TestServer()
+        server.route("/file") { _ in
+            .bytes(8 << 20)
+                .stalling(until: first, at: .inBody(after: 2 << 20))
+                .stalling(until: second, at: .inBody(after: 4 << 20))
         }
-        let all = session.download(paced.url)
+        let all = session.download(server.url("/file"))
         let every = all.downloadProgress(every: .zero, bufferingPolicy: .unbounded)
-        try FileManager.default.removeItem(at: await all.file())
-        #expect(await every.reduce(into: 0) { count, _ in count += 1 } > 2)
+        async let file = all.file()
+        var count = 0
+        for await progress in every {
+            count += 1
+            first.open()
+            if progress.completedUnitCount > 2 << 20 { second.open() }
+        }
+        try FileManager.default.removeItem(at: await file)
+        #expect(count > 2)
     }
 
     @Test("uploads keep the pace too")

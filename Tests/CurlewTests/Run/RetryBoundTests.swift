@@ -13,14 +13,21 @@ struct RetryBoundTests {
     private static let url = "https://a.example/"
 
     @Test func aRetrierThatAlwaysSaysRetryMakesNoLoop() async {
-        let transport = MockTransport { _ in .status(503) }
+        let times = Recorded<ContinuousClock.Instant>()
+        let transport = MockTransport { _ in
+            times.note(.now)
+            return .status(503)
+        }
         let request = Session(transport: transport, interceptor: Retrier { _, _, _ in .retry }).request(Self.url)
-            .timeouts { $0.total = .milliseconds(300) }
+            .timeouts { $0.total = .seconds(2) }
         await #expect(throws: CurlewError.self) { try await request.data() }
-        // One, five at once, and five more after 10, 20, 40, 80 and 160 ms. On a busy machine an attempt may itself take what
-        // counts as a pause, 50 ms: then it is not counted, and there is room for six of those.
-        #expect(transport.requests.count <= 17)
+        // One, five at once, and seven more after 10, 20, 40, 80, 160, 320 and 640 ms. On a busy machine an attempt may
+        // itself take what counts as a pause, 50 ms: then it is not counted, and there is room for forty of those.
+        #expect(transport.requests.count <= 53)
         #expect(transport.requests.count >= 2)
+        // Eight retries may follow sooner than that: the five at once, and those after 10, 20 and 40 ms.
+        let starts = times.all
+        #expect(zip(starts, starts.dropFirst()).count { $1 - $0 < RetryPacing.shortestPause } <= 8)
     }
 
     @Test func theLastOfTooManyRetriesWithoutAPauseIsAnError() async throws {

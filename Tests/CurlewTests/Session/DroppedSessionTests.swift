@@ -28,10 +28,7 @@ struct DroppedSessionTests {
 
         /// Objects go when the last task that used them has returned, which may be after its result is known.
         func expectGone(sourceLocation: SourceLocation = #_sourceLocation) async throws {
-            for _ in 0..<2000 {
-                if references.withLock({ $0.session == nil && $0.request == nil }) { return }
-                try await Task.sleep(for: .milliseconds(2))
-            }
+            try? await eventually { references.withLock { $0.session == nil && $0.request == nil } }
             #expect(references.withLock { $0.session } == nil, sourceLocation: sourceLocation)
             #expect(references.withLock { $0.request } == nil, sourceLocation: sourceLocation)
         }
