@@ -225,8 +225,12 @@ struct HabitTests {
     @Test("a progress line while a file is sent, and none behind it")
     func showsUploads() async throws {
         try folder.write("big.bin", String(repeating: "x", count: 300_000))
-        let terminal = try TerminalProcess(tool("-b", "--limit-rate=150k", "PUT", base + "/status/204", "@big.bin"))
-        await terminal.wait(for: "big.bin")
+        // The line is there until the server has taken the file, which waits for the line.
+        let gate = Gate()
+        server.script("/up", .status(204).stalling(until: gate, at: .readingBody(after: 10_000)))
+        let terminal = try TerminalProcess(tool("-b", "--limit-rate=150k", "PUT", base + "/up", "@big.bin"))
+        await terminal.wait(for: " of 293.0 KiB")
+        gate.open()
         let (screen, status) = await terminal.finish()
         #expect(status == 0)
         #expect(screen.contains(" of 293.0 KiB"))

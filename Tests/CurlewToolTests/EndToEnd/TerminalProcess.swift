@@ -1,3 +1,4 @@
+import CurlewTesting
 import Dispatch
 import Foundation
 import Glibc
@@ -23,6 +24,8 @@ final class TerminalProcess: Sendable {
     private var master: Int32 { terminal.descriptor }
     private let ended: ToolProcess.Ended
     let pid: pid_t
+    /// Whether it showed what is typed before the tool was started.
+    let echoedAtFirst: Bool
     private let screen: Screen
 
     /// What has been written to the terminal so far.
@@ -89,6 +92,7 @@ final class TerminalProcess: Sendable {
         ended = ToolProcess.Ended(process)
         let screen = Screen()
         self.screen = screen
+        echoedAtFirst = Self.echoes(master)
         try process.run()
         pid = process.processIdentifier
         try handle.close()
@@ -115,15 +119,17 @@ final class TerminalProcess: Sendable {
     func resize(columns: Int, rows: Int) { Self.resize(master, columns: columns, rows: rows) }
 
     /// Whether it shows what is typed.
-    var echoes: Bool {
+    var echoes: Bool { Self.echoes(master) }
+
+    private static func echoes(_ descriptor: Int32) -> Bool {
         var settings = termios()
-        return tcgetattr(master, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
+        return tcgetattr(descriptor, &settings) == 0 && settings.c_lflag & tcflag_t(ECHO) != 0
     }
 
     func wait(for text: String) async { await screen.wait(for: text) }
 
     /// Everything on the screen, and the exit status. Kills what does not end by itself.
-    func finish(limit: Duration = .seconds(30)) async -> (screen: String, status: Int32) {
+    func finish(limit: Duration = Duration.seconds(120).asTestBound) async -> (screen: String, status: Int32) {
         let (pid, terminal) = (pid, terminal)
         let watchdog = Task {
             try await Task.sleep(for: limit)

@@ -1,3 +1,4 @@
+import CurlewTesting
 import Dispatch
 import Foundation
 import Glibc
@@ -56,9 +57,9 @@ struct ToolProcess {
     }
 
     /// Runs it with pipes; whatever happens it is over after `limit`.
-    func run(limit: Duration = .seconds(30), while running: ((pid_t) async throws -> Void)? = nil) async throws
-        -> Outcome
-    {
+    func run(
+        limit: Duration = Duration.seconds(120).asTestBound, while running: ((pid_t) async throws -> Void)? = nil
+    ) async throws -> Outcome {
         let process = Process()
         process.executableURL = program
         process.arguments = arguments
