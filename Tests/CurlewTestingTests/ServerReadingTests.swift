@@ -11,10 +11,17 @@ struct ServerReadingTests {
     @Test(arguments: [(TestServer.Fault.Action.close, WireClient.Ending.reset), (.reset, .reset)])
     func endsWhileTheBodyComes(_ action: TestServer.Fault.Action, ending: WireClient.Ending) async throws {
         let server = try TestServer()
-        server.script("/x", .text("never").faulting(action, at: .readingBody(after: 1_000)))
+        // The end waits until everything has been sent: then some of it is unread, however the client was held up.
+        let gate = Gate()
+        server.script(
+            "/x",
+            .text("never").stalling(until: gate, at: .readingBody(after: 1_000))
+                .faulting(action, at: .readingBody(after: 1_000)))
         let client = try WireClient(port: server.port)
         client.send(Self.upload)
         client.send(Self.body)
+        try await gate.waitForArrivals(count: 1)
+        gate.open()
         client.readToEnd()
         #expect(client.received.isEmpty)
         #expect(client.ending == ending)

@@ -103,13 +103,17 @@ struct SoakProcessWideTests {
             $0.maximumConnectionsPerHost = count
             $0.maximumConnections = count
         }
-        let url = try IntegrationEnvironment.url("NGINX", "/held.txt")
-        _ = try await transport.exchange(IntegrationEnvironment.url("NGINX", "/small"))
+        let gate = Gate()
+        let server = try TestServer()
+        server.route("/held") { _ in .text("held").stalling(until: gate, at: .inBody(after: 1)) }
+        let url = server.url("/held")
+        _ = try await transport.exchange(server.url("/get"))
         let threads = LeakCheck(.threads(allowing: 4))
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
             for _ in 0..<count { group.addTask { try await transport.exchange(url).status } }
-            while transport.statistics.liveTransfers < count { try await Task.sleep(for: .milliseconds(5)) }
+            try await eventually(within: .seconds(300)) { transport.statistics.liveTransfers >= count }
             #expect(threads.leaks.isEmpty)
+            gate.open()
             return try await group.reduce(into: [Int]()) { $0.append($1) }
         }
         #expect(statuses == Array(repeating: 200, count: count))

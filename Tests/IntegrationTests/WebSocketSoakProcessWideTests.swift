@@ -43,6 +43,7 @@ struct WebSocketSoakProcessWideTests {
         do {
             let session = Session()
             var samples: [Sample] = []
+            var idle: LeakCheck?
             for part in 1...Self.parts {
                 for number in 0..<total / Self.parts {
                     let socket = session.webSocket(server.url("/echo"))
@@ -56,7 +57,10 @@ struct WebSocketSoakProcessWideTests {
                 }
                 try await server.waitForOpenConnections(atMost: 0)
                 server.clearRequests()
+                // The client closes its descriptor a moment after the server's end of the connection has gone.
+                try await idle?.wait()
                 samples.append(Sample(done: part * (total / Self.parts)))
+                if idle == nil { idle = LeakCheck(.fileDescriptors) }
             }
             try Self.expectFlat(samples)
             #expect(server.connectionCount == total / Self.parts * Self.parts)

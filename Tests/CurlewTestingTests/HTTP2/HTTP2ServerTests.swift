@@ -235,7 +235,7 @@ import Testing
     @Test(arguments: ways) func cancellingEndsTheStreamAlone(way: Way) async throws {
         try await with(way) { server, session in
             _ = try await session.request(server.url("/get")).data()
-            server.script("/slow", .bytes(100_000_000))
+            server.script("/slow", .bytes(100_000_000).faulting(.stall(), at: .inBody(after: 1_000_000)))
             server.script("/slow", .hanging)
             for count in 2...3 {
                 let request = session.request(server.url("/slow"))
