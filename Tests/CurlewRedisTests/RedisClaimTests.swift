@@ -114,9 +114,11 @@ struct RedisClaimTests {
         let held = "$8\r\nabcdefgh\r\n"
         // Another process has it; its claim is gone; when it is claimed the mark of a third one stands there.
         let answers = ["$-1\r\n" + held, "$-1\r\n", "$-1\r\n$1\r\n+\r\n"].map { Data($0.utf8) }
-        let store = fleet(1, try FaultyRedis(.answers(answers)).url())[0]
+        let proxy = try FaultyRedis(.answers(answers))
+        let store = fleet(1, proxy.url())[0]
         #expect(await !store.claimFetch(of: key))
         #expect(store.faults == RedisCacheFaults())
+        withExtendedLifetime(proxy) {}
     }
 
     @Test("a claim whose answer was lost is this process's, and ends with its request", arguments: [1, 2])
@@ -130,6 +132,7 @@ struct RedisClaimTests {
         #expect(await said(other)?.count == 8)
         await store.fetchEnded(of: key, stored: false)
         #expect(await said(other) == Data("-".utf8))
+        withExtendedLifetime(proxy) {}
     }
 
     @Test("a request that waits no longer does not end the claim of another one in its process") func together()
