@@ -44,20 +44,24 @@ extension MultipartFormData {
 
     /// The form as it is now, ready to be sent.
     func body() throws(CurlewError) -> BodySource {
-        let (layout, parts) = try laidOut()
-        return .stream(
-            BodyPump(MultipartProducer(layout: layout, parts: parts), throttle: throttle),
-            length: layout.contentLength
-        )
+        let layout = try layout()
+        let position = FormPosition(layout: layout, parts: parts)
+        let stream: any BodyStream
+        // A throttle counts what is read ahead.
+        if throttle == nil, let form = FormStream(position, of: parts) {
+            stream = form
+        } else {
+            stream = BodyPump(MultipartProducer(position), throttle: throttle)
+        }
+        return .stream(stream, length: layout.contentLength)
     }
 
-    private func laidOut() throws(CurlewError) -> (MultipartLayout, [MultipartPart]) {
+    private func layout() throws(CurlewError) -> MultipartLayout {
         if let appendError { throw appendError }
-        let layout = try MultipartLayout(
+        return try MultipartLayout(
             boundary: boundary,
             parts: parts.map { MultipartLayout.Part(headers: $0.headers, length: Int64(clamping: $0.length)) }
         )
-        return (layout, parts)
     }
 
     /// Whether every part can be read again.
@@ -65,8 +69,7 @@ extension MultipartFormData {
 
     /// Calls `body` with the form, a buffer at a time. Files and streams are read here and now.
     func forEachBuffer(_ body: (UnsafeRawBufferPointer) throws(CurlewError) -> Void) throws(CurlewError) {
-        let (layout, parts) = try laidOut()
-        var producer = MultipartProducer(layout: layout, parts: parts)
+        var producer = MultipartProducer(FormPosition(layout: try layout(), parts: parts))
         defer { producer.stop() }
         let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: Self.bufferSize, alignment: 1)
         defer { buffer.deallocate() }

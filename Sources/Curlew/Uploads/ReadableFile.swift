@@ -8,7 +8,7 @@ internal import Musl
 #endif
 
 /// A file that is open for reading. Closed with its last reference.
-final class ReadableFile {
+final class ReadableFile: Sendable {
     private let descriptor: Int32
     private let path: String
 

@@ -1,0 +1,151 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// A form of memory and large files, which are read where they are sent from: on the loop, as the file of a plain upload.
+///
+/// A file is opened on a lane when its turn comes, and closed there. Small files and streams are read ahead by a `BodyPump`
+/// instead: it has the next one before it is wanted.
+final class FormStream: BodyStream {
+    private enum File: Sendable {
+        case closed, opening
+        case open(ReadableFile)
+        case failed(CurlewError)
+    }
+
+    private struct State: Sendable {
+        var position: FormPosition
+        var file = File.closed
+        /// Counts beginnings: a file that was opened for an earlier one is not wanted.
+        var round = 0
+        var waker: (any BodyWaker)?
+    }
+
+    private enum Step {
+        case copied(Int)
+        case read(ReadableFile, MultipartPart, rest: UInt64, at: UInt64)
+        case open(URL, round: Int)
+        case wait, end
+        case failed(CurlewError)
+    }
+
+    let isReplayable = true
+
+    /// Below it a change of threads for each file costs more than the copy that it saves.
+    private static let smallestAverage: UInt64 = 1 << 20
+
+    private let state: Lock<State>
+    private let lane = FileLane.next()
+
+    /// nil for a form that is better read ahead.
+    init?(_ position: FormPosition, of parts: [MultipartPart]) {
+        var (files, size) = (UInt64(0), UInt64(0))
+        for part in parts {
+            switch part.content {
+            case .data: break
+            case .file: (files, size) = (files + 1, size + part.length)
+            case .stream: return nil
+            }
+        }
+        guard size / max(files, 1) >= Self.smallestAverage else { return nil }
+        state = Lock(State(position: position))
+    }
+
+    // MARK: BodyStream
+
+    func open(waker: any BodyWaker) { begin(waker) }
+
+    func rewind() -> Bool {
+        begin(state.withLock { $0.waker })
+        return true
+    }
+
+    func close() { begin(nil) }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead {
+        var done = 0
+        while done < buffer.count {
+            let room = UnsafeMutableRawBufferPointer(rebasing: buffer[done...])
+            switch step(into: room) {
+            case .copied(let count): done += count
+            case .read(let file, let part, let rest, let offset):
+                let wanted = Int(min(UInt64(room.count), rest))
+                do throws(CurlewError) {
+                    let count = try file.read(
+                        into: UnsafeMutableRawBufferPointer(rebasing: room[..<wanted]), at: Int64(offset))
+                    guard count > 0 else { return .failed(state.withLock { $0.position }.endedEarly(part)) }
+                    done += count
+                    took(count, isLast: count == rest)
+                } catch {
+                    return .failed(error)
+                }
+            case .open(let url, let round):
+                lane.enqueue { self.openFile(url, round) }
+                return done > 0 ? .bytes(done) : .pending
+            case .wait: return done > 0 ? .bytes(done) : .pending
+            case .end: return done > 0 ? .bytes(done) : .end
+            case .failed(let error): return .failed(error)
+            }
+        }
+        return .bytes(done)
+    }
+
+    // MARK: Steps
+
+    /// What comes next. What lies in memory is copied at once.
+    private func step(into room: UnsafeMutableRawBufferPointer) -> Step {
+        // SAFETY: the lock calls its closure before it returns.
+        nonisolated(unsafe) let room = room
+        return state.withLock { state in
+            switch state.position.next() {
+            case .end: return .end
+            case .data(let data): return .copied(state.position.copy(data, into: room))
+            case .content(let part, let rest):
+                switch state.file {
+                case .open(let file): return .read(file, part, rest: rest, at: state.position.offset)
+                case .opening: return .wait
+                case .failed(let error): return .failed(error)
+                case .closed:
+                    guard case .file(let url) = part.content else { return .end }
+                    state.file = .opening
+                    return .open(url, round: state.round)
+                }
+            }
+        }
+    }
+
+    private func took(_ count: Int, isLast: Bool) {
+        let done = state.withLock { state -> File in
+            state.position.took(count)
+            return isLast ? exchange(&state.file, with: .closed) : .closed
+        }
+        release(done)
+    }
+
+    /// From the first byte on, with whatever was open let go.
+    private func begin(_ waker: (any BodyWaker)?) {
+        let (file, _) = state.withLock { state in
+            state.round += 1
+            state.position.restart()
+            return (exchange(&state.file, with: .closed), exchange(&state.waker, with: waker))
+        }
+        release(file)
+    }
+
+    /// The last reference closes the file: on the lane, because that may wait for a device.
+    private func release(_ file: File) {
+        guard case .open = file else { return }
+        lane.enqueue { withExtendedLifetime(file) {} }
+    }
+
+    private func openFile(_ url: URL, _ round: Int) {
+        let result: File
+        do throws(CurlewError) { result = .open(try ReadableFile(url)) } catch { result = .failed(error) }
+        let waker = state.withLock { state -> (any BodyWaker)? in
+            guard state.round == round else { return nil }
+            state.file = result
+            return state.waker
+        }
+        waker?.wake()
+    }
+}

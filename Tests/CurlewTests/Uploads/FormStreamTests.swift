@@ -1,0 +1,130 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// Forms of large files, which are read on the loop.
+@Suite(.timeLimit(.minutes(4)))
+struct FormStreamTests {
+    private static let large = Data((0..<1_200_000).map { UInt8(truncatingIfNeeded: $0 &* 31 >> 3) })
+    private let scratch: ScratchDirectory
+    private let first: URL
+    private let second: URL
+
+    init() throws {
+        scratch = try ScratchDirectory()
+        first = scratch.url.appendingPathComponent("first.bin")
+        second = scratch.url.appendingPathComponent("second.bin")
+        try Self.large.write(to: first)
+        try Data(Self.large.reversed()).write(to: second)
+    }
+
+    private func form() -> MultipartFormData {
+        let form = MultipartFormData(boundary: "B")
+        form.append(Data("small".utf8), withName: "a")
+        form.append(first, withName: "first")
+        form.append(Data(), withName: "empty")
+        form.append(second, withName: "second")
+        form.append(Data("end".utf8), withName: "z")
+        return form
+    }
+
+    @Test(arguments: [13, 7919, 1 << 16, 1 << 20, 4 << 20])
+    func givesTheBytesOfTheForm(portion: Int) async throws {
+        let (body, length) = try stream(form().body())
+        #expect(body is FormStream)
+        let expected = try form().encode()
+        #expect(length == Int64(expected.count))
+        let reader = BodyReader()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body, portion: portion) == expected)
+        body.close()
+    }
+
+    @Test(arguments: [1, 300_000, 1_200_100, 2_000_000])
+    func beginsAnewWhereverItIs(limit: Int) async throws {
+        let body = try stream(form().body()).0
+        let reader = BodyReader()
+        body.open(waker: reader)
+        _ = try await reader.readAll(body, atMost: limit)
+        #expect(body.rewind())
+        #expect(try await reader.readAll(body, portion: 100_000) == form().encode())
+        body.close()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body, portion: 100_000) == form().encode())
+        body.close()
+    }
+
+    /// What a lane opens for a reading that has ended is not the next one's.
+    @Test func endsWhileAFileIsOpened() async throws {
+        let body = try stream(form().body()).0
+        let reader = BodyReader()
+        for _ in 0..<100 {
+            body.open(waker: reader)
+            var buffer = [UInt8](repeating: 0, count: 1000)
+            // The first bytes lie in memory; then the file is asked for.
+            _ = buffer.withUnsafeMutableBytes { body.read(into: $0) }
+            body.close()
+        }
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body, portion: 100_000) == form().encode())
+        body.close()
+    }
+
+    @Test func closesItsFiles() async throws {
+        let body = try stream(form().body()).0
+        let reader = BodyReader()
+        body.open(waker: reader)
+        // In the middle of the second file.
+        _ = try await reader.readAll(body, atMost: 2_000_000)
+        #expect(openDescriptors() == [second.path])
+        body.close()
+        while !openDescriptors().isEmpty { await Task.yield() }
+    }
+
+    private func openDescriptors() -> [String] {
+        let links = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return links.compactMap { try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)") }
+            .filter { $0.hasPrefix(scratch.url.path) }
+    }
+
+    @Test func failsForAFileThatIsGone() async throws {
+        let body = try stream(form().body()).0
+        try FileManager.default.removeItem(at: second)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(error?.code == .fileUnreadable)
+        body.close()
+    }
+
+    @Test func failsForAFileThatIsShorterThanItWas() async throws {
+        let body = try stream(form().body()).0
+        try FileHandle(forWritingTo: first).truncate(atOffset: 1000)
+        let reader = BodyReader()
+        body.open(waker: reader)
+        let error = await #expect(throws: CurlewError.self) { try await reader.readAll(body) }
+        #expect(error?.code == .multipartEncodingFailed)
+        body.close()
+    }
+
+    /// What waits or comes in small parts is read ahead.
+    @Test func leavesOtherFormsToThePump() throws {
+        let small = MultipartFormData(boundary: "B")
+        small.append(Data("small".utf8), withName: "a")
+        small.append(try scratch.write("small.txt", "text"), withName: "file")
+        #expect(try stream(small.body()).0 is BodyPump)
+        let streamed = form()
+        streamed.append(InputStream(data: Self.large), withLength: UInt64(Self.large.count), headers: [])
+        #expect(try stream(streamed.body()).0 is BodyPump)
+    }
+
+    @Test func reachesTheServer() async throws {
+        let server = try TestServer()
+        let form = form()
+        _ = try await Session().upload(multipartFormData: form, to: server.url("/anything")).data()
+        #expect(server.requests.last?.body == (try form.encode()))
+    }
+}
