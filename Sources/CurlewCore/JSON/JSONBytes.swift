@@ -29,6 +29,10 @@ enum JSONBytes {
         UInt64(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt64.self))
     }
 
+    static func load32(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
+        UInt64(UInt32(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt32.self)))
+    }
+
     /// The last bytes of a text, fewer than eight, and spaces behind them.
     static func loadLast(_ text: UnsafePointer<UInt8>, _ at: Int, _ count: Int) -> UInt64 {
         let bits = UInt64(truncatingIfNeeded: (count &- at) &* 8)
@@ -36,10 +40,16 @@ enum JSONBytes {
         if count >= 8 {
             word = load(text + (count &- 8)) &>> (64 &- bits)
         } else {
-            var place = count
-            while place > at {
-                place &-= 1
-                word = word &<< 8 | UInt64(text[place])
+            let rest = count &- at
+            if rest >= 4 {
+                // Two halves that overlap where there are fewer than eight.
+                word = load32(text + at) | load32(text + (count &- 4)) &<< (bits &- 32)
+            } else if rest > 0 {
+                // First, middle and last of three at most.
+                let middle = rest &>> 1
+                let shift = UInt64(truncatingIfNeeded: middle &* 8)
+                word =
+                    UInt64(text[at]) | UInt64(text[at &+ middle]) &<< shift | UInt64(text[count &- 1]) &<< (bits &- 8)
             }
         }
         return word | 0x2020_2020_2020_2020 &<< bits

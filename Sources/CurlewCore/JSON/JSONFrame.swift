@@ -34,6 +34,13 @@ struct JSONFrame {
     var marks: UInt64 = 0
     /// The first keys of an object that has many.
     var manyKeys: Set<UInt64>?
+
+    /// Counts a member by the bit of its key. Returns whether another one had the same bit.
+    fileprivate mutating func count(_ bit: UInt64) -> Bool {
+        defer { marks |= bit }
+        count &+= 1
+        return marks & bit != 0
+    }
 }
 
 /// A frame, as containers and encoders refer to it. Later frames in the same place have other serial numbers.
@@ -103,10 +110,7 @@ struct JSONFrames {
     mutating func count(_ key: JSONWrittenKey, in frame: Int) -> Bool {
         keys.append(key)
         let bit: UInt64 = 1 &<< (key.hash &>> 58)
-        let marks = open[frame].marks
-        open[frame].count &+= 1
-        open[frame].marks = marks | bit
-        return marks & bit != 0
+        return open[frame].count(bit)
     }
 
     func contains(_ place: JSONPlace) -> Bool {

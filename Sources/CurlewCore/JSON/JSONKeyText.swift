@@ -35,12 +35,8 @@ struct JSONKeyText {
     /// The last eight bytes of a longer key; of a shorter one all, and perhaps some of them twice.
     private static func word(_ start: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
         if count >= 8 { return JSONBytes.load(start + (count &- 8)) }
-        if count >= 4 { return load32(start) | load32(start + (count &- 4)) &<< 32 }
+        if count >= 4 { return JSONBytes.load32(start) | JSONBytes.load32(start + (count &- 4)) &<< 32 }
         if count == 0 { return 0 }
         return UInt64(start[0]) | UInt64(start[count &>> 1]) &<< 8 | UInt64(start[count &- 1]) &<< 16
-    }
-
-    private static func load32(_ bytes: UnsafePointer<UInt8>) -> UInt64 {
-        UInt64(UInt32(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt32.self)))
     }
 }
