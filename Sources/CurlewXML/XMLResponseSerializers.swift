@@ -52,18 +52,22 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
     private let options: XMLNode.Options
     private let maximumSize: Int
     private let maximumDepth: Int
+    private let maximumAttributes: Int
 
     /// `options` as for `XMLDocument`, of which those that would load or validate something else have no effect. A text of
-    /// more than `maximumSize` bytes and elements nested more than `maximumDepth` deep (at most `greatestDepth`) are
-    /// `.limitExceeded`.
+    /// more than `maximumSize` bytes, elements nested more than `maximumDepth` deep (at most `greatestDepth`) and an element
+    /// with more than `maximumAttributes` attributes are `.limitExceeded`. The time that libxml2 takes for an element grows
+    /// with the square of the number of its attributes.
     public init(
         options: XMLNode.Options = [],
         maximumSize: Int = 16 * 1024 * 1024,
-        maximumDepth: Int = XMLDocumentResponseSerializer.greatestDepth
+        maximumDepth: Int = XMLDocumentResponseSerializer.greatestDepth,
+        maximumAttributes: Int = 1_000
     ) {
         self.options = options.subtracting(Self.loading).union(.nodeLoadExternalEntitiesNever)
         self.maximumSize = maximumSize
         self.maximumDepth = min(maximumDepth, Self.greatestDepth)
+        self.maximumAttributes = maximumAttributes
     }
 
     /// Validation loads the DTD, and XInclude any file.
@@ -80,13 +84,14 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
         let body = try body(request: request, response: response, data: data, error: error)
         do {
             guard body.count <= maximumSize else { throw XMLFlaw.tooLarge(maximumSize) }
-            try XMLProlog.check(body)
+            let root = try XMLProlog.check(body)
+            try XMLAttributes.check(from: root, limit: maximumAttributes)
             // FoundationXML's document accepts broken text on Linux, and prints about it: ask the parser first.
             try WellFormedness.check(XMLSource(data: body), maximumDepth: maximumDepth)
             return XMLTree(try XMLDocument(data: body, options: options))
         } catch let flaw as XMLFlaw {
             switch flaw {
-            case .tooLarge, .tooDeep:
+            case .tooLarge, .tooDeep, .tooManyAttributes:
                 throw CurlewError(
                     .limitExceeded, phase: .decoding, reason: flaw.description, url: request?.url, underlying: flaw)
             case .unreadable, .declarations, .encoding:

@@ -122,6 +122,28 @@ struct XMLSerializerTests {
         }
     }
 
+    /// The parser may compare each attribute of an element with those before it.
+    @Test(arguments: [String.Encoding.utf8, .utf16])
+    func `an element with too many attributes is an error before the parser sees it`(encoding: String.Encoding) throws {
+        func text(_ count: Int) throws -> Data {
+            let attributes = (0..<count).map { $0 % 2 == 0 ? "a\($0)='\">'" : "a\($0) = \"/>'\"" }.joined(
+                separator: " ")
+            let others = "<!-- <a '' '' --><?a '' ''?><r b=''><![CDATA[<a '' '']]>'' ''</r>"
+            return try #require("<r>\(others)<a \(attributes)/></r>".data(using: encoding))
+        }
+        let error = #expect(throws: CurlewError.self) { try tree(text(40_000)) }
+        #expect(error?.code == .limitExceeded)
+        #expect(throws: CurlewError.self) { try tree(text(1_001)) }
+        for (limit, isTaken) in [(3, true), (2, false)] {
+            let serializer = XMLDocumentResponseSerializer(maximumAttributes: limit)
+            let data = try text(3)
+            let tree = try? serializer.serialize(request: nil, response: nil, data: data, error: nil)
+            #expect((tree != nil) == isTaken)
+        }
+        let taken = try tree(text(1_000))
+        #expect(taken.withDocument { $0.rootElement()?.elements(forName: "a").first?.attributes?.count } == 1_000)
+    }
+
     @Test func `what is too large is an error`() throws {
         #expect(throws: Never.self) { try tree(xml, maximumSize: xml.count) }
         let error = #expect(throws: CurlewError.self) { try tree(xml, maximumSize: xml.count - 1) }

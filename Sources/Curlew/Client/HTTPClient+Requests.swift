@@ -16,7 +16,7 @@ extension HTTPClient {
         headers: HTTPHeaders? = nil,
         changing change: Change? = nil
     ) -> DataRequest {
-        request(method, path, ClientRequest.Content(parameters), headers, change)
+        request(method, path, ClientRequest.Content(parameters), headers, defaults(with: change))
     }
 
     /// Creates a request with an `Encodable` value as its parameters.
@@ -27,7 +27,7 @@ extension HTTPClient {
         headers: HTTPHeaders? = nil,
         changing change: Change? = nil
     ) -> DataRequest {
-        request(method, path, ClientRequest.Content(encoding: value), headers, change)
+        request(method, path, ClientRequest.Content(encoding: value), headers, defaults(with: change))
     }
 
     /// Creates a download with the client's defaults.
@@ -56,7 +56,19 @@ extension HTTPClient {
         changing change: Change? = nil,
         multipartFormData: (MultipartFormData) -> Void
     ) -> UploadRequest {
-        let defaults = defaults(with: change)
+        upload(method, path, parameters, headers, defaults(with: change), multipartFormData)
+    }
+
+    // MARK: Making
+
+    func upload(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ parameters: Parameters?,
+        _ headers: HTTPHeaders?,
+        _ defaults: RequestDefaults,
+        _ multipartFormData: (MultipartFormData) -> Void
+    ) -> UploadRequest {
         let form = MultipartFormData()
         for (key, value) in QueryPairs(parameters ?? [:]).leaves {
             form.append(value as? Data ?? Data((value.map(QueryPairs.text) ?? "").utf8), withName: key)
@@ -69,19 +81,17 @@ extension HTTPClient {
         return accepting(session.upload(multipartFormData: form, with: made), defaults)
     }
 
-    // MARK: Making
-
     func request(
         _ method: HTTPMethod,
         _ path: String,
         _ content: ClientRequest.Content,
         _ headers: HTTPHeaders?,
-        _ change: Change?
+        _ defaults: RequestDefaults
     ) -> DataRequest {
-        let (session, defaults) = (session, defaults(with: change))
-        return accepting(session.request(described(method, path, content, headers, defaults)), defaults)
+        accepting(session.request(described(method, path, content, headers, defaults)), defaults)
     }
 
+    /// What one request goes by. Asked for once a request: the closure is the caller's, and may do more than change a value.
     func defaults(with change: Change?) -> RequestDefaults {
         var defaults = defaults
         change?(&defaults)

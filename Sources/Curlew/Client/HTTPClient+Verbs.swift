@@ -18,9 +18,10 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        let request = request(.get, path, parameters: parameters, headers: headers, changing: change)
+        let defaults = defaults(with: change)
+        let request = request(.get, path, ClientRequest.Content(parameters), headers, defaults)
         if let progress { request.downloadProgress(queue: progressQueue, closure: progress) }
-        return try await value(of: request, change)
+        return try await value(of: request, defaults)
     }
 
     /// Sends a HEAD request.
@@ -70,16 +71,10 @@ extension HTTPClient {
         progress: ProgressHandler? = nil,
         multipartFormData: (MultipartFormData) -> Void
     ) async throws(CurlewError) -> Value {
-        let request = upload(
-            .post,
-            path,
-            parameters: parameters,
-            headers: headers,
-            changing: change,
-            multipartFormData: multipartFormData
-        )
+        let defaults = defaults(with: change)
+        let request = upload(.post, path, parameters, headers, defaults, multipartFormData)
         if let progress { request.uploadProgress(queue: progressQueue, closure: progress) }
-        return try await value(of: request, change)
+        return try await value(of: request, defaults)
     }
 
     /// Sends a PUT request with a dictionary of parameters and decodes the response.
@@ -162,20 +157,21 @@ extension HTTPClient {
         _ progress: ProgressHandler?,
         _ change: Change?
     ) async throws(CurlewError) -> Value {
-        let request = request(method, path, content, headers, change)
+        let defaults = defaults(with: change)
+        let request = request(method, path, content, headers, defaults)
         if let progress { request.uploadProgress(queue: progressQueue, closure: progress) }
-        return try await value(of: request, change)
+        return try await value(of: request, defaults)
     }
 
     private func value<Value: Decodable & Sendable>(
         of request: DataRequest,
-        _ change: Change?
+        _ defaults: RequestDefaults
     ) async throws(CurlewError) -> Value {
         // Data would be taken for a JSON string.
         if let data = Data() as? Value {
             return try await request.data() as? Value ?? data
         }
-        return try await request.decode(Value.self, decoder: defaults(with: change).decoder)
+        return try await request.decode(Value.self, decoder: defaults.decoder)
     }
 
     private var progressQueue: DispatchQueue { session.configuration.completionQueue ?? .main }

@@ -4,10 +4,11 @@ public import Foundation
 
 /// Hosts that have asked to be reached by https only (RFC 6797). Requests to them by http go out by https.
 ///
-/// In memory unless made with a file, which is read then and written some time after a change.
+/// In memory unless made with a file, which is read then and written some time after a change. A host that says the same again
+/// changes the file once its expiry has moved by an hour, or by a tenth of a shorter `max-age`; `save()` writes what is known now.
 public final class HSTSStore: Sendable {
     private let list: MostlyEmpty<HSTSList>
-    private let file: StoredText?
+    let file: StoredText?
 
     /// Creates an empty store that is kept in memory only.
     public init() {
@@ -53,8 +54,7 @@ public final class HSTSStore: Sendable {
 
     func receive(_ headers: HTTPHeaders, from url: URL) {
         guard headers.contains(name: "Strict-Transport-Security") else { return }
-        list.withLock { $0.receive(headers, from: url, at: Date()) }
-        changed()
+        if list.withLock({ $0.receive(headers, from: url, at: Date()) }) { changed() }
     }
 
     private func changed() { file?.writeSoon { self.text } }

@@ -28,6 +28,9 @@ final class StoredText: Sendable {
         try await lane.run { () throws(CurlewError) in try Self.write(text(), to: url) }
     }
 
+    /// Waits until what was to be written before has been.
+    func settled() async { await lane.barrier() }
+
     static func write(_ text: String, to url: URL) throws(CurlewError) {
         let path = url.path(percentEncoded: false)
         let file = try DownloadFile.create(in: FileMove.parent(of: path))

@@ -121,7 +121,8 @@ public final class HARRecorder: EventMonitor {
     }
 
     private func change(_ task: TaskIdentifier, _ body: (inout HARExchange) -> Void) {
-        guard var exchange = state.withLock({ $0.open[task] }) else { return }
+        // Taken out while it changes: the body would be copied with each piece if the table had it, too.
+        guard var exchange = state.withLock({ $0.open.removeValue(forKey: task) }) else { return }
         body(&exchange)
         let changed = exchange
         _ = state.withLock { $0.open.updateValue(changed, forKey: task) }

@@ -43,9 +43,13 @@ final class LazyResponse: Sendable {
         for field in head.headers {
             // Foundation keeps one value a name: repeated ones are joined, as RFC 9110 5.3 allows.
             let folded = field.name.lowercased()
-            let name = names[folded] ?? field.name
-            names[folded] = name
-            fields[name] = fields[name].map { $0 + ", " + field.value } ?? field.value
+            if let name = names[folded] {
+                // In place: a name may come as often as a head has room for it.
+                fields[name]?.append(", " + field.value)
+            } else {
+                names[folded] = field.name
+                fields[field.name] = field.value
+            }
         }
         return HTTPURLResponse(
             url: url,

@@ -11,13 +11,13 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Of several fields with one name the last value wins, at the first one's position.
     public init(_ headers: [HTTPHeader]) {
         fields.reserveCapacity(headers.count)
-        for header in headers { update(header) }
+        merge(headers)
     }
 
     /// Creates a list of a dictionary, in no particular order.
     public init(_ dictionary: [String: String]) {
         fields.reserveCapacity(dictionary.count)
-        for (name, value) in dictionary { update(name: name, value: value) }
+        merge(dictionary.lazy.map { HTTPHeader(name: $0.key, value: $0.value) })
     }
 
     /// The fields as received: nothing is merged.
@@ -38,7 +38,31 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     public mutating func update(_ header: HTTPHeader) {
         guard let first = index(of: header.name) else { return fields.append(header) }
         fields[first] = header
-        while let other = index(of: header.name, from: first + 1) { fields.remove(at: other) }
+        guard let second = index(of: header.name, from: first + 1) else { return }
+        // All at once: a server may have sent thousands of them.
+        let others = fields[second...].filter { !ASCII.equalsIgnoringCase($0.name, header.name) }
+        fields.replaceSubrange(second..., with: others)
+    }
+
+    /// Up to so many fields a look at each is quicker than a table of their names.
+    private static let few = 32
+
+    private mutating func merge(_ headers: some Collection<HTTPHeader>) {
+        guard headers.count > Self.few else {
+            for header in headers { update(header) }
+            return
+        }
+        var places: [FieldName: Int] = [:]
+        places.reserveCapacity(headers.count)
+        for header in headers {
+            let name = FieldName(text: header.name)
+            if let place = places[name] {
+                fields[place] = header
+            } else {
+                places[name] = fields.count
+                fields.append(header)
+            }
+        }
     }
 
     /// Adds a field and keeps those of the same name.
@@ -118,9 +142,20 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 }
 
+/// A name as fields are told apart by it: byte for byte, but for the case of ASCII letters.
+private struct FieldName: Hashable {
+    let text: String
+
+    static func == (left: Self, right: Self) -> Bool { ASCII.equalsIgnoringCase(left.text, right.text) }
+
+    func hash(into hasher: inout Hasher) {
+        for byte in text.utf8 { hasher.combine(ASCII.lowercased(byte)) }
+    }
+}
+
 extension HTTPHeaders: ExpressibleByDictionaryLiteral, ExpressibleByArrayLiteral {
     public init(dictionaryLiteral elements: (String, String)...) {
-        for (name, value) in elements { update(name: name, value: value) }
+        merge(elements.lazy.map { HTTPHeader(name: $0.0, value: $0.1) })
     }
 
     public init(arrayLiteral elements: HTTPHeader...) { self.init(elements) }

@@ -8,11 +8,23 @@ package struct HSTSList: Sendable, Hashable, Codable {
         package var expires: Date
         /// Whether it holds for the names below, too.
         package var includesSubdomains: Bool
+        /// The expiry when the host last said something new.
+        fileprivate var announced: Date
 
         /// Makes an entry.
         package init(expires: Date, includesSubdomains: Bool) {
             self.expires = expires
             self.includesSubdomains = includesSubdomains
+            announced = expires
+        }
+
+        private enum CodingKeys: String, CodingKey { case expires, includesSubdomains }
+
+        package init(from decoder: any Decoder) throws {
+            let fields = try decoder.container(keyedBy: CodingKeys.self)
+            self.init(
+                expires: try fields.decode(Date.self, forKey: .expires),
+                includesSubdomains: try fields.decode(Bool.self, forKey: .includesSubdomains))
         }
     }
 
@@ -21,6 +33,10 @@ package struct HSTSList: Sendable, Hashable, Codable {
     /// Most hosts; above that those go that expire first.
     package let limit: Int
 
+    /// A host says the same in each of its responses, and each moves the expiry a little. Up to this much, and a tenth of
+    /// `max-age`, that is no news.
+    package static let renewal: TimeInterval = 3600
+
     /// Makes a list, of at most `limit` hosts.
     package init(entries: [String: Entry] = [:], limit: Int = 10_000) {
         self.entries = entries
@@ -28,18 +44,31 @@ package struct HSTSList: Sendable, Hashable, Codable {
     }
 
     /// Takes in the `Strict-Transport-Security` of a response from `url`. Only https may say so, and no IP
-    /// address; of several such fields the first counts.
-    package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
+    /// address; of several such fields the first counts. Whether it says something new, that a file should have.
+    @discardableResult
+    package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) -> Bool {
         guard url.scheme?.lowercased() == "https", let value = headers.value(for: "Strict-Transport-Security"),
             let policy = StrictTransportSecurity(value), let host = Hostname.canonical(of: url),
             IPAddress(host) == nil
-        else { return }
-        guard policy.maxAge > 0 else {
-            entries[host] = nil
-            return
+        else { return false }
+        guard policy.maxAge > 0 else { return entries.removeValue(forKey: host) != nil }
+        let lifetime = Double(policy.maxAge)
+        var entry = Entry(
+            expires: now.addingTimeInterval(lifetime), includesSubdomains: policy.includesSubdomains)
+        if let known = entries[host], known.includesSubdomains == entry.includesSubdomains,
+            abs(entry.expires.timeIntervalSince(known.announced)) < min(Self.renewal, lifetime / 10)
+        {
+            // In memory it holds as long as it says.
+            entry.announced = known.announced
+            entries[host] = entry
+            return false
         }
-        entries[host] = Entry(
-            expires: now.addingTimeInterval(Double(policy.maxAge)), includesSubdomains: policy.includesSubdomains)
+        entries[host] = entry
+        makeRoom(at: now)
+        return true
+    }
+
+    private mutating func makeRoom(at now: Date) {
         guard entries.count > limit else { return }
         removeExpired(at: now)
         while entries.count > limit, let first = entries.min(by: { $0.value.expires < $1.value.expires }) {

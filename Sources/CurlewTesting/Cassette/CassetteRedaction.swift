@@ -14,7 +14,8 @@ internal import Foundation
 public struct CassetteRedaction: Sendable {
     /// Further fields whose value is a secret.
     public var headers: Set<String> = []
-    /// Further names of query items, form fields and members of JSON objects, at any depth, whose value is a secret.
+    /// Further names of query items, form fields, parts of multipart bodies and members of JSON objects, at any depth, whose
+    /// value is a secret.
     public var names: Set<String> = ["key", "code"]
     /// What else is to change, after the rest.
     public var change: @Sendable (inout Cassette.Exchange) -> Void = { _ in }
@@ -100,7 +101,7 @@ public struct CassetteRedaction: Sendable {
         return shown + rest
     }
 
-    private func form(_ text: String) -> String {
+    func form(_ text: String) -> String {
         text.components(separatedBy: "&").map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return pair }
             let name = pair[..<equals].removingPercentEncoding ?? String(pair[..<equals])
@@ -108,70 +109,13 @@ public struct CassetteRedaction: Sendable {
         }.joined(separator: "&")
     }
 
-    private func body(_ body: Cassette.Body, type: String) -> Cassette.Body {
-        guard case .text(let text) = body else { return body }
-        if type.contains("x-www-form-urlencoded") { return .text(form(text)) }
-        guard type.contains("json") || type.isEmpty && Self.looksLikeJSON(text) else { return body }
-        if let clean = json(text) { return .text(clean) }
-        // A value a line, or one that was cut off or is otherwise broken: that is no way out either.
-        let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
-        let clean = lines.compactMap { $0 }
-        return .text(clean.count == lines.count ? clean.joined(separator: "\n") : Redaction.body(text, type: "json"))
-    }
-
-    private static func looksLikeJSON(_ text: String) -> Bool {
-        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
-        return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
-    }
-
-    /// nil for what is no JSON. What holds no secret stays as it was written.
-    private func json(_ text: String) -> String? {
-        guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else { return nil }
-        var hasChanged = false
-        let clean = json(value, &hasChanged)
-        guard hasChanged else { return text }
-        return (try? JSONSerialization.data(withJSONObject: clean, options: [.sortedKeys, .withoutEscapingSlashes]))
-            .map { String(decoding: $0, as: UTF8.self) }
-    }
-
-    private func json(_ value: Any, _ hasChanged: inout Bool) -> Any {
-        if let object = value as? [String: Any] {
-            var clean = object
-            for (name, member) in object {
-                if isNamed(name), !(member is NSNull) {
-                    clean[name] = Self.replacement
-                    hasChanged = true
-                } else if SecretNames.containsMember(name) {
-                    clean[name] = Self.masked(member, &hasChanged)
-                } else {
-                    clean[name] = json(member, &hasChanged)
-                }
-            }
-            return clean
-        }
-        if let array = value as? [Any] { return array.map { json($0, &hasChanged) } }
-        return value
-    }
-
-    /// Of the same types as before: code under test decodes it, and a name is not always right about a secret.
-    private static func masked(_ value: Any, _ hasChanged: inout Bool) -> Any {
-        if let object = value as? [String: Any] { return object.mapValues { masked($0, &hasChanged) } }
-        if let array = value as? [Any] { return array.map { masked($0, &hasChanged) } }
-        if value is String {
-            hasChanged = true
-            return replacement
-        }
-        guard let number = value as? NSNumber, String(cString: number.objCType) != "c" else { return value }
-        hasChanged = true
-        return 0
-    }
-
-    private func isNamed(_ name: String) -> Bool {
+    /// Whether `names` has this one.
+    func isNamed(_ name: String) -> Bool {
         let name = name.lowercased()
         return names.contains { $0.lowercased() == name }
     }
 
     private static func type(_ fields: [Cassette.Field]) -> String {
-        fields.first { ASCII.equalsIgnoringCase($0.name, "Content-Type") }?.value.lowercased() ?? ""
+        fields.first { ASCII.equalsIgnoringCase($0.name, "Content-Type") }?.value ?? ""
     }
 }

@@ -62,6 +62,37 @@ struct HostListTests {
         list.removeAll()
     }
 
+    static let announcements: [(seconds: Double, field: String, isNews: Bool)] = [
+        (1, "max-age=31536000", false), (3599, "max-age=31536000", false), (3600, "max-age=31536000", true),
+        (1, "max-age=31536000; includeSubDomains", true), (1, "max-age=31535999", false), (1, "max-age=86400", true),
+        // A server may count down to a fixed moment.
+        (50_000, "max-age=31486000", false), (1, "max-age=0", true), (1, "nonsense", false),
+        // What is left of a short time counts for more.
+        (1, "max-age=20", true),
+    ]
+
+    @Test(
+        "what a host says again is no news until its expiry has moved, and holds all the same", arguments: announcements
+    )
+    func news(seconds: Double, field: String, isNews: Bool) throws {
+        var list = try Self.list("max-age=31536000")
+        let (later, url) = (Self.now + seconds, try #require(URL(string: "https://a.test/")))
+        #expect(list.receive(["Strict-Transport-Security": field], from: url, at: later) == isNews)
+        guard let policy = StrictTransportSecurity(field) else { return }
+        #expect(list.contains("a.test", at: later + Double(policy.maxAge) - 1) == (policy.maxAge > 0))
+        #expect(!list.contains("a.test", at: later + Double(policy.maxAge)))
+    }
+
+    @Test("an expiry that moves by little each time is news in the end")
+    func creeping() throws {
+        var list = try Self.list("max-age=100")
+        let url = try #require(URL(string: "https://a.test/"))
+        let news = (1...35).filter {
+            list.receive(["Strict-Transport-Security": "max-age=100"], from: url, at: Self.now + Double($0))
+        }
+        #expect(news == [10, 20, 30])
+    }
+
     @Test("NO_PROXY takes lists and single entries")
     func exclusions() {
         #expect(ProxyExclusions("*").contains("anything") && !ProxyExclusions("").contains("a"))

@@ -1,4 +1,5 @@
 import Curlew
+import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
@@ -65,6 +66,40 @@ struct HTTPClientTests {
                 == "PATCH https://example.com/v1/u \(form) a=1")
         #expect(try await client.post("u", as: Data.self).text == "POST https://example.com/v1/u \(form) ")
         #expect(try await client.head("u", parameters: ["a": 1]).status == 200)
+    }
+
+    @Test("a change of the defaults is asked for once a request")
+    func changes() async throws {
+        let client = HTTPClient(
+            baseURL: "https://example.com", transport: { MockTransport { _ in .json(["name": "a"]) } })
+        let asked = Lock(0)
+        let change: HTTPClient.Change = { defaults in
+            asked.withLock { $0 += 1 }
+            defaults.acceptableStatusCodes = [200]
+        }
+        let person = Person(name: "a")
+        #expect(try await client.get("u", as: Person.self, changing: change) == person)
+        #expect(try await client.post("u", as: Person.self, changing: change) == person)
+        #expect(try await client.put("u", sending: person, as: Person.self, changing: change) == person)
+        #expect(try await client.delete("u", as: Person.self, changing: change) == person)
+        #expect(try await client.send(Endpoint<Person>("u", changing: change)) == person)
+        let posted = try await client.post("u", as: Person.self, changing: change) { form in
+            form.append(Data("b".utf8), withName: "a")
+        }
+        #expect(posted == person && asked.withLock { $0 } == 6)
+    }
+
+    @Test("the decoder of a request is the one that its change has set")
+    func changedDecoder() async throws {
+        struct Count: Decodable, Sendable { var itemCount: Int }
+        let client = HTTPClient(
+            baseURL: "https://example.com", transport: { MockTransport { _ in .json(["item_count": 1]) } })
+        let count = try await client.get("u", as: Count.self) { defaults in
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            defaults.decoder = decoder
+        }
+        #expect(count.itemCount == 1)
     }
 
     /// With and without a body, of any kind.

@@ -6,7 +6,7 @@ final class FormNode {
         case empty
         case text(String)
         case array([FormNode])
-        case object([Member])
+        case object(Members)
     }
 
     struct Member {
@@ -14,12 +14,36 @@ final class FormNode {
         let node: FormNode
     }
 
+    /// The members of an object, in the order in which their keys came.
+    struct Members {
+        private(set) var list: [Member] = []
+        /// Where each key stands, once that is quicker than a look at each member.
+        private var places: [String: Int] = [:]
+
+        private static let few = 16
+
+        /// The node of a key: the one that is there, so that a container opened twice goes on filling the same one.
+        mutating func node(of key: String) -> FormNode {
+            if let place = place(of: key) { return list[place].node }
+            let node = FormNode()
+            list.append(Member(key: key, node: node))
+            if list.count >= Self.few {
+                for place in places.count..<list.count { places[list[place].key] = place }
+            }
+            return node
+        }
+
+        private func place(of key: String) -> Int? {
+            list.count < Self.few ? list.firstIndex { $0.key == key } : places[key]
+        }
+    }
+
     private(set) var content = Content.empty
 
     /// What is asked for twice goes on where it was: a subclass may open its parent's container again.
     func becomeObject() {
         if case .object = content { return }
-        content = .object([])
+        content = .object(Members())
     }
 
     func becomeArray() {
@@ -27,15 +51,12 @@ final class FormNode {
         content = .array([])
     }
 
-    /// The node of a key: the one that is there, so that a container opened twice goes on filling the same one.
     func member(_ key: String) -> FormNode {
         guard case .object(var members) = content else { return FormNode() }
-        if let member = members.first(where: { $0.key == key }) { return member.node }
-        let node = FormNode()
+        // Changed in place, not in a copy of what lies here.
         content = .empty
-        members.append(Member(key: key, node: node))
-        content = .object(members)
-        return node
+        defer { content = .object(members) }
+        return members.node(of: key)
     }
 
     /// How many elements an array has.

@@ -37,7 +37,7 @@ struct FormWriter {
                 elements.filter { !$0.isEmpty }.enumerated().map { pairs($1, array.encode(name, atIndex: $0)) }
             )
         case .object(let members):
-            arranged(members.map { pairs($0.node, name + keyPath.encodeKeyPath($0.key)) })
+            arranged(members.list.map { pairs($0.node, name + keyPath.encodeKeyPath($0.key)) })
         }
     }
 

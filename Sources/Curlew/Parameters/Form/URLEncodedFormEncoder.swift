@@ -74,7 +74,7 @@ public final class URLEncodedFormEncoder: Sendable {
         let root = FormNode()
         try root.encode(value, options: FormValueOptions(self), codingPath: [])
         guard case .object(let members) = root.content else { throw Error.invalidRootObject("\(root.content)") }
-        return FormWriter(self, escaping: allowed.withLock { $0.escaping }).text(of: members)
+        return FormWriter(self, escaping: allowed.withLock { $0.escaping }).text(of: members.list)
     }
 
     /// Encodes a value as UTF-8 data.

@@ -1,0 +1,122 @@
+internal import CurlewCore
+internal import Foundation
+
+/// Takes the secrets out of a body in parts (RFC 2046, 5.1). Everything else stays byte for byte.
+struct MultipartRedaction {
+    let redaction: CassetteRedaction
+    /// How many bodies this one is a part of.
+    let depth: Int
+
+    /// Who sends parts may nest them for as long as a body may be.
+    private static let greatestDepth = 8
+    private static let replacement = Array(CassetteRedaction.replacement.utf8)
+    private static let (lineFeed, carriageReturn) = (UInt8(ascii: "\n"), UInt8(ascii: "\r"))
+
+    /// nil where no part can be found, or parts are nested too deep. One that was cut off goes as far as the bytes do.
+    func redacted(_ bytes: [UInt8], type: String) -> [UInt8]? {
+        guard depth <= Self.greatestDepth, let boundary = Self.boundary(of: bytes, type: type) else { return nil }
+        let delimiter = Array("--\(boundary)".utf8)
+        var clean: [UInt8] = []
+        var start: Int?
+        var hasParts = false
+        var position = 0
+        while position < bytes.count {
+            let end = Self.lineEnd(bytes[position...])
+            let line = bytes[position..<end]
+            if let tail = Self.tail(of: line, behind: delimiter) {
+                if let start {
+                    // The line's end before a delimiter belongs to it.
+                    let last = position - Self.lengthOfLineEnd(bytes[start..<position])
+                    clean += part(bytes[start..<last]) + bytes[last..<position]
+                }
+                clean += line
+                start = tail == .closing ? nil : end
+                hasParts = true
+            } else if start == nil {
+                clean += line
+            }
+            position = end
+        }
+        if let start { clean += part(bytes[start...]) }
+        return hasParts ? clean : nil
+    }
+
+    // MARK: Parts
+
+    /// The bytes between two delimiters: fields, an empty line, content.
+    private func part(_ bytes: ArraySlice<UInt8>) -> [UInt8] {
+        var fields: [HTTPHeader] = []
+        var position = bytes.startIndex
+        while position < bytes.endIndex {
+            let end = Self.lineEnd(bytes[position...])
+            let line = bytes[position..<end].dropLast(Self.lengthOfLineEnd(bytes[position..<end]))
+            position = end
+            if line.isEmpty, end > bytes.startIndex {
+                return bytes[..<end] + content(bytes[end...], HTTPHeaders(received: fields))
+            }
+            Self.add(line, to: &fields)
+        }
+        // Without an empty line nothing says what it is.
+        return bytes.isEmpty ? [] : Self.replacement
+    }
+
+    private func content(_ bytes: ArraySlice<UInt8>, _ fields: HTTPHeaders) -> [UInt8] {
+        let name = fields["Content-Disposition"].flatMap { TestServer.Request.parameter("name", of: $0) } ?? ""
+        if !bytes.isEmpty, redaction.isNamed(name) || SecretNames.containsMember(name) { return Self.replacement }
+        let type = fields["Content-Type"] ?? ""
+        guard fields["Content-Transfer-Encoding"]?.lowercased() == "base64",
+            let data = Data(base64Encoded: Data(bytes), options: .ignoreUnknownCharacters)
+        else { return content(Data(bytes), type) }
+        let clean = content(data, type)
+        return clean.elementsEqual(data) ? Array(bytes) : Array(Data(clean).base64EncodedString().utf8)
+    }
+
+    private func content(_ data: Data, _ type: String) -> [UInt8] {
+        Cassette.Body(data).map { Array(redaction.body($0, type: type, depth: depth + 1).data) } ?? []
+    }
+
+    private static func add(_ line: ArraySlice<UInt8>, to fields: inout [HTTPHeader]) {
+        if line.first.map(ASCII.isBlank) == true, let last = fields.popLast() {
+            fields.append(HTTPHeader(name: last.name, value: last.value + String(decoding: line, as: UTF8.self)))
+        } else if let colon = line.firstIndex(of: UInt8(ascii: ":")) {
+            // By bytes: a colon before a mark that combines with it is a colon.
+            let value = String(decoding: line[(colon + 1)...], as: UTF8.self).trimmingCharacters(in: .whitespaces)
+            fields.append(HTTPHeader(name: String(decoding: line[..<colon], as: UTF8.self), value: value))
+        }
+    }
+
+    // MARK: Lines
+
+    private enum Tail { case opening, closing }
+
+    /// The boundary that the type names, else the one that the body begins with.
+    private static func boundary(of bytes: [UInt8], type: String) -> String? {
+        var boundary = TestServer.Request.parameter("boundary", of: type) ?? ""
+        if boundary.isEmpty, bytes.starts(with: "--".utf8) {
+            boundary = String(decoding: bytes[2..<lineEnd(bytes[...])], as: UTF8.self)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        return boundary.isEmpty ? nil : boundary
+    }
+
+    /// nil for a line that is no delimiter.
+    private static func tail(of line: ArraySlice<UInt8>, behind delimiter: [UInt8]) -> Tail? {
+        guard line.starts(with: delimiter) else { return nil }
+        let rest = line.dropFirst(delimiter.count)
+        let isClosing = rest.starts(with: "--".utf8)
+        let isAll = rest.dropFirst(isClosing ? 2 : 0).allSatisfy {
+            ASCII.isBlank($0) || $0 == carriageReturn || $0 == lineFeed
+        }
+        return isAll ? (isClosing ? .closing : .opening) : nil
+    }
+
+    /// Behind the first line of what is not empty.
+    private static func lineEnd(_ bytes: ArraySlice<UInt8>) -> Int {
+        bytes.firstIndex(of: lineFeed).map { $0 + 1 } ?? bytes.endIndex
+    }
+
+    private static func lengthOfLineEnd(_ bytes: ArraySlice<UInt8>) -> Int {
+        guard bytes.last == lineFeed else { return 0 }
+        return bytes.dropLast().last == carriageReturn ? 2 : 1
+    }
+}

@@ -1,0 +1,132 @@
+import CurlewTesting
+import Foundation
+import Testing
+
+/// What a cassette keeps of bodies that are in parts, or not text.
+@Suite("Bodies in cassettes", .timeLimit(.minutes(4)))
+struct CassetteBodyTests {
+    private func kept(_ body: Data, type: String?) -> Cassette.Body? {
+        let headers = type.map { [Cassette.Field("Content-Type", $0)] } ?? []
+        let exchange = Cassette.Exchange(
+            request: Cassette.Request(
+                method: "POST", url: "http://mock.test/", headers: headers, body: Cassette.Body(body)),
+            response: Cassette.Response(status: 200, headers: headers, body: Cassette.Body(body)))
+        let clean = CassetteRedaction().redacted(exchange)
+        #expect(clean.request.body == clean.response?.body)
+        return clean.request.body
+    }
+
+    private func part(_ fields: String..., body: String) -> String {
+        fields.map { $0 + "\r\n" }.joined() + "\r\n" + body
+    }
+
+    private func disposition(_ parameters: String) -> String { "Content-Disposition: form-data; \(parameters)" }
+
+    private func form(_ parts: [String], boundary: String = "bOUNDary") -> String {
+        parts.map { "--\(boundary)\r\n\($0)\r\n" }.joined() + "--\(boundary)--\r\n"
+    }
+
+    @Test("parts of a form are as secret as their names", arguments: ["bOUNDary", "\"bOUNDary\""])
+    func form(boundary: String) {
+        func text(_ password: String, _ pin: String, _ token: String) -> String {
+            form([
+                part(disposition("name=\"password\""), body: password),
+                part(disposition("name=note"), body: "--\r\n s3cret is\r\n--bOUNDaryX\r\nno name"),
+                part("content-type: text/plain", disposition("name=\"card[pin]\"; filename=\"a.txt\""), body: pin),
+                part(
+                    disposition("name=\"data\""), "Content-Type: application/json",
+                    body: "{\"access_token\":\"\(token)\"}"),
+                part(disposition("name=\"empty\""), body: ""),
+            ])
+        }
+        #expect(
+            kept(
+                Data(text("s3cret\r\ns3cret", "s3cret", "s3cret").utf8),
+                type: "multipart/form-data; boundary=\(boundary)")
+                == .text(text("<redacted>", "<redacted>", "<redacted>")))
+    }
+
+    @Test("bytes that are no text stay beside a secret that goes")
+    func bytes() {
+        let image = Data([0x89, 0x50, 0x0D, 0x0A, 0xFF, 0x00])
+        func body(_ secret: String) -> Data {
+            let head = "--b\r\nContent-Disposition: form-data; name=\"i\"\r\nContent-Type: image/png\r\n\r\n"
+            let rest = "\r\n--b\r\nContent-Disposition: form-data; name=\"api_key\"\r\n\r\n\(secret)\r\n--b--"
+            return Data(head.utf8) + image + Data(rest.utf8)
+        }
+        #expect(kept(body("s3cret"), type: "multipart/form-data; boundary=b") == .base64(body("<redacted>")))
+    }
+
+    @Test("parts within parts, and parts without names, are seen by their types")
+    func nested() {
+        func text(_ token: String, _ pin: String) -> String {
+            let inner = form([part("Content-Type: application/json", body: "{\"token\":\"\(token)\"}")], boundary: "in")
+            return form([
+                part("Content-Type: multipart/mixed; boundary=in", body: inner),
+                part("Content-Type: application/x-www-form-urlencoded", body: "pin=\(pin)&a=b"),
+                part(body: "as it was"),
+            ])
+        }
+        #expect(
+            kept(Data(text("s3cret", "s3cret").utf8), type: "multipart/mixed; boundary=bOUNDary")
+                == .text(text("<redacted>", "<redacted>")))
+    }
+
+    @Test("a part in base64 is read")
+    func encodedPart() throws {
+        let encoded = Data(#"{"token":"s3cret"}"#.utf8).base64EncodedString()
+        let clean = Data(#"{"token":"<redacted>"}"#.utf8).base64EncodedString()
+        func text(_ content: String) -> String {
+            form([part("Content-Type: application/json", "Content-Transfer-Encoding: base64", body: content)])
+        }
+        let lines = encoded.prefix(8) + "\r\n" + encoded.dropFirst(8)
+        #expect(kept(Data(text(String(lines)).utf8), type: "multipart/mixed; boundary=bOUNDary") == .text(text(clean)))
+        let harmless = Data(#"{"name":"a"}"#.utf8).base64EncodedString()
+        #expect(
+            kept(Data(text(harmless).utf8), type: "multipart/mixed; boundary=bOUNDary") == .text(text(harmless)))
+    }
+
+    @Test(
+        "broken parts are no way out",
+        arguments: [
+            // Cut off.
+            ("; boundary=b", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3c", "<redacted>"),
+            // Without the boundary's name, or with another.
+            ("", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3cret\r\n--b--", "<redacted>\r\n--b--"),
+            ("; boundary=c", "--b\r\nContent-Disposition: form-data; name=pin\r\n\r\ns3cret\r\n--b--", "<redacted>"),
+            ("", "s3cret", "<redacted>"),
+            // As some programs end lines.
+            ("; boundary=b", "--b\nContent-Disposition: form-data;\n name=pin\n\ns3cret\n--b--", "<redacted>\n--b--"),
+        ])
+    func broken(parameters: String, text: String, end: String) {
+        guard case .text(let clean) = kept(Data(text.utf8), type: "multipart/form-data\(parameters)") else {
+            Issue.record("not a text")
+            return
+        }
+        #expect(!clean.contains("s3c") && clean.hasSuffix(end), "\(clean)")
+    }
+
+    @Test(
+        "JSON and forms that are no UTF-8 are no way out",
+        arguments: [
+            ("application/json", Data(#"{"access_token":"s3cret","name":""#.utf8) + [0xE9, 0x22, 0x7D]),
+            ("application/json", #"{"access_token":"s3cret"}"#.data(using: .utf16) ?? Data()),
+            ("text/plain; charset=utf-16", #"{"access_token":"s3cret"}"#.data(using: .utf16) ?? Data()),
+            ("application/x-www-form-urlencoded", Data("access_token=s3cret&name=".utf8) + [0xE9]),
+            (nil, Data(#"{"access_token":"s3cret","name":""#.utf8) + [0xE9, 0x22, 0x7D]),
+        ] as [(String?, Data)])
+    func otherEncodings(type: String?, body: Data) {
+        guard case .text(let clean) = kept(body, type: type) else {
+            Issue.record("not a text")
+            return
+        }
+        #expect(clean.contains("access_token") && !clean.contains("s3cret"), "\(clean)")
+    }
+
+    @Test("bytes without a secret stay as they are")
+    func harmless() {
+        let bytes = Data(#"{"name":""#.utf8) + [0xE9, 0x22, 0x7D]
+        #expect(kept(bytes, type: "application/json") == .base64(bytes))
+        #expect(kept(Data([0xFF, 0xFE, 0x00]), type: "image/png") == .base64(Data([0xFF, 0xFE, 0x00])))
+    }
+}

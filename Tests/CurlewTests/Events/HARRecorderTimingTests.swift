@@ -1,0 +1,31 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("The time that recording takes", .timeLimit(.minutes(4)))
+struct HARRecorderTimingTests {
+    @Test("a body is kept in a time that grows with its length")
+    func pieces() throws {
+        let session = Session(transport: MockTransport())
+        let request = session.request("https://example.org/")
+        let sent = try URLRequest(url: "https://example.org/", method: .get)
+        let reference = SessionReference(identifier: nil, session: session)
+        let task = TaskIdentifier(rawValue: 1)
+        let piece = Data(repeating: 0x61, count: 16 * 1024)
+        func time(_ count: Int) -> Duration {
+            ProcessorTime.ofFastestRound {
+                let recorder = HARRecorder(maximumBodySize: .max)
+                recorder.request(request, didCreateURLRequest: sent)
+                recorder.request(request, didCreateTask: task)
+                return recorder
+            } _: { recorder in
+                for _ in 0..<count { recorder.urlSession(reference, dataTask: task, didReceive: piece) }
+            }
+        }
+        let (few, many) = (time(50), time(500))
+        #expect(many < few * 25, "\(few) for 50 pieces, \(many) for 500")
+    }
+}

@@ -1,0 +1,40 @@
+import Curlew
+import CurlewTesting
+import Testing
+
+@Suite("A form with many keys", .timeLimit(.minutes(4)))
+struct ManyKeysTimingTests {
+    /// Each key is written twice, as a subclass does that encodes what its superclass has encoded.
+    private struct Record: Encodable {
+        let count: Int
+
+        struct Key: CodingKey {
+            let stringValue: String
+            var intValue: Int? { nil }
+
+            init(stringValue: String) { self.stringValue = stringValue }
+            init?(intValue: Int) { nil }
+        }
+
+        func encode(to encoder: any Encoder) throws {
+            for round in 0..<2 {
+                var container = encoder.container(keyedBy: Key.self)
+                for number in 0..<count {
+                    try container.encode(number + round, forKey: Key(stringValue: "key\(number + 10_000)"))
+                }
+            }
+        }
+    }
+
+    @Test("is written in a time that grows with their number")
+    func writing() throws {
+        func time(_ count: Int) throws -> Duration {
+            try ProcessorTime.ofFastestRound({ URLEncodedFormEncoder() }) { encoder in
+                let text: String = try encoder.encode(Record(count: count))
+                #expect(text.hasPrefix("key10000=1&key10001=2&") && text.hasSuffix("key\(count + 9_999)=\(count)"))
+            }
+        }
+        let (few, many) = (try time(500), try time(5_000))
+        #expect(many < few * 25, "\(few) for 500, \(many) for 5 000")
+    }
+}
