@@ -7,11 +7,11 @@ public import Foundation
 ///     let session = Session(configuration: SessionConfiguration { $0.cookies = CookieJar() })
 ///
 /// A jar with a file reads it when it is made, in Netscape's format as curl writes it, and writes it some time
-/// after a change; `save()` writes it now. Cookies without an expiry date end with the program that received them, and
+/// after a change of what it holds; `save()` writes it now. Cookies without an expiry date end with the program that received them, and
 /// are not kept in the file unless the jar is made with `keepsSessionCookies`.
 public final class CookieJar: Sendable {
     private let store: Lock<CookieStore>
-    private let file: StoredText?
+    let file: StoredText?
     private let keepsSessionCookies: Bool
     private let publicSuffixes: any PublicSuffixes
 

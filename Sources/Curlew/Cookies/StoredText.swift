@@ -7,10 +7,13 @@ final class StoredText: Sendable {
     private let url: URL
     private let lane = FileLane.next()
     private let isScheduled = Lock(false)
+    /// What the file holds, as far as it was written here. Changed on the lane alone.
+    private let written = Lock<String?>(nil)
 
     init(_ url: URL) { self.url = url }
 
-    /// Writes on a file lane; changes until then go into the same write.
+    /// Writes on a file lane; changes until then go into the same write. A text that was written last is not written again: many
+    /// a change, as of a cookie that ends with the session, is none of the file.
     func writeSoon(_ text: @escaping @Sendable () -> String) {
         let isFirst = isScheduled.withLock { isScheduled in
             defer { isScheduled = true }
@@ -19,13 +22,20 @@ final class StoredText: Sendable {
         guard isFirst else { return }
         lane.enqueue { [self] in
             isScheduled.withLock { $0 = false }
-            try? Self.write(text(), to: url)
+            let text = text()
+            if written.withLock({ $0 }) != text { try? write(text) }
         }
     }
 
     func writeNow(_ text: @escaping @Sendable () -> String) async throws(CurlewError) {
-        let url = url
-        try await lane.run { () throws(CurlewError) in try Self.write(text(), to: url) }
+        try await lane.run { [self] () throws(CurlewError) in try write(text()) }
+    }
+
+    private func write(_ text: String) throws(CurlewError) {
+        // Half a write, or none, leaves the file in doubt.
+        written.withLock { $0 = nil }
+        try Self.write(text, to: url)
+        written.withLock { $0 = text }
     }
 
     /// Waits until what was to be written before has been.

@@ -1,0 +1,48 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+@Suite("Cookies in a file", .timeLimit(.minutes(4)))
+struct CookieFileTests {
+    /// Whether each response has the file written.
+    private func writes(_ fields: [String], keepsSessionCookies: Bool = false) async throws -> [Bool] {
+        let scratch = try ScratchDirectory()
+        let file = scratch.file("cookies.txt")
+        let jar = CookieJar(file: file, keepsSessionCookies: keepsSessionCookies)
+        var writes: [Bool] = []
+        for field in fields {
+            jar.receive(["Set-Cookie": field], from: try #require(URL(string: "https://a.test/")))
+            await jar.file?.settled()
+            writes.append(scratch.names == ["cookies.txt"])
+            try? FileManager.default.removeItem(at: file)
+        }
+        return writes
+    }
+
+    private let dated = "kept=1; Expires=Fri, 01 Jan 2100 00:00:00 GMT"
+
+    @Test func whatIsNotInTheFileDoesNotWriteIt() async throws {
+        #expect(try await writes([dated, "s=1", "s=2", dated]) == [true, false, false, false])
+        #expect(try await writes([dated, "kept=2; Expires=Fri, 01 Jan 2100 00:00:00 GMT"]) == [true, true])
+    }
+
+    @Test func sessionCookiesThatAreKeptWriteIt() async throws {
+        #expect(try await writes(["s=1", "s=1", "s=2"], keepsSessionCookies: true) == [true, false, true])
+    }
+
+    /// What another program has made of the file is overwritten when it is asked for.
+    @Test func savingAlwaysWrites() async throws {
+        let scratch = try ScratchDirectory()
+        let jar = CookieJar(file: scratch.file("cookies.txt"))
+        jar.receive(["Set-Cookie": dated], from: try #require(URL(string: "https://a.test/")))
+        try await jar.save()
+        let text = try String(contentsOf: scratch.file("cookies.txt"), encoding: .utf8)
+        try FileManager.default.removeItem(at: scratch.file("cookies.txt"))
+        try await jar.save()
+        #expect(try String(contentsOf: scratch.file("cookies.txt"), encoding: .utf8) == text)
+        #expect(text.contains("kept"))
+    }
+}
