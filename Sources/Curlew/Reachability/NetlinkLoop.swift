@@ -66,7 +66,7 @@ struct NetlinkLoop {
     private mutating func synchronise() throws(Trouble) {
         state = NetworkState()
         let questions: [(type: Int, family: Int32)] = [
-            (RTM_GETLINK, AF_UNSPEC), (RTM_GETROUTE, AF_INET), (RTM_GETROUTE, AF_INET6),
+            (RTM_GETLINK, AF_UNSPEC), (RTM_GETADDR, AF_INET), (RTM_GETROUTE, AF_INET), (RTM_GETROUTE, AF_INET6),
         ]
         // One after the other: the kernel refuses a second dump while the first is being read.
         for question in questions {

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("What the monitor's thread does with the kernel's messages", .timeLimit(.minutes(4)))
 struct NetlinkLoopTests {
-    @Test(arguments: 1...4) func `after an overrun everything is asked for once more`(losing: Int) throws {
+    @Test(arguments: 1...5) func `after an overrun everything is asked for once more`(losing: Int) throws {
         let kernel = Kernel(losing: losing)
         let stop = Pipe()
         var statuses: [NetworkReachabilityStatus] = []
