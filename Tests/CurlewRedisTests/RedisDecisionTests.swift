@@ -1,3 +1,7 @@
+import CurlewLocks
+import Dispatch
+import Foundation
+import Glibc
 import Testing
 
 @testable import CurlewRedis
@@ -30,6 +34,61 @@ struct RedisDecisionTests {
         #expect(allows(now.advanced(by: .seconds(15))))
         breaker.succeeded()
         for _ in 0..<2 { #expect(allows(now)) }
+    }
+
+    @Test("a question that was not sent decides nothing") func notAsked() {
+        var (breaker, now) = (RedisBreaker(), ContinuousClock.now)
+        func allows(_ instant: ContinuousClock.Instant) -> Bool { breaker.allows(at: instant) }
+        for _ in 0..<9 { breaker.wasNotAsked(at: now) }
+        #expect(allows(now))
+        for _ in 0..<3 { breaker.failed(at: now) }
+        breaker.wasNotAsked(at: now)
+        #expect(!allows(now))
+        now = now.advanced(by: .milliseconds(500))
+        #expect(allows(now))
+        // It was the one that was let through: another one is.
+        breaker.wasNotAsked(at: now)
+        #expect(allows(now))
+        #expect(!allows(now))
+        breaker.failed(at: now)
+        #expect(!allows(now.advanced(by: .milliseconds(999))))
+    }
+
+    @Test("those who ask for a name while it is looked up get its addresses") func names() async {
+        let (callers, asking) = (8, Lock(0))
+        let names = RedisNames("redis.example") { _ in
+            while asking.withLock({ $0 }) < callers { sched_yield() }
+            // Time for those who are about to ask.
+            for _ in 0..<500 { sched_yield() }
+            return ["192.0.2.1"]
+        }
+        let found = Lock<[[String]]>([])
+        let done = DispatchGroup()
+        for _ in 0..<callers {
+            done.enter()
+            Thread.detachNewThread {
+                asking.withLock { $0 += 1 }
+                let addresses = names.addresses(within: .seconds(60))
+                found.withLock { $0.append(addresses) }
+                done.leave()
+            }
+        }
+        await withCheckedContinuation { continuation in done.notify(queue: .global()) { continuation.resume() } }
+        #expect(found.withLock { $0 } == Array(repeating: ["192.0.2.1"], count: callers))
+    }
+
+    @Test("a name that is not found is looked up once more") func nameNotFound() {
+        let lookups = Lock(0)
+        let names = RedisNames("redis.example") { _ in
+            lookups.withLock { count -> [String] in
+                count += 1
+                return count == 1 ? [] : ["192.0.2.\(count)"]
+            }
+        }
+        #expect(names.addresses(within: .seconds(60)) == [])
+        for _ in 0..<2 { #expect(names.addresses(within: .seconds(60)) == ["192.0.2.2"]) }
+        names.forget()
+        #expect(names.addresses(within: .seconds(60)) == ["192.0.2.3"])
     }
 
     @Test("the largest answer is bounded for entries of any size") func maximumAnswer() {

@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import Foundation
 import StoreSupport
 import Testing
@@ -29,6 +30,24 @@ struct RedisLaneTests {
         let reading = question([RedisCommand("GET", "a").expecting(3_000_000)])
         #expect(together([reading, reading]) == 1)
         #expect(together([reading, question([RedisCommand("PING")])]) == 2)
+    }
+
+    @Test("a question that waited for too long says nothing of the server") func waited() async throws {
+        let server = RedisServer(
+            try RedisAddress("redis://127.0.0.1"), connectTimeout: .seconds(5), operationTimeout: .seconds(5),
+            maximumAnswer: 1000)
+        let lane = RedisLane(server, number: 0)
+        for _ in 0..<9 {
+            let answer = await withCheckedContinuation { continuation in
+                lane.ask(
+                    RedisLane.Question(commands: [RedisCommand("PING")], deadline: .now) {
+                        continuation.resume(returning: $0.map(\.count))
+                    })
+            }
+            #expect(answer == .failure(.timedOut))
+        }
+        #expect(server.isAvailable)
+        #expect(server.counts.withLock { $0.timedOut } == 9)
     }
 
     @Test(

@@ -192,6 +192,15 @@ struct RouteTests {
         #expect(Set(untested).isSubset(of: others), "\(untested)")
     }
 
+    @Test func boundsABomb() throws {
+        let server = try TestServer()
+        let client = try WireClient(port: server.port)
+        #expect(try client.request("GET", "/bomb/3000000").status == 200)
+        for count in ["-1", "\((16 << 30) + 1)", "20000000000", "x"] {
+            #expect(try client.request("GET", "/bomb/" + count).status == 400)
+        }
+    }
+
     @Test func sendsTheSameBytesWhateverTheRange() throws {
         let server = try TestServer()
         let client = try WireClient(port: server.port)

@@ -3,9 +3,9 @@ internal import CurlewLocks
 
 /// Limits the retries of all requests together, so that a failing server is not overloaded by them.
 ///
-/// Every request adds `ratio` of a retry to the budget, and `minimumPerSecond` retries are always allowed. At most `capacity`
-/// retries accumulate. Share one budget among the policies for one server. Requests add to the budget if the policy is their
-/// interceptor, not if it is only their retrier.
+/// Every request adds `ratio` of a retry to the budget when it starts, whether its policy is an interceptor or only a retrier, and
+/// whether it is retried later. `minimumPerSecond` retries are always allowed. At most `capacity` retries accumulate. Share one budget
+/// among the policies for one server.
 public final class RetryBudget: Sendable {
     /// Retries per request in the long run.
     package let ratio: Double

@@ -150,7 +150,7 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
 
     /// Sends the request unchanged.
     open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        budget?.deposit()
+        if let budget, !state.hasPaid(into: budget) { budget.deposit() }
         return urlRequest
     }
 

@@ -4,95 +4,111 @@ internal import Glibc
 /// The body of the monitor's thread: reads changes, keeps the state, asks the kernel for a host's route.
 struct NetlinkLoop {
     private let target: NetworkMonitor.Target
-    private let socket: NetlinkSocket
-    private var state = NetworkState()
+    private let open: () -> (any RoutingSocket)?
+    private var socket: any RoutingSocket
+    private(set) var state = NetworkState()
+
+    /// Why reading ends.
+    private enum Trouble: Error {
+        /// Messages are lost, and maybe the end of an answer.
+        case overrun
+        case failed
+    }
 
     init?(target: NetworkMonitor.Target, namespace: String?) {
         if let namespace, !Self.enter(namespace) { return nil }
-        guard let socket = NetlinkSocket() else { return nil }
-        self.target = target
-        self.socket = socket
+        self.init(target: target) { NetlinkSocket() }
+    }
+
+    init?(target: NetworkMonitor.Target, open: @escaping () -> (any RoutingSocket)?) {
+        guard let socket = open() else { return nil }
+        (self.target, self.open, self.socket) = (target, open, socket)
     }
 
     /// Returns when `stopSignal` is closed at its other end, or when the socket fails.
     func run(until stopSignal: Int32, report: (NetworkReachabilityStatus, Set<NetworkState.DefaultRoute>) -> Void) {
         var loop = self
-        guard loop.synchronise() else { return }
-        report(loop.currentStatus(), loop.state.usableDefaultRoutes)
+        var isCurrent = false
+        while true {
+            do throws(Trouble) {
+                if !isCurrent { try loop.synchronise() }
+                isCurrent = true
+                report(try loop.currentStatus(), loop.state.usableDefaultRoutes)
+                guard try loop.change(until: stopSignal) else { return }
+            } catch {
+                // What was asked before would still be answered over the old socket, and no second dump beside it.
+                guard error == .overrun, !Self.isReadable(stopSignal), let socket = open() else { return }
+                loop.socket = socket
+                isCurrent = false
+            }
+        }
+    }
+
+    /// Applies the next changes; false where the thread has to end.
+    private mutating func change(until stopSignal: Int32) throws(Trouble) -> Bool {
         while true {
             var waiting = [
                 pollfd(fd: socket.descriptor, events: Int16(POLLIN), revents: 0),
                 pollfd(fd: stopSignal, events: Int16(POLLIN), revents: 0),
             ]
-            guard poll(&waiting, 2, -1) >= 0 || errno == EINTR else { return }
-            if waiting[1].revents != 0 { return }
-            guard waiting[0].revents != 0 else { continue }
-            switch socket.receive({ NetlinkMessages.parse($0) }) {
-            case .message(let content): content.changes.forEach { loop.state.apply($0) }
-            case .nothing: continue
-            case .overrun: guard loop.synchronise() else { return }
-            case .failed: return
-            }
-            report(loop.currentStatus(), loop.state.usableDefaultRoutes)
+            guard poll(&waiting, 2, -1) >= 0 || errno == EINTR else { return false }
+            if waiting[1].revents != 0 { return false }
+            if waiting[0].revents != 0, try receive() != nil { return true }
         }
     }
 
+    private static func isReadable(_ descriptor: Int32) -> Bool {
+        var waiting = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+        return poll(&waiting, 1, 0) > 0
+    }
+
     /// Starts over from a dump. The subscription is older than the dump, so no change falls between.
-    private mutating func synchronise() -> Bool {
+    private mutating func synchronise() throws(Trouble) {
         state = NetworkState()
         let questions: [(type: Int, family: Int32)] = [
-            (RTM_GETLINK, AF_UNSPEC), (RTM_GETROUTE, AF_INET), (RTM_GETROUTE, AF_INET6),
+            (RTM_GETLINK, AF_UNSPEC), (RTM_GETADDR, AF_INET), (RTM_GETROUTE, AF_INET), (RTM_GETROUTE, AF_INET6),
         ]
         // One after the other: the kernel refuses a second dump while the first is being read.
         for question in questions {
             let number = socket.requestDump(of: UInt16(question.type), family: UInt8(question.family))
-            guard collect(until: { $0.finishedDumps.contains(number) }) else { return false }
+            while try receive()?.finishedDumps.contains(number) != true {}
         }
-        return true
     }
 
-    private mutating func currentStatus() -> NetworkReachabilityStatus {
+    private mutating func currentStatus() throws(Trouble) -> NetworkReachabilityStatus {
         guard case .host(let name) = target else { return state.statusOfDefaultRoute }
         let addresses = HostAddresses.resolve(name)
         // A name that cannot be resolved now says nothing about the way: the default route does.
         guard !addresses.isEmpty else { return state.statusOfDefaultRoute }
         for address in addresses {
-            let status = state.status(of: route(to: address))
+            let status = state.status(of: try route(to: address))
             if status != .notReachable { return status }
         }
         return .notReachable
     }
 
-    private mutating func route(to address: [UInt8]) -> RouteAnswer {
+    private mutating func route(to address: [UInt8]) throws(Trouble) -> RouteAnswer {
         let number = socket.requestRoute(to: address)
-        var answer = RouteAnswer.unreachable
-        _ = collect(lookups: [number]) { content in
-            guard let route = content.routes[number] else { return false }
-            answer = route
-            return true
+        while true {
+            if let answer = try receive(lookups: [number])?.routes[number] { return answer }
         }
-        return answer
     }
 
-    /// Reads datagrams and applies their changes until one satisfies `isLast`.
-    private mutating func collect(
-        lookups: Set<UInt32> = [],
-        until isLast: (NetlinkMessages.Content) -> Bool
-    ) -> Bool {
-        while true {
-            switch socket.receive({ NetlinkMessages.parse($0, lookups: lookups) }) {
-            case .message(let content):
-                content.changes.forEach { state.apply($0) }
-                if isLast(content) { return true }
-            case .nothing, .overrun: continue
-            case .failed: return false
-            }
+    /// Reads a datagram and applies its changes; nil where none came.
+    private mutating func receive(lookups: Set<UInt32> = []) throws(Trouble) -> NetlinkMessages.Content? {
+        switch socket.receive({ NetlinkMessages.parse($0, lookups: lookups) }) {
+        case .message(let content):
+            content.changes.forEach { state.apply($0) }
+            return content
+        case .nothing: return nil
+        case .overrun: throw .overrun
+        case .failed: throw .failed
         }
     }
 
     /// Moves this thread, and so the socket that it opens, into another network namespace (setns(2)).
     private static func enter(_ namespace: String) -> Bool {
-        let descriptor = open(namespace, O_RDONLY | O_CLOEXEC)
+        let descriptor = Glibc.open(namespace, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { return false }
         defer { close(descriptor) }
         return setns(descriptor, Int32(curlew_network_namespace)) == 0

@@ -46,6 +46,10 @@ struct NetlinkMessages {
         case Int(RTM_NEWLINK), Int(RTM_DELLINK):
             let isNew = header.nlmsg_type == UInt16(RTM_NEWLINK)
             if let change = link(body, isNew: isNew) { content.changes.append(change) }
+        case Int(RTM_NEWADDR), Int(RTM_DELADDR):
+            guard let address = address(body) else { return }
+            let isNew = header.nlmsg_type == UInt16(RTM_NEWADDR)
+            content.changes.append(isNew ? .address(address) : .addressRemoved(address))
         case Int(RTM_NEWROUTE) where lookups.contains(header.nlmsg_seq):
             content.routes[header.nlmsg_seq] = routeAnswer(body)
         case Int(RTM_NEWROUTE), Int(RTM_DELROUTE):
@@ -61,6 +65,8 @@ struct NetlinkMessages {
         let size = MemoryLayout<ifinfomsg>.size
         guard body.count >= size else { return nil }
         let info = body.loadUnaligned(as: ifinfomsg.self)
+        // AF_BRIDGE: the link enters or leaves a bridge, and stays otherwise what it is.
+        guard info.ifi_family == 0 else { return nil }
         guard isNew else { return .linkRemoved(index: info.ifi_index) }
         var name = ""
         for attribute in Attributes(body, from: size) where attribute.type == UInt16(IFLA_IFNAME) {
@@ -73,9 +79,26 @@ struct NetlinkMessages {
                 index: info.ifi_index,
                 name: name,
                 hardwareType: info.ifi_type,
+                isUp: info.ifi_flags & 0x1 != 0,
                 isRunning: info.ifi_flags & running == running
             )
         )
+    }
+
+    private static func address(_ body: UnsafeRawBufferPointer) -> NetworkState.Address? {
+        let size = MemoryLayout<ifaddrmsg>.size
+        guard body.count >= size else { return nil }
+        let info = body.loadUnaligned(as: ifaddrmsg.self)
+        guard info.ifa_family == 2 else { return nil }
+        // The own address is IFA_LOCAL; IFA_ADDRESS is the peer's on a link between two.
+        for attribute in Attributes(body, from: size) where attribute.type == UInt16(IFA_LOCAL) {
+            return NetworkState.Address(
+                interface: Int32(bitPattern: info.ifa_index),
+                bytes: Array(attribute.value),
+                prefixLength: info.ifa_prefixlen
+            )
+        }
+        return nil
     }
 
     private static func defaultRoute(_ body: UnsafeRawBufferPointer) -> NetworkState.DefaultRoute? {
@@ -94,6 +117,7 @@ struct NetlinkMessages {
             switch UInt32(attribute.type) {
             case RTA_OIF.rawValue: route.interface = attribute.value.load32.map(Int32.init(bitPattern:))
             case RTA_TABLE.rawValue: route.table = attribute.value.load32 ?? route.table
+            case RTA_PREFSRC.rawValue: route.source = Array(attribute.value)
             case RTA_PRIORITY.rawValue: route.priority = attribute.value.load32 ?? 0
             default: continue
             }

@@ -2,7 +2,27 @@ internal import CNetlink
 internal import Glibc
 
 /// A socket to the kernel's routing tables, subscribed to their changes. Owned by one thread.
-final class NetlinkSocket {
+protocol RoutingSocket: AnyObject {
+    var descriptor: Int32 { get }
+    /// Asks for every link, or every address or route of a family. Returns the question's sequence number.
+    func requestDump(of type: UInt16, family: UInt8) -> UInt32
+    /// Asks which way leads to an address (4 or 16 bytes).
+    func requestRoute(to address: [UInt8]) -> UInt32
+    /// Reads one datagram, waiting for it.
+    func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) -> Received<R>
+}
+
+/// What came of reading a datagram.
+enum Received<R> {
+    case message(R)
+    case nothing
+    /// Changes came faster than they were read: some are lost, and so may be answers.
+    case overrun
+    case failed
+}
+
+/// The kernel's own.
+final class NetlinkSocket: RoutingSocket {
     let descriptor: Int32
     private var sequence: UInt32 = 0
 
@@ -24,14 +44,12 @@ final class NetlinkSocket {
 
     deinit { close(descriptor) }
 
-    /// Asks for every link, or every route of a family. Returns the question's sequence number.
     func requestDump(of type: UInt16, family: UInt8) -> UInt32 {
         var body = rtgenmsg()
         body.rtgen_family = family
         return send(type, flags: UInt16(NLM_F_REQUEST | NLM_F_DUMP), body: withUnsafeBytes(of: &body) { Array($0) })
     }
 
-    /// Asks which way leads to an address (4 or 16 bytes).
     func requestRoute(to address: [UInt8]) -> UInt32 {
         var route = rtmsg()
         route.rtm_family = UInt8(address.count == 4 ? AF_INET : AF_INET6)
@@ -45,7 +63,6 @@ final class NetlinkSocket {
         return send(UInt16(RTM_GETROUTE), flags: UInt16(NLM_F_REQUEST), body: body)
     }
 
-    /// Reads one datagram, waiting for it. nil after an error other than an interruption.
     func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) -> Received<R> {
         // The kernel never sends more than 32 KiB in one datagram of a dump.
         withUnsafeTemporaryAllocation(byteCount: 32 * 1024, alignment: 8) { buffer in
@@ -57,14 +74,6 @@ final class NetlinkSocket {
             default: return .failed
             }
         }
-    }
-
-    enum Received<R> {
-        case message(R)
-        case nothing
-        /// Changes came faster than they were read: some are lost.
-        case overrun
-        case failed
     }
 
     private func send(_ type: UInt16, flags: UInt16, body: [UInt8]) -> UInt32 {

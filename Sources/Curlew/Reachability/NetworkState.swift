@@ -5,8 +5,17 @@ struct NetworkState: Sendable, Equatable {
         var name: String
         /// ARPHRD_* of the device.
         var hardwareType: UInt16
+        /// Switched on.
+        var isUp = true
         /// Administratively up, with a carrier.
         var isRunning: Bool
+    }
+
+    /// An address of IPv4 that this machine has.
+    struct Address: Sendable, Hashable {
+        var interface: Int32
+        var bytes: [UInt8]
+        var prefixLength: UInt8
     }
 
     /// A route that matches everything.
@@ -16,20 +25,40 @@ struct NetworkState: Sendable, Equatable {
         var interface: Int32?
         var table: UInt32
         var priority: UInt32
+        /// The address that its connections come from, where it says one.
+        var source: [UInt8]?
     }
 
     var links: [Int32: Link] = [:]
+    var addresses: Set<Address> = []
     var defaultRoutes: Set<DefaultRoute> = []
 
     mutating func apply(_ change: NetworkChange) {
         switch change {
-        case .link(let link): links[link.index] = link
+        case .link(let link):
+            links[link.index] = link
+            if !link.isUp { removeRoutes { $0.interface == link.index } }
         case .linkRemoved(let index):
             links[index] = nil
-            defaultRoutes = defaultRoutes.filter { $0.interface != index }
+            addresses = addresses.filter { $0.interface != index }
+            removeRoutes { $0.interface == index }
+        case .address(let address): addresses.insert(address)
+        case .addressRemoved(let address):
+            addresses.remove(address)
+            let wasLast = !addresses.contains { $0.interface == address.interface }
+            let isGone = !addresses.contains { $0.bytes == address.bytes }
+            removeRoutes { route in
+                guard !route.isIPv6 else { return false }
+                return (wasLast && route.interface == address.interface) || (isGone && route.source == address.bytes)
+            }
         case .defaultRoute(let route): defaultRoutes.insert(route)
         case .defaultRouteRemoved(let route): defaultRoutes.remove(route)
         }
+    }
+
+    // The kernel takes routes of IPv4 away with their link or address, and sends no message for them.
+    private mutating func removeRoutes(where isGone: (DefaultRoute) -> Bool) {
+        defaultRoutes = defaultRoutes.filter { !isGone($0) }
     }
 
     /// Whether any default route leads over a link that works, and over what kind.
@@ -62,6 +91,8 @@ struct NetworkState: Sendable, Equatable {
 enum NetworkChange: Sendable, Equatable {
     case link(NetworkState.Link)
     case linkRemoved(index: Int32)
+    case address(NetworkState.Address)
+    case addressRemoved(NetworkState.Address)
     case defaultRoute(NetworkState.DefaultRoute)
     case defaultRouteRemoved(NetworkState.DefaultRoute)
 }

@@ -37,6 +37,7 @@ extension Run {
         case .trying: task = session.nextTask(of: request, after: task)
         case .joined, .outside, .refused:
             membership = .trying
+            if wishes.hasRetriers { request.paysIntoBudgets() }
             // A clock is only read for those who set it.
             if let total = wishes.totalTimeout, budget.total == nil {
                 budget = TimeoutBudget(total: total, started: .now)

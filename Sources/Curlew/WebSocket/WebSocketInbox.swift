@@ -49,15 +49,16 @@ final class WebSocketInbox: Sendable {
         return hasRoom
     }
 
-    /// Returns when another message may come, at once where it may, or when the waiting task is cancelled.
-    func untilRoom() async {
+    /// Returns when another message may come, at once where it may, or when the waiting task is cancelled. `hasEnded` is asked when
+    /// `interrupt` already finds who waits here: an end that comes in between is not missed.
+    func untilRoom(unless hasEnded: () -> Bool) async {
         let room = state.withLock { state -> OneShot<Void>? in
             guard state.cost >= limit, state.end == nil, !state.isLeft, !state.takesEverything else { return nil }
             let room = OneShot<Void>()
             state.room = room
             return room
         }
-        await room?.wait()
+        if let room, !hasEnded() { await room.wait() }
     }
 
     /// Returns when the user asks for a message behind those that have come, or when nothing reads them; or when the waiting

@@ -191,7 +191,7 @@ extension WebSocketLink {
 
     private func untilRoom() async {
         state.withLock { $0.machine?.readingPaused() }
-        await inbox.untilRoom()
+        await inbox.untilRoom { hasEnded }
         let alarm = state.withLock { state in
             state.machine?.readingResumed(at: .now)
             return state.earlierDeadline()

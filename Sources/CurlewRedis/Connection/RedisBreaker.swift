@@ -41,6 +41,15 @@ struct RedisBreaker: Sendable {
 
     mutating func succeeded() { state = .closed(faults: 0) }
 
+    /// A question ended that was never sent.
+    mutating func wasNotAsked(at now: Instant) {
+        switch state {
+        // It may have been the one that was let through: the next one is.
+        case .trying(_, let pause): state = .open(until: now, pause: pause)
+        case .closed, .open: break
+        }
+    }
+
     mutating func failed(at now: Instant) {
         switch state {
         case .closed(let faults):

@@ -69,7 +69,7 @@ final class RedisLane: @unchecked Sendable {
                     live.append(question)
                     continue
                 }
-                server.failed(.timedOut)
+                server.wasNotAsked()
                 question.completion(.failure(.timedOut))
             }
             if !live.isEmpty { answer(live) }

@@ -3,40 +3,52 @@ internal import Dispatch
 internal import Foundation
 internal import Glibc
 
-/// Looks up the addresses of a host on a queue of its own, because the system's lookup has no time limit.
+/// Looks up the addresses of a host on a queue of its own, because the system's lookup has no time limit. One lookup serves all who
+/// ask meanwhile.
 final class RedisNames: Sendable {
+    private struct State {
+        var known: [String] = []
+        /// Left when the lookup ends that is under way.
+        var lookup: DispatchGroup?
+    }
+
     private let host: String
-    private let known = Lock<[String]>([])
-    private let isLooking = Lock(false)
+    private let lookUp: @Sendable (String) -> [String]
+    private let state = Lock(State())
     private let queue = DispatchQueue(label: "curlew.redis.names")
     private let handoff = Handoff()
 
-    init(_ host: String) { self.host = host }
+    init(_ host: String, lookUp: @escaping @Sendable (String) -> [String] = RedisNames.lookUp) {
+        self.host = host
+        self.lookUp = lookUp
+    }
 
     /// The addresses that are known, after waiting for so long for the first ones. On a lane.
     func addresses(within limit: Duration) -> [String] {
-        let found = known.withLock { $0 }
-        guard found.isEmpty else { return found }
-        let isFirst = isLooking.withLock { isLooking -> Bool in
-            defer { isLooking = true }
-            return !isLooking
+        let (known, lookup, begins) = state.withLock { state -> ([String], DispatchGroup, Bool) in
+            if let lookup = state.lookup { return (state.known, lookup, false) }
+            let lookup = DispatchGroup()
+            guard state.known.isEmpty else { return (state.known, lookup, false) }
+            lookup.enter()
+            state.lookup = lookup
+            return ([], lookup, true)
         }
-        guard isFirst else { return [] }
-        let done = DispatchSemaphore(value: 0)
-        handoff(to: queue) { [self] in
-            let addresses = Self.lookUp(host)
-            known.withLock { $0 = addresses }
-            isLooking.withLock { $0 = false }
-            done.signal()
+        guard known.isEmpty else { return known }
+        if begins {
+            handoff(to: queue) { [self] in
+                let addresses = lookUp(host)
+                state.withLock { $0 = State(known: addresses) }
+                lookup.leave()
+            }
         }
-        _ = done.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
-        return known.withLock { $0 }
+        _ = lookup.wait(timeout: .now() + .nanoseconds(Int(limit / .nanoseconds(1))))
+        return state.withLock { $0.known }
     }
 
     /// The addresses are of no use: the name is looked up again.
-    func forget() { known.withLock { $0 = [] } }
+    func forget() { state.withLock { $0.known = [] } }
 
-    private static func lookUp(_ host: String) -> [String] {
+    @Sendable static func lookUp(_ host: String) -> [String] {
         var hints = addrinfo()
         hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         var first: UnsafeMutablePointer<addrinfo>?

@@ -31,6 +31,12 @@ final class RedisServer: Sendable {
         counts.withLock { $0.count(fault) }
     }
 
+    /// A question has waited for too long among others of this process, which says nothing of the server.
+    func wasNotAsked() {
+        breaker.withLock { $0.wasNotAsked(at: .now) }
+        counts.withLock { $0.count(.timedOut) }
+    }
+
     /// A new connection that the server has let in. On a lane.
     func connect() throws(RedisFault) -> RedisConnection {
         let deadline = ContinuousClock.now.advanced(by: connectTimeout)

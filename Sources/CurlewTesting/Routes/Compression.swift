@@ -12,7 +12,9 @@ extension StandardRoutes {
         },
         Entry("/brotli", nil) { request in coded("br", Compression.brotli(body(request, "brotli"))) },
         Entry("/bomb/{count}") { request in
-            guard let count = request.number("count"), count >= 0 else { return .text("not a count\n", status: 400) }
+            guard let count = request.number("count"), (0...Compression.mostZeros).contains(count) else {
+                return .text("not a count\n", status: 400)
+            }
             return coded("gzip", Compression.zeros(count), type: "application/octet-stream")
         },
     ]
@@ -55,6 +57,9 @@ enum Compression {
         }
         return written.map { output.prefix($0) }
     }
+
+    /// Most of the zeros of one stream, which the server keeps in its memory.
+    static let mostZeros = 16 << 30
 
     /// A gzip stream of zeros, about a thousandth of their size: one flushed block, repeated.
     static func zeros(_ count: Int) -> Data? {

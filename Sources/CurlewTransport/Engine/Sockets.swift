@@ -46,6 +46,8 @@ final class Sockets {
     }
 
     var eventCount: Int { poller.eventCount }
+    /// More descriptors than this are not watched.
+    var mostWatched: Int { poller.mostWatched }
 
     /// The event at `index` of the last wait, or nil where nothing waits for it any more.
     func takeEvent(_ index: Int) -> Poller.Ready? {

@@ -196,11 +196,12 @@ final class Transfers {
     /// When the first clock of a transfer runs out.
     var deadline: LoopInstant { inFlight.deadlines.earliest }
 
-    func runDeadlines() {
+    /// Ends the transfers whose deadline has passed at `instant`.
+    func runDeadlines(until instant: LoopInstant) {
         loop.assertOnLoop()
-        while let transfer = inFlight.deadlines.due(at: now) {
+        while let transfer = inFlight.deadlines.due(at: instant) {
             let next = transfer.clocks.next
-            if next.at <= now {
+            if next.at <= instant {
                 if next.code == .idleTimedOut, transfer.hasWholeBody, let easy = transfer.easy {
                     succeed(transfer, easy)
                 } else {

@@ -27,6 +27,8 @@ final class Turns: LoopClient, @unchecked Sendable {
     private var waitingTime: Int64 = 0
     private var foundCount = 0
     private var wait = PlannedWait()
+    private var look = SocketLook()
+    private let mostEvents: Int
     private let mayLendTurns: Bool
     private var loopTurns = 0
     private var closing: [UnsafeContinuation<Void, Never>] = []
@@ -42,12 +44,13 @@ final class Turns: LoopClient, @unchecked Sendable {
         transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
         self.published = published
         self.queue = queue
+        mostEvents = queue.mostEvents
         mayLendTurns = settings.lendsTurns && queue.changesDuringWaits
     }
 
     func planWait() {
         wait.plan(until: deadline, at: sockets.now, isLent: lendsTurns)
-        waitingTime = wait.nanoseconds
+        waitingTime = wait.begin()
     }
 
     /// Starts of several callers cost less where the loop thread takes them together. Those who were resumed just now
@@ -62,6 +65,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     func beginTurn() {
         sockets.beginTurn(eventCount: foundCount)
+        look.waited(from: wait.began, found: foundCount, of: mostEvents, watched: sockets.mostWatched)
         if foundCount > 0 { wait.somethingHappened() }
         loopTurns += 1
     }
@@ -106,7 +110,8 @@ final class Turns: LoopClient, @unchecked Sendable {
         runConnecting()
         for multi in handles.multis { run(multi) }
         for multi in handles.connectionMultis { run(multi) }
-        transfers.runDeadlines()
+        // A later deadline stays, so that the next wait takes no time. A borrowed turn has waited for no socket.
+        transfers.runDeadlines(until: look.seenUntil)
         transfers.startWaiting()
         publish()
         // Only now: a caller that goes on at once would compete with the work of this turn.

@@ -4,6 +4,8 @@
 /// short, so that in most cases these are later than its end, and the loop thread need not be woken for them.
 struct PlannedWait {
     private(set) var end = LoopInstant.never
+    /// When the last wait with an end began.
+    private(set) var began = LoopInstant.unset
     /// Something has happened since the last wait began.
     private var isBusy = false
 
@@ -17,6 +19,11 @@ struct PlannedWait {
 
     mutating func somethingHappened() { isBusy = true }
 
-    /// Until `end`, from now; negative is for ever.
-    var nanoseconds: Int64 { end == .never ? -1 : Int64(clamping: end.nanoseconds(since: .now())) }
+    /// The wait begins: how long it lasts until `end`; negative is for ever.
+    mutating func begin() -> Int64 {
+        // Without a deadline nothing asks when it began, and the clock need not be read.
+        if end == .never { return -1 }
+        began = .now()
+        return Int64(clamping: end.nanoseconds(since: began))
+    }
 }

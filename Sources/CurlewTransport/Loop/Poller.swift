@@ -40,6 +40,8 @@ struct Poller {
 
     /// How many events there are to `take`.
     var eventCount: Int { foundCount + polled.count }
+    /// More descriptors than this are not watched: the system gives the lowest numbers that are free.
+    var mostWatched: Int { registrations.count }
     /// Whether `askRefused` must be called from time to time.
     var hasRefused: Bool { !refused.isEmpty }
 

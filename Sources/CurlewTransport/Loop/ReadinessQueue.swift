@@ -28,6 +28,9 @@ protocol ReadinessQueue: AnyObject {
     /// Whether `set` and `remove` may be called while another thread is in `wait`, and count for that wait.
     var changesDuringWaits: Bool { get }
 
+    /// How many events one wait tells at most. The next goes on with those that were not told.
+    var mostEvents: Int { get }
+
     /// Watches a descriptor, or changes what a known one is watched for. False where the system refuses.
     func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool
     /// A descriptor that is not registered, or no longer open, is no error.

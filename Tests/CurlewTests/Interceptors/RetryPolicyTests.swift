@@ -147,6 +147,58 @@ struct RetryPolicyTests {
         #expect(interceptors.compactMap { ($0 as? RetryPolicy)?.retryLimit } == [2, 5, 2, 1])
     }
 
+    /// How a policy may be one of a request's retriers.
+    enum Place: CaseIterable { case session, request, retrier, partOfAnother, everywhere, behindAnother }
+
+    @Test(arguments: Place.allCases) func everyRequestPaysOnce(place: Place) async throws {
+        let instant = ContinuousClock.now
+        let budget = RetryBudget(ratio: 0.5, minimumPerSecond: 0, capacity: 100) { instant }
+        while budget.withdraw() {}
+        let policy = RetryPolicy(retryLimit: 9, exponentialBackoffScale: 0, budget: budget)
+        let url = try #require(URL(string: "https://example.com/"))
+        let interceptor: (any RequestInterceptor)? =
+            switch place {
+            case .session, .everywhere: policy
+            case .partOfAnother: Interceptor(retriers: [Interceptor(retriers: [policy])])
+            case .behindAnother: Forwarding(policy: policy)
+            case .request, .retrier: nil
+            }
+        let isFailing = Watched(false)
+        let transport = MockTransport { _ in isFailing.value ? .status(503) : .text("fine") }
+        let session = Session(transport: transport, interceptor: interceptor)
+        func send() -> DataRequest {
+            switch place {
+            case .request: session.request(url, interceptor: policy)
+            case .retrier: session.request(url).retry(using: policy)
+            case .everywhere: session.request(url, interceptor: policy).retry(using: policy)
+            case .session, .partOfAnother, .behindAnother: session.request(url)
+            }
+        }
+        for _ in 0..<5 { _ = try await send().data() }
+        isFailing.change { $0 = true }
+        // Five requests and this one are worth three retries, which pay nothing in.
+        let failed = send()
+        await #expect(throws: CurlewError.self) { try await failed.data() }
+        #expect(failed.retryCount == 3)
+        // Half a retry is none.
+        let last = send()
+        await #expect(throws: CurlewError.self) { try await last.data() }
+        #expect(last.retryCount == 0)
+    }
+
+    /// Of which a policy is a part that Curlew does not know.
+    private struct Forwarding: RequestInterceptor {
+        let policy: RetryPolicy
+
+        func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+            try await policy.adapt(urlRequest, using: state)
+        }
+
+        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+            await policy.retry(request, for: session, dueTo: error)
+        }
+    }
+
     @Test func aBudgetBoundsRetries() async throws {
         let clock = Watched(ContinuousClock.now)
         let budget = RetryBudget(ratio: 0.5, minimumPerSecond: 1, capacity: 4) { clock.value }

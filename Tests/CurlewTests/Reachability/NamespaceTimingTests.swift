@@ -51,6 +51,25 @@ struct NamespaceTimingTests {
         #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
     }
 
+    /// The kernel sends no message for these routes of IPv4.
+    @Test(arguments: [["link", "set", "v0", "down"], ["addr", "flush", "dev", "v0"]])
+    func `a default route that goes with its link or address is reported`(command: [String]) async throws {
+        let namespace = try Namespace()
+        defer { namespace.remove() }
+        try namespace.addPair()
+        let manager = NetworkReachabilityManager(target: .defaultRoute, namespace: namespace.path)
+        var statuses = manager.statuses().makeAsyncIterator()
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+        try namespace.ip(command)
+        #expect(await statuses.next() == .notReachable)
+        try namespace.ip(["link", "set", "v0", "up"])
+        // Another change, so that the next status is one of after the link is up.
+        try namespace.ip(["-6", "route", "add", "default", "dev", "v0"])
+        #expect(await statuses.next() == .reachable(.ethernetOrWiFi))
+        try namespace.ip(["-6", "route", "del", "default", "dev", "v0"])
+        #expect(await statuses.next() == .notReachable)
+    }
+
     @Test func `a host is followed by its own route`() async throws {
         let namespace = try Namespace()
         defer { namespace.remove() }
@@ -130,7 +149,9 @@ private struct Namespace {
         try ip("route", "add", "default", "via", "10.99.0.2")
     }
 
-    func ip(_ arguments: String...) throws { try Self.run(["-n", name] + arguments) }
+    func ip(_ arguments: String...) throws { try ip(arguments) }
+
+    func ip(_ arguments: [String]) throws { try Self.run(["-n", name] + arguments) }
 
     func remove() { try? Self.run(["netns", "del", name]) }
 

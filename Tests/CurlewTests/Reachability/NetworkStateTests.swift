@@ -16,6 +16,21 @@ struct NetworkStateTests {
         .defaultRouteRemoved(NetworkState.DefaultRoute(isIPv6: false, interface: interface, table: 254, priority: 0))
     }
 
+    /// As the kernel tells of one that was switched off.
+    private static func linkDown(_ index: Int32, _ name: String) -> NetworkChange {
+        .link(NetworkState.Link(index: index, name: name, hardwareType: 1, isUp: false, isRunning: false))
+    }
+
+    private static func address(_ interface: Int32, _ last: UInt8) -> NetworkState.Address {
+        NetworkState.Address(interface: interface, bytes: [192, 0, 2, last], prefixLength: 24)
+    }
+
+    private static func routeFrom(_ interface: Int32, _ last: UInt8) -> NetworkChange {
+        .defaultRoute(
+            NetworkState.DefaultRoute(
+                isIPv6: false, interface: interface, table: 254, priority: 0, source: [192, 0, 2, last]))
+    }
+
     static let cases: [(String, [NetworkChange], NetworkReachabilityStatus)] = [
         ("nothing known", [], .notReachable),
         ("a link without a route", [link(2, "eth0")], .notReachable),
@@ -27,6 +42,50 @@ struct NetworkStateTests {
         ),
         ("a route removed", [link(2, "eth0"), route(2), removedRoute(2)], .notReachable),
         ("a link removed takes its route along", [link(2, "eth0"), route(2), .linkRemoved(index: 2)], .notReachable),
+        (
+            "a link that was switched off and on has lost its route",
+            [link(2, "e"), route(2), linkDown(2, "e"), link(2, "e")],
+            .notReachable
+        ),
+        (
+            "a route that came back with its link",
+            [link(2, "e"), route(2), linkDown(2, "e"), link(2, "e"), route(2)], .reachable(.ethernetOrWiFi)
+        ),
+        (
+            "another link is switched off", [link(2, "e"), link(3, "f"), route(2), linkDown(3, "f")],
+            .reachable(.ethernetOrWiFi)
+        ),
+        (
+            "a link without addresses has no route",
+            [link(2, "e"), .address(address(2, 1)), route(2), .addressRemoved(address(2, 1))], .notReachable
+        ),
+        (
+            "one address is left",
+            [
+                link(2, "e"), .address(address(2, 1)), .address(address(2, 2)), route(2),
+                .addressRemoved(address(2, 1)),
+            ], .reachable(.ethernetOrWiFi)
+        ),
+        (
+            "the address that a route's connections come from",
+            [
+                link(2, "e"), .address(address(2, 1)), .address(address(2, 2)), routeFrom(2, 1),
+                .addressRemoved(address(2, 1)),
+            ], .notReachable
+        ),
+        (
+            "that address is another link's as well",
+            [
+                link(2, "e"), .address(address(2, 1)), .address(address(2, 2)), .address(address(3, 1)),
+                routeFrom(2, 1),
+                .addressRemoved(address(2, 1)),
+            ], .reachable(.ethernetOrWiFi)
+        ),
+        (
+            "routes of IPv6 do not go with addresses of IPv4",
+            [link(2, "e"), .address(address(2, 1)), route(2, ipv6: true), .addressRemoved(address(2, 1))],
+            .reachable(.ethernetOrWiFi)
+        ),
         ("IPv6 alone", [link(2, "eth0"), route(2, ipv6: true)], .reachable(.ethernetOrWiFi)),
         ("a modem by name", [link(3, "wwan0"), route(3)], .reachable(.cellular)),
         ("a modem by type", [link(3, "usb0", type: 519), route(3)], .reachable(.cellular)),
@@ -57,6 +116,16 @@ struct NetworkStateTests {
         #expect(state.status(of: .over(interface: 4)) == .notReachable)
         #expect(state.status(of: .over(interface: 9)) == .notReachable)
         #expect(state.status(of: .unreachable) == .notReachable)
+    }
+
+    /// The kernel tells with RTM_DELLINK too that a link has left a bridge (AF_BRIDGE).
+    @Test(arguments: [UInt8(0), 7], [UInt8(16), 17]) func `a link that enters or leaves a bridge stays`(
+        family: UInt8, type: UInt8
+    ) {
+        let header: [UInt8] = [32, 0, 0, 0, type, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+        let body: [UInt8] = [family, 0, 1, 0, 2, 0, 0, 0, 0x41, 0, 0, 0, 0, 0, 0, 0]
+        let content = (header + body).withUnsafeBytes { NetlinkMessages.parse($0) }
+        #expect(content.changes.isEmpty == (family == 7))
     }
 
     @Test func `truncated and absurd messages are ignored`() {

@@ -75,7 +75,8 @@ struct WebSocketCancelTimingTests {
             #expect(throws: CurlewError.self) { try result.get() }
         case .closing, .lingering: break
         }
-        try await eventually { socket.isCancelled }
+        // A server that hears of this side's end closes the connection, which may end the lingering before the cancellation.
+        if phase != .lingering { try await eventually { socket.isCancelled } }
         await session.invalidate()
         #expect(await session.activeRequests.isEmpty)
         return took

@@ -175,6 +175,20 @@ struct WebSocketOutboxTests {
         #expect(!inbox.takeTurn())
     }
 
+    @Test(
+        "the end of a connection is not missed by its reader, which is about to wait for room", .timeLimit(.minutes(1)))
+    func endBeforeWaiting() async {
+        let inbox = WebSocketInbox(limit: 1)
+        #expect(!inbox.put(.text("fills it")))
+        await inbox.untilRoom { true }
+        // Between the question and the wait.
+        await inbox.untilRoom {
+            inbox.interrupt()
+            return false
+        }
+        #expect(inbox.nextNow() == .text("fills it"))
+    }
+
     @Test("without a limit a ping is answered like any other")
     func noLimit() {
         let outbox = Self.outbox(Wire(takesNow: 0), limit: .max)

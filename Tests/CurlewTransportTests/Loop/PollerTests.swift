@@ -241,6 +241,7 @@ struct PollerTests {
 
         var forgetsClosedDescriptors: Bool { whole.forgetsClosedDescriptors }
         var changesDuringWaits: Bool { whole.changesDuringWaits }
+        var mostEvents: Int { whole.mostEvents }
         func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool {
             refuses ? false : whole.set(fd, for: wanted, tag: tag, isKnown: isKnown)
         }

@@ -15,6 +15,7 @@ final class EpollQueue: ReadinessQueue {
     var forgetsClosedDescriptors: Bool { true }
     /// The set is the kernel's; here, `events` alone changes, by `wait`.
     var changesDuringWaits: Bool { true }
+    var mostEvents: Int { Self.capacity }
 
     /// nil when the process has no descriptors left.
     init?(wakeUp: EventDescriptor) {

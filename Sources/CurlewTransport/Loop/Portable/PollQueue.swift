@@ -14,6 +14,7 @@ final class PollQueue: ReadinessQueue {
     var forgetsClosedDescriptors: Bool { false }
     /// poll(2) has its own list until it returns.
     var changesDuringWaits: Bool { false }
+    var mostEvents: Int { .max }
 
     init(wakeUp: WakeUpPipe) {
         self.wakeUp = wakeUp

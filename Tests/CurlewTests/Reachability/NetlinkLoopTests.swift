@@ -1,0 +1,98 @@
+import CurlewCore
+import Foundation
+import Glibc
+import Testing
+
+@testable import Curlew
+
+@Suite("What the monitor's thread does with the kernel's messages", .timeLimit(.minutes(4)))
+struct NetlinkLoopTests {
+    @Test(arguments: 1...5) func `after an overrun everything is asked for once more`(losing: Int) throws {
+        let kernel = Kernel(losing: losing)
+        let stop = Pipe()
+        var statuses: [NetworkReachabilityStatus] = []
+        let loop = try #require(NetlinkLoop(target: .host("192.0.2.7"), open: kernel.open))
+        loop.run(until: stop.fileHandleForReading.fileDescriptor) { status, _ in
+            statuses.append(status)
+            try? stop.fileHandleForWriting.close()
+        }
+        #expect(statuses.last == .reachable(.ethernetOrWiFi))
+        #expect(kernel.socketCount == 2)
+    }
+
+    @Test func `a thread that has to end does not ask once more`() throws {
+        let kernel = Kernel(losing: 1)
+        let stop = Pipe()
+        try stop.fileHandleForWriting.close()
+        let loop = try #require(NetlinkLoop(target: .defaultRoute, open: kernel.open))
+        loop.run(until: stop.fileHandleForReading.fileDescriptor) { _, _ in
+            Issue.record("a report of what is not known")
+        }
+        #expect(kernel.socketCount == 1)
+    }
+}
+
+/// Answers as the kernel does, but that it loses one message of its first socket.
+private final class Kernel {
+    private let losing: Int
+    private(set) var socketCount = 0
+
+    init(losing: Int) { self.losing = losing }
+
+    func open() -> (any RoutingSocket)? {
+        socketCount += 1
+        return ScriptedSocket(losing: socketCount == 1 ? losing : 0)
+    }
+}
+
+private final class ScriptedSocket: RoutingSocket {
+    private let pipe = Pipe()
+    private let losing: Int
+    private var sequence: UInt32 = 0
+    private var waiting: [Data] = []
+
+    init(losing: Int) {
+        self.losing = losing
+        // For ever readable.
+        try? pipe.fileHandleForWriting.close()
+    }
+
+    var descriptor: Int32 { pipe.fileHandleForReading.fileDescriptor }
+
+    func requestDump(of type: UInt16, family: UInt8) -> UInt32 {
+        sequence += 1
+        // RTM_GETLINK, and NLMSG_DONE.
+        let links = type == 18 ? Self.link : Data()
+        waiting.append(links + Self.message(type: 3, sequence, Data(count: 4)))
+        return sequence
+    }
+
+    func requestRoute(to address: [UInt8]) -> UInt32 {
+        sequence += 1
+        // RTM_NEWROUTE to a host over link 2 (RTN_UNICAST, RTA_OIF).
+        let body = Data([2, 32, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 8, 0, 4, 0, 2, 0, 0, 0])
+        waiting.append(Self.message(type: 24, sequence, body))
+        return sequence
+    }
+
+    /// Where a real socket would wait for ever it fails: nothing follows what was lost.
+    func receive<R>(_ body: (UnsafeRawBufferPointer) -> R) -> Received<R> {
+        guard !waiting.isEmpty else { return .failed }
+        let next = waiting.removeFirst()
+        if sequence == losing { return .overrun }
+        return .message(next.withUnsafeBytes(body))
+    }
+
+    /// RTM_NEWLINK of link 2, which is up and runs.
+    private static let link = message(
+        type: 16, 0, Data([0, 0, 1, 0, 2, 0, 0, 0, 0x41, 0, 0, 0, 0, 0, 0, 0, 8, 0, 3, 0]) + Data("eth\0".utf8))
+
+    private static func message(type: UInt16, _ sequence: UInt32, _ body: Data) -> Data {
+        var header = Data()
+        withUnsafeBytes(of: UInt32(16 + body.count)) { header.append(contentsOf: $0) }
+        withUnsafeBytes(of: type) { header.append(contentsOf: $0) }
+        header.append(contentsOf: [0, 0])
+        withUnsafeBytes(of: sequence) { header.append(contentsOf: $0) }
+        return header + Data(count: 4) + body
+    }
+}

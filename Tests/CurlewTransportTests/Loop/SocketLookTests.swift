@@ -1,0 +1,31 @@
+import Testing
+
+@testable import CurlewTransport
+
+@Suite("Looks over all sockets")
+struct SocketLookTests {
+    private static func at(_ seconds: UInt64) -> LoopInstant { LoopInstant(nanoseconds: seconds * 1_000_000_000) }
+
+    /// How many each wait found, of at most four; until when all was seen then. The first wait begins at second 1.
+    static let cases: [(String, [Int], watched: Int, seconds: UInt64)] = [
+        ("a wait that finds nothing", [0], 9, 1),
+        ("a wait that tells all", [3], 9, 1),
+        ("the last wait counts", [3, 0, 1], 9, 3),
+        ("a full wait may not be all", [4], 9, 0),
+        ("what was seen before stays seen", [2, 4], 9, 1),
+        ("the wait after a full one tells the rest", [4, 1], 9, 1),
+        ("a look counts from its beginning", [2, 4, 4, 0], 12, 2),
+        ("where all are ready for ever, each was told once", [4, 4, 4], 9, 1),
+        ("then the next look begins", [4, 4, 4, 4], 9, 1),
+        ("and ends as well", [4, 4, 4, 4, 4, 4], 9, 4),
+        ("as many as are watched", [4], 4, 1),
+    ]
+
+    @Test(arguments: cases) func seen(name: String, counts: [Int], watched: Int, seconds: UInt64) {
+        var look = SocketLook()
+        for (index, count) in counts.enumerated() {
+            look.waited(from: Self.at(UInt64(index) + 1), found: count, of: 4, watched: watched)
+        }
+        #expect(look.seenUntil == Self.at(seconds), "\(name)")
+    }
+}
