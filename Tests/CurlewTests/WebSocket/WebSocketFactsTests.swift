@@ -66,4 +66,13 @@ struct WebSocketFactsTests {
             #expect(metrics.bytesReceived == server.bytesSent)
         }
     }
+
+    @Test("a handshake follows redirects to ws URLs", arguments: ["ws", "http"])
+    func redirect(scheme: String) async throws {
+        let server = try Self.server(.echo)
+        server.route("/old") { [port = server.port] _ in .redirect(to: "\(scheme)://127.0.0.1:\(port)/socket") }
+        let socket = Session().webSocket(server.url("/old"))
+        #expect(try await socket.opened().status == 101)
+        #expect(server.requests.map(\.path) == ["/old", "/socket"])
+    }
 }
