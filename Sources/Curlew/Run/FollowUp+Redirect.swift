@@ -14,7 +14,8 @@ extension Run {
             method: lowered.method,
             // One that can be replaced is as good as one that can be read twice.
             body: request.replacesBodies && !lowered.body.isReplayable ? .data(Data()) : lowered.body,
-            hops: attempt.hops.count
+            hops: attempt.hops.count,
+            opensWebSocket: request is WebSocketRequest
         )
         let action = context.configuration.redirects.action(for: head, answering: origin) {
             (url) throws(CurlewError) in

@@ -1,10 +1,12 @@
 internal import CurlewCore
 internal import CurlewLocks
+internal import Foundation
 
 // One task reads, one writes, one keeps the time. They end together.
 extension WebSocketLink {
     private enum Part {
-        case reader, clock, hook
+        case clock, hook
+        case reader(bytes: Int64)
         case writer(failed: Bool)
     }
 
@@ -15,28 +17,31 @@ extension WebSocketLink {
     /// What is done with a connection before others may use it.
     typealias Hook = @Sendable (Opening) async throws -> Void
 
-    /// Runs the open WebSocket over its connection, until it has ended. `first` are bytes that came with the handshake.
-    func run(
-        over wire: any ByteConnection, _ head: ResponseHead, _ agreement: WebSocketHandshake.Agreement, first: [UInt8],
-        hook: Hook?
-    ) async -> WebSocketEnding {
-        let agreed = agreement.compression
+    /// How a connection has ended, and how many bytes went over it behind the handshake.
+    struct Course: Sendable {
+        let ending: WebSocketEnding
+        var bytesSent: Int64
+        var bytesReceived: Int64 = 0
+    }
+
+    /// Runs the open WebSocket over its connection, until it has ended.
+    func run(_ opened: WebSocketUpgrade.Opened, at url: URL, hook: Hook?) async -> Course {
+        let (wire, agreed, first) = (opened.wire, opened.agreement.compression, opened.rest)
         let receiver = WebSocketReceiver(
             sender: .server, limits: WebSocketLimits(message: options.maximumMessageSize),
             decompressor: agreed.map { MessageDecompressor($0, sender: .server) })
         let outbox = WebSocketOutbox(limit: options.sendBuffer)
         outbox.open(
             WebSocketSender(role: .client, compressor: agreed.map { MessageCompressor($0, role: .client) }), over: wire)
-        let opening = Opening(head: head, agreement: agreement, outbox: outbox)
+        let opening = Opening(url: url, head: opened.head, agreement: opened.agreement, outbox: outbox)
         let failure = begin(opening, over: wire)
         // Cancelled meanwhile.
         if let failure { stop(with: failure) }
         if hook == nil { self.opening.resolve(.success(opening)) }
-        await withTaskGroup(of: Part.self) { group in
+        let bytesReceived = await withTaskGroup(of: Part.self) { group in
             // A few bytes may decompress to a large message: that is not for the loop's thread, which others wait for.
             group.addTask(executorPreference: agreed == nil ? wire.executor : nil) {
-                await self.read(from: wire, receiver, first)
-                return .reader
+                .reader(bytes: await self.read(from: wire, receiver, first))
             }
             group.addTask(executorPreference: wire.executor) {
                 .writer(failed: await self.write(outbox, to: wire))
@@ -51,15 +56,18 @@ extension WebSocketLink {
                     return .hook
                 }
             }
-            await Self.untilEnded(&group)
+            var bytes = await Self.untilEnded(&group)
             if case .violated? = state.withLock({ $0.machine?.ending }) { await linger(on: wire) }
             wire.close()
             group.cancelAll()
+            for await case .reader(let count) in group { bytes = count }
+            return bytes
         }
-        return state.withLock { state in
+        let ending = state.withLock { state in
             state.wire = nil
             return state.machine?.ending ?? .cut
         }
+        return Course(ending: ending, bytesSent: Int64(outbox.bytesSent), bytesReceived: bytesReceived)
     }
 
     private func begin(_ opening: Opening, over wire: any ByteConnection) -> CurlewError? {
@@ -76,20 +84,21 @@ extension WebSocketLink {
     }
 
     /// The reader's end is told to the writer, which sends the last frame: so the writer's is the end of all. Where it has failed
-    /// the reader's is, which may find out why.
-    private static func untilEnded(_ group: inout TaskGroup<Part>) async {
-        var (hasReaderEnded, hasWriterFailed) = (false, false)
+    /// the reader's is, which may find out why. Gives the bytes that the reader has read, where it has ended.
+    private static func untilEnded(_ group: inout TaskGroup<Part>) async -> Int64 {
+        var (hasReaderEnded, hasWriterFailed, bytes) = (false, false, Int64(0))
         while let part = await group.next() {
             switch part {
             case .clock, .hook: break
-            case .reader:
-                hasReaderEnded = true
-                if hasWriterFailed { return }
+            case .reader(let count):
+                (hasReaderEnded, bytes) = (true, count)
+                if hasWriterFailed { return bytes }
             case .writer(let failed):
-                if !failed || hasReaderEnded { return }
+                if !failed || hasReaderEnded { return bytes }
                 hasWriterFailed = true
             }
         }
+        return bytes
     }
 
     /// Closing a connection with unread bytes resets it, and takes the last frame from the peer. So this direction ends first, and
@@ -138,9 +147,11 @@ extension WebSocketLink {
 
     // MARK: Reader
 
-    private func read(from wire: any ByteConnection, _ receiver: WebSocketReceiver, _ first: [UInt8]) async {
+    /// Gives how many bytes it has read; those that came with the handshake count.
+    private func read(from wire: any ByteConnection, _ receiver: WebSocketReceiver, _ first: [UInt8]) async -> Int64 {
         var receiver = receiver
         var bytes = first
+        var total = Int64(first.count)
         while true {
             var offset = 0
             taking: while true {
@@ -150,19 +161,20 @@ extension WebSocketLink {
                 case .broken(let violation):
                     await untilAnswered()
                     perform(state.withLock { $0.machine?.violated(violation) ?? .none })
-                    return
+                    return total
                 }
             }
-            if hasEnded { return }
+            if hasEnded { return total }
             do throws(CurlewError) {
                 guard let next = try await wire.receive(maximum: Self.readSize) else {
                     perform(state.withLock { $0.machine?.wireEnded(nil) ?? .none })
-                    return
+                    return total
                 }
                 bytes = next
+                total += Int64(next.count)
             } catch {
                 perform(state.withLock { $0.machine?.wireEnded(error) ?? .none })
-                return
+                return total
             }
         }
     }

@@ -11,6 +11,7 @@ final class WebSocketLink: Sendable {
 
     /// The WebSocket is open.
     struct Opening: Sendable {
+        let url: URL
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
         let outbox: WebSocketOutbox
@@ -71,13 +72,19 @@ final class WebSocketLink: Sendable {
 
     /// Why a frame cannot be sent.
     var refusal: CurlewError {
-        let (failure, ending, isClosing) = state.withLock {
-            ($0.failure ?? $0.machine?.sendFailure, $0.machine?.ending ?? $0.lastEnding, $0.isClosing)
+        let (failure, ending, isClosing, url) = state.withLock {
+            (
+                $0.failure ?? $0.machine?.sendFailure, $0.machine?.ending ?? $0.lastEnding, $0.isClosing,
+                $0.lastOpening?.url
+            )
         }
         if let failure { return failure }
         let code = ending?.closeCode ?? (isClosing ? .normalClosure : .abnormalClosure)
-        var error = ending?.error ?? .webSocketClosed(code, reason: ending?.closeReason)
+        var error =
+            ending?.error
+            ?? .webSocketClosed(code, reason: ending?.closeReason, byPeer: ending?.isByPeer ?? !isClosing)
         error.phase = .send
+        if error.url == nil { error.url = url }
         return error
     }
 
@@ -180,10 +187,19 @@ final class WebSocketLink: Sendable {
     }
 
     private func tellEnding() {
-        let (ending, pings, alarm, isLast) = state.withLock { state in
-            (state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil), !state.mayReconnect)
+        let (ending, pings, alarm, isLast, url) = state.withLock { state in
+            (
+                state.machine?.ending, state.takePings(), exchange(&state.alarm, with: nil), !state.mayReconnect,
+                state.lastOpening?.url
+            )
         }
-        if isLast { inbox.finish(throwing: ending?.error) } else { inbox.interrupt() }
+        if isLast {
+            var error = ending?.error
+            if error != nil, error?.url == nil { error?.url = url }
+            inbox.finish(throwing: error)
+        } else {
+            inbox.interrupt()
+        }
         let error = refusal
         for ping in pings { ping.resolve(.failure(error)) }
         alarm?.resolve(())

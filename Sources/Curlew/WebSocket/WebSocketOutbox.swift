@@ -47,6 +47,9 @@ final class WebSocketOutbox: Sendable {
     /// Bytes that were put in: those that are out and those that wait.
     var bytesPutIn: Int { state.withLock { $0.gone + $0.size } }
 
+    /// Bytes that the connection has taken.
+    var bytesSent: Int { state.withLock { $0.gone } }
+
     /// Whether the writer has nothing to write.
     var isWriterWaiting: Bool { state.withLock { $0.work != nil } }
 

@@ -70,7 +70,8 @@ extension WebSocketRequest {
     /// Performs the closing handshake: sends what waits to be sent, then the code, and returns when the server has
     /// answered or `closeTimeout` has passed. Messages that come meanwhile are dropped.
     ///
-    /// A WebSocket that is not open yet is cancelled. One that has ended stays as it is.
+    /// A WebSocket that is not open yet is cancelled. One that has ended stays as it is. A code that no close frame may carry,
+    /// such as 1005 or 5000, is left out, and the reason with it; a reason is cut to 123 bytes.
     public func close(
         code: WebSocketCloseCode = .normalClosure, reason: String? = nil
     ) async throws(CurlewError) {
@@ -84,7 +85,7 @@ extension WebSocketRequest {
     }
 
     /// Why the WebSocket ended: the code of the server's close frame, 1005 where it had none, 1006 where there was no such
-    /// frame. nil while it has not ended.
+    /// frame; the code that the server was told where it broke the protocol or a limit. nil while it has not ended.
     public var closeCode: WebSocketCloseCode? { link.ending?.closeCode }
 
     /// The reason in the server's close frame.

@@ -29,14 +29,19 @@ struct WebSocketTransport: Transport {
         case .declined(let outcome): return outcome
         case .opened(let opened):
             willOpen(opened.head, request.url)
-            let ending = await withTaskCancellationHandler {
-                await link.run(over: opened.wire, opened.head, opened.agreement, first: opened.rest, hook: hook)
+            let course = await withTaskCancellationHandler {
+                await link.run(opened, at: request.url, hook: hook)
             } onCancel: {
                 link.stop(with: .explicitlyCancelled)
             }
-            if let error = ending.error { throw error }
             var metrics = opened.metrics
+            metrics.bytesSent += course.bytesSent
+            metrics.bytesReceived += course.bytesReceived
             metrics.ended = Date()
+            if var error = course.ending.error {
+                if error.metrics == nil { error.metrics = metrics }
+                throw error
+            }
             return TransferOutcome(head: opened.head, metrics: metrics)
         }
     }

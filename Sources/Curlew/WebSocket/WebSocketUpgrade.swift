@@ -109,6 +109,7 @@ struct WebSocketUpgrade: Sendable {
         }
         do throws(WebSocketHandshake.Refusal) {
             let agreement = try handshake.agreement(with: head)
+            metrics.bytesReceived = reader.bytesReceived - Int64(reader.rest.count)
             return .opened(
                 Opened(wire: wire, head: head, agreement: agreement, rest: reader.rest, metrics: metrics))
         } catch {

@@ -38,13 +38,16 @@ package struct RedirectOrigin: Sendable {
     package var isBodyReplayable: Bool
     /// Redirects followed before this response.
     package var hops: Int
+    /// Whether the request is a handshake, which may be led to ws and wss.
+    package var opensWebSocket: Bool
 
-    package init(url: URL, method: HTTPMethod, body: BodySource, hops: Int) {
+    package init(url: URL, method: HTTPMethod, body: BodySource, hops: Int, opensWebSocket: Bool = false) {
         self.url = url
         self.method = method
         if case .none = body { hasBody = false } else { hasBody = true }
         isBodyReplayable = body.isReplayable
         self.hops = hops
+        self.opensWebSocket = opensWebSocket
     }
 }
 
@@ -70,7 +73,8 @@ extension RedirectPolicy {
         guard origin.hops < limit else {
             return refuse(.tooManyRedirects, "more than \(limit) redirects")
         }
-        guard let resolved = RedirectLocation.resolve(location, against: origin.url) else {
+        let reference = origin.opensWebSocket ? RedirectLocation.withHTTPScheme(location) : location
+        guard let resolved = RedirectLocation.resolve(reference, against: origin.url) else {
             return refuse(.redirectRefused, "the redirect leads to no http or https URL")
         }
         let url: URL

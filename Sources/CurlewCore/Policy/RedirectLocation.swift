@@ -21,6 +21,16 @@ package enum RedirectLocation {
         return parts.url.map(DotSegments.removed)
     }
 
+    /// http in the place of ws, and https in that of wss: a handshake is a request of HTTP.
+    package static func withHTTPScheme(_ location: String) -> String {
+        let reference = location.drop { $0 == " " || $0 == "\t" }
+        for (scheme, ofHTTP) in [("ws:", "http:"), ("wss:", "https:")]
+        where reference.prefix(scheme.count).lowercased() == scheme {
+            return ofHTTP + reference.dropFirst(scheme.count)
+        }
+        return location
+    }
+
     /// Whether a field of that name holds a URL reference to go to.
     package static func isName(_ name: String) -> Bool {
         name.utf8.count == 8 && ASCII.equalsIgnoringCase(name, "Location")

@@ -1,9 +1,17 @@
 extension CurlewError {
-    package static func webSocketClosed(_ code: WebSocketCloseCode, reason: String?) -> CurlewError {
-        var error = CurlewError(
-            .webSocketClosed, phase: .receive,
-            reason: code == .abnormalClosure
-                ? "the connection ended without a close frame" : "the peer closed the WebSocket with code \(code)")
+    /// `byPeer`: not by this side.
+    package static func webSocketClosed(
+        _ code: WebSocketCloseCode, reason: String?, byPeer: Bool = true
+    ) -> CurlewError {
+        let text =
+            if !byPeer {
+                "this side has closed the WebSocket"
+            } else if code == .abnormalClosure {
+                "the connection ended without a close frame"
+            } else {
+                "the peer closed the WebSocket with code \(code)"
+            }
+        var error = CurlewError(.webSocketClosed, phase: .receive, reason: text)
         error.closeCode = code
         error.closeReason = reason
         return error

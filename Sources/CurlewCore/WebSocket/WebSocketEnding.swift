@@ -30,6 +30,15 @@ package enum WebSocketEnding: Sendable {
         }
     }
 
+    /// Whether this side did not end it.
+    package var isByPeer: Bool {
+        switch self {
+        case .closed(_, _, let byPeer): byPeer
+        case .unanswered: false
+        case .cut, .broken, .violated, .silent: true
+        }
+    }
+
     /// What a reader of messages gets; nil is an ordinary end.
     package var error: CurlewError? {
         switch self {

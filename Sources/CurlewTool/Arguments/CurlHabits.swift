@@ -51,6 +51,9 @@ struct CurlHabits: Sendable {
         CurlHabits("--oauth2-bearer", value: true, here: "--auth-type bearer --auth TOKEN"),
         CurlHabits("--compressed", here: "nothing: answers are decompressed anyway"),
         CurlHabits("--url", value: true, here: "the URL stands by itself: curlew {}"),
+        CurlHabits("-n", "--netrc", here: "nothing: ~/.netrc is read anyway"),
+        CurlHabits("-N", here: "--stream, -S"),
+        CurlHabits("-r", "--range", value: true, here: "an item: curlew URL Range:bytes={}"),
         CurlHabits("-w", "--write-out", value: true, here: "--meta (-m), --timing or --har FILE"),
     ]
 

@@ -47,8 +47,9 @@ enum TargetURL {
         guard !text.isEmpty else { throw UsageError("the URL is empty") }
         if let separator = text.range(of: "://") {
             let written = text[..<separator.lowerBound].lowercased()
-            if written.isEmpty { return scheme + text }
-            if schemes.contains(written) { return written + text[separator.lowerBound...] }
+            let rest = withHost(text[separator.upperBound...])
+            if written.isEmpty { return "\(scheme)://\(rest)" }
+            if schemes.contains(written) { return "\(written)://\(rest)" }
             if written.utf8.allSatisfy({ ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || "+-.".utf8.contains($0) }) {
                 throw UsageError(
                     "'\(written)' is not a scheme that curlew speaks", hint: "It speaks http, https, ws and wss.")
@@ -65,6 +66,12 @@ enum TargetURL {
             throw UsageError("'\(text)' is not a URL", hint: "':8080/path' stands for http://localhost:8080/path.")
         }
         return "\(scheme)://localhost" + (port.isEmpty ? "" : ":\(port)") + tail
+    }
+
+    /// A port without a host is localhost's.
+    private static func withHost(_ rest: Substring) -> String {
+        guard rest.first == ":", rest.dropFirst().first?.isWholeNumber == true else { return String(rest) }
+        return "localhost\(rest)"
     }
 
     /// A scheme with a slash or the colon missing, which would be read as a host.

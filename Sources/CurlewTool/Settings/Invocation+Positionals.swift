@@ -17,7 +17,11 @@ extension Invocation {
         for word in words {
             if Self.looksLikeURL(word, among: download != nil) {
                 guard download != nil else {
-                    throw UsageError("'\(word)' is a second URL", hint: "Several URLs work with --download.")
+                    throw UsageError(
+                        "'\(word)' is a second URL",
+                        hint:
+                            "Several URLs work with --download. curl's -F, -x, -b and -m have a value, those here do not."
+                    )
                 }
                 urls.append(word)
             } else {
@@ -69,13 +73,10 @@ extension Invocation {
         !text.isEmpty && text.utf8.allSatisfy { ($0 | 0x20) &- 0x61 < 26 }
     }
 
-    /// Items never begin with a scheme. A word without a separator can only be a URL, where URLs may stand.
+    /// Items never begin with a scheme or a colon and a port. A word without a separator can only be a URL, where URLs may stand.
     private static func looksLikeURL(_ word: String, among manyURLs: Bool) -> Bool {
-        let lowered = word.lowercased()
-        if ["http://", "https://", "ws://", "wss://", "://"].contains(where: lowered.hasPrefix) { return true }
-        guard manyURLs else { return false }
-        if word.hasPrefix(":"), let second = word.dropFirst().first { return second == "/" || second.isWholeNumber }
-        return (try? RequestItem(parsing: word)) == nil
+        if isLocalURL(word) { return true }
+        return manyURLs && (try? RequestItem(parsing: word)) == nil
     }
 
     /// Refuses what contradicts itself.

@@ -45,6 +45,24 @@ struct RedirectPolicyTests {
         #expect(next.url.absoluteString == expected)
     }
 
+    @Test(
+        "a handshake is led to ws and wss as to http and https, other requests are not",
+        arguments: [
+            ("ws://b.test/x", "http://b.test/x"), (" WSS://b.test/x", "https://b.test/x"), ("ws:/x", nil),
+            ("/ws://x", "http://a.test/ws://x"), ("wsx://b.test/", nil),
+        ] as [(String, String?)])
+    func handshake(location: String, expected: String?) throws {
+        let url = try #require(URL(string: "http://a.test/page"))
+        let head = ResponseHead(status: 302, headers: ["Location": location])
+        for opensWebSocket in [true, false] {
+            let action = RedirectPolicy().action(
+                for: head,
+                answering: RedirectOrigin(url: url, method: .get, body: .none, hops: 0, opensWebSocket: opensWebSocket))
+            let next: URL? = if case .follow(let redirect) = action { redirect.url } else { nil }
+            #expect(next?.absoluteString == (opensWebSocket || location.hasPrefix("/") ? expected : nil))
+        }
+    }
+
     static let texts: [([UInt8], String)] = [
         (Array("/ä?q=%".utf8), "/ä?q=%"), (Array("/x?".utf8) + [0xFF], "/x?%FF"),
         (Array("/é?".utf8) + [0xE9], "/%C3%A9?%E9"), ([0xC3], "%C3"), ([], ""),

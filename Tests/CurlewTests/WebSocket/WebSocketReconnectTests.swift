@@ -282,7 +282,9 @@ struct WebSocketReconnectTests {
     func lostAfterHook() throws {
         let link = WebSocketLink(options: WebSocketOptions())
         let outbox = WebSocketOutbox(limit: 1)
-        let opening = WebSocketLink.Opening(head: ResponseHead(status: 101), agreement: .init(), outbox: outbox)
+        let opening = WebSocketLink.Opening(
+            url: try #require(URL(string: "http://example.org/")), head: ResponseHead(status: 101), agreement: .init(),
+            outbox: outbox)
         link.state.withLock { state in
             state.reconnection = Reconnection(Self.quick)
             state.machine = WebSocketStateMachine(clocks: link.options.clocks, at: .now)

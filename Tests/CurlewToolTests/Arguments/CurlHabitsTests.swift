@@ -31,6 +31,8 @@ struct CurlHabitsTests {
             ),
             (["--insecure", "x"], "curl's --insecure is here: --verify=no"),
             (["--user-agent=me", "x"], "curl's --user-agent is here: an item: curlew URL User-Agent:me"),
+            (["-r", "0-5", "x"], "curl's -r is here: an item: curlew URL Range:bytes=0-5"),
+            (["-N", "x"], "curl's -N is here: --stream, -S"),
             (["-s", "example.org"], "-s is --style here; curl's --silent is --quiet, -q"),
             (["-s", "monoka"], "Did you mean 'monokai'?"),
             (
@@ -49,6 +51,15 @@ struct CurlHabitsTests {
                 == UsageError(
                     "'\(data)' is not a URL, and -d is --download",
                     hint: "Data are items behind the URL: curlew example.org name=value, or --raw TEXT."))
+    }
+
+    @Test(
+        "a value behind a letter that has none here is seen by the second URL",
+        arguments: [["-F", "a=b"], ["-x", "http://proxy"], ["-b", "a=b"], ["-m", "5"]], ["http://h/", ":8080/x", ":/x"])
+    func seesASecondURL(_ words: [String], _ url: String) {
+        let error = failure(words + [url])
+        #expect(error?.message == "'\(url)' is a second URL")
+        #expect(error?.hint?.contains("curl's -F, -x, -b and -m have a value") == true)
     }
 
     @Test(arguments: ["example.org/x?a=1", "http://h/?q=1", ":8080/a=b"])

@@ -171,6 +171,8 @@ struct TargetURLTests {
         ("x.y/a/./b/..", "http://x.y/a/"),
         ("x.y/../../z", "http://x.y/z"), ("x.y/#f", "http://x.y/#f"), ("u:p@x.y/", "http://u:p@x.y/"),
         ("[::1]:80/x", "http://[::1]:80/x"), ("x.y/?a=/../b", "http://x.y/?a=/../b"),
+        ("ws://:8080/x", "ws://localhost:8080/x"), ("https://:8443", "https://localhost:8443/"),
+        ("://:8080/x", "http://localhost:8080/x"),
     ])
     func completes(_ typed: String, _ expected: String) throws {
         #expect(try TargetURL.resolve(typed) == expected)
@@ -189,7 +191,7 @@ struct TargetURLTests {
         #expect(try TargetURL.resolve("x.y/a/../b", keepsPath: true) == "http://x.y/a/../b")
     }
 
-    @Test(arguments: ["", "ftp://x.y", "http://", "file:///etc/passwd", ":abc"])
+    @Test(arguments: ["", "ftp://x.y", "http://", "file:///etc/passwd", ":abc", "ws://:x", "ws:///x"])
     func refuses(_ typed: String) {
         #expect(throws: UsageError.self) { try TargetURL.resolve(typed) }
     }
