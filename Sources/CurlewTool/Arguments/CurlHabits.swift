@@ -12,11 +12,11 @@ struct CurlHabits: Sendable {
     }
 
     static let all: [CurlHabits] = [
-        CurlHabits("-X", "--request", value: true, here: "the method stands before the URL: curlew {} URL"),
-        CurlHabits("-H", "--header", value: true, here: "a header is an item behind the URL: curlew URL {}"),
+        CurlHabits("-X", "--request", value: true, here: "the method comes before the URL: curlew {} URL"),
+        CurlHabits("-H", "--header", value: true, here: "a header is an item after the URL: curlew URL {}"),
         CurlHabits(
             "--data", "--data-raw", "--data-ascii", value: true,
-            here: "data are items (name=value), or --raw TEXT; '-f' makes a form of items"),
+            here: "data is sent as items (name=value), or --raw TEXT; '-f' makes a form of items"),
         CurlHabits("--data-binary", value: true, here: "a file is the item '@FILE'; a text is --raw TEXT"),
         CurlHabits("--data-urlencode", value: true, here: "items of a form: curlew -f URL name=value"),
         CurlHabits("--form-string", value: true, here: "items of a form: curlew --multipart URL name=value"),
@@ -24,7 +24,7 @@ struct CurlHabits: Sendable {
         CurlHabits("-k", "--insecure", here: "--verify=no"),
         CurlHabits("-u", "--user", value: true, here: "--auth USER:PASSWORD, -a"),
         CurlHabits("-i", "--include", "--show-headers", here: "--print=hb, which a terminal shows anyway"),
-        CurlHabits("--head", here: "the method stands before the URL: curlew HEAD URL"),
+        CurlHabits("--head", here: "the method comes before the URL: curlew HEAD URL"),
         CurlHabits("-G", "--get", here: "query parameters are items: curlew URL name==value"),
         CurlHabits("-O", "-J", "--remote-name", "--remote-header-name", here: "--download, -d"),
         CurlHabits("-C", "--continue-at", value: true, here: "--download --continue, -dc"),
@@ -49,9 +49,9 @@ struct CurlHabits: Sendable {
         CurlHabits("--digest", here: "--auth-type digest"),
         CurlHabits("--ntlm", here: "--auth-type ntlm"),
         CurlHabits("--oauth2-bearer", value: true, here: "--auth-type bearer --auth TOKEN"),
-        CurlHabits("--compressed", here: "nothing: answers are decompressed anyway"),
-        CurlHabits("--url", value: true, here: "the URL stands by itself: curlew {}"),
-        CurlHabits("-n", "--netrc", here: "nothing: ~/.netrc is read anyway"),
+        CurlHabits("--compressed", here: "no option: responses are always decompressed"),
+        CurlHabits("--url", value: true, here: "the URL needs no option: curlew {}"),
+        CurlHabits("-n", "--netrc", here: "no option: ~/.netrc is always read"),
         CurlHabits("-N", here: "--stream, -S"),
         CurlHabits("-r", "--range", value: true, here: "an item: curlew URL Range:bytes={}"),
         CurlHabits("-w", "--write-out", value: true, here: "--meta (-m), --timing or --har FILE"),

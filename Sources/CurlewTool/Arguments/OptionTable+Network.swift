@@ -2,7 +2,7 @@ extension OptionTable {
     static let session: [OptionSpec] = [
         OptionSpec(
             .session, "session", value: .session, group: .session,
-            help: "Keep headers, cookies and credentials under NAME between calls, per host. A NAME with a slash is "
+            help: "Store headers, cookies and credentials under NAME and reuse them, per host. A NAME with a slash is "
                 + "a file.",
             example: "curlew --session ada -a ada:secret example.org"
         ),
@@ -12,7 +12,7 @@ extension OptionTable {
         ),
         OptionSpec(
             .auth, "auth", short: "a", value: .text("USER:PASSWORD"), group: .session,
-            help: "Credentials; with '--auth-type bearer' a token. A missing password is asked for on the terminal.",
+            help: "Credentials, or a token with '--auth-type bearer'. The command prompts for a missing password.",
             example: "curlew -A bearer -a TOKEN example.org"
         ),
         OptionSpec(
@@ -25,15 +25,15 @@ extension OptionTable {
     static let cache: [OptionSpec] = [
         OptionSpec(
             .cache, "cache", value: .file("DIR"), group: .cache,
-            help: "Keep answers in the directory DIR, which is made if it is missing, and use them again as HTTP says. "
+            help: "Store responses in the directory DIR, created if it is missing, and reuse them as HTTP allows. "
                 + "'curlew cache list DIR' shows them."
         ),
         OptionSpec(
             .cachePolicy, "cache-policy", value: .choice("POLICY", CachePolicyChoice.allCases.map(\.rawValue)),
             group: .cache,
             help:
-                "How --cache is used: by the rules of HTTP (default), to replace what is kept (reload), to ask whether "
-                + "it is still right (revalidate), at any age (prefer-cache), or without the server (only-cache)."
+                "How --cache is used: by the rules of HTTP (default), replace the stored response (reload), ask whether it "
+                + "is still valid (revalidate), use it at any age (prefer-cache), or never ask the server (only-cache)."
         ),
     ]
 
@@ -54,11 +54,11 @@ extension OptionTable {
         ),
         OptionSpec(
             .checkStatus, "check-status", group: .network,
-            help: "Exit with 3, 4 or 5 when the final status is 3xx, 4xx or 5xx. Downloads always do."
+            help: "Exit with 3, 4 or 5 if the final status is 3xx, 4xx or 5xx. Downloads always do this."
         ),
         OptionSpec(
             .retry, "retry", value: .text("N"), group: .network,
-            help: "Try up to N more times after a failure that may pass, with growing pauses. Retry-After is obeyed."
+            help: "Retry up to N times after a temporary failure, with growing pauses. Retry-After is obeyed."
         ),
         OptionSpec(
             .limitRate, "limit-rate", value: .text("RATE"), group: .network,
@@ -66,14 +66,14 @@ extension OptionTable {
         ),
         OptionSpec(
             .proxy, "proxy", value: .text("URL"), group: .network,
-            help: "Use this proxy: http, https, socks4, socks4a, socks5, socks5h. 'none' uses no proxy; without the "
-                + "option the environment decides (http_proxy, https_proxy, all_proxy, no_proxy).",
+            help: "Use this proxy: http, https, socks4, socks4a, socks5, socks5h. 'none' uses no proxy; the "
+                + "default comes from the environment (http_proxy, https_proxy, all_proxy, no_proxy).",
             example: "curlew --proxy socks5h://localhost:1080 example.org"
         ),
         OptionSpec(
             .httpVersion, "http-version", value: .choice("VERSION", HTTPVersionChoice.allCases.map(\.rawValue)),
             group: .network,
-            help: "Speak this version. '2-prior-knowledge' speaks HTTP/2 without asking, also without TLS."
+            help: "Use this HTTP version. '2-prior-knowledge' uses HTTP/2 without negotiation, also without TLS."
         ),
         OptionSpec(
             .resolve, "resolve", value: .text("HOST:PORT:ADDRESS"), group: .network,
@@ -88,15 +88,15 @@ extension OptionTable {
         OptionSpec(.ipv6, "ipv6", short: "6", group: .network, help: "Use IPv6 addresses only."),
         OptionSpec(
             .https, "https", group: .network,
-            help: "URLs that have no scheme get https. So does everything that is run as 'curlews'.",
+            help: "Use https for URLs without a scheme. The name 'curlews' does the same.",
             example: "curlew --https example.org"
         ),
         OptionSpec(
             .defaultScheme, "default-scheme", value: .suggestion("SCHEME", ["http", "https", "ws", "wss"]),
             group: .network,
-            help: "The scheme of URLs that have none. The default is http."
+            help: "Use this scheme for URLs without a scheme. The default is http."
         ),
-        OptionSpec(.pathAsIs, "path-as-is", group: .network, help: "Leave '/../' and '/./' in the URL's path."),
+        OptionSpec(.pathAsIs, "path-as-is", group: .network, help: "Keep '/../' and '/./' in the URL's path."),
     ]
 
     static let tls: [OptionSpec] = [
@@ -135,12 +135,12 @@ extension OptionTable {
         ),
         OptionSpec(
             .debug, "debug", group: .general,
-            help: "Tell on standard error which versions, settings and default options are used, and every step of the "
+            help: "Show on standard error which versions, settings and default options are used, and every step of the "
                 + "exchange. Credentials are left out."
         ),
-        OptionSpec(.help, "help", group: .general, help: "Show this text. 'curlew help TOPIC' tells more."),
+        OptionSpec(.help, "help", group: .general, help: "Show this text. 'curlew help TOPIC' explains a topic."),
         OptionSpec(
-            .version, "version", group: .general, help: "Show the version, libcurl's version, and what libcurl can do."
+            .version, "version", group: .general, help: "Show the version, libcurl's version, and libcurl's features."
         ),
     ]
 }

@@ -28,8 +28,8 @@ enum OptionTable {
         ),
         OptionSpec(
             .raw, "raw", value: .text("TEXT"), group: .body,
-            help: "Send this text as the body, as it is. '@FILE' as an item sends a file, and input that is piped in "
-                + "is sent too.",
+            help: "Send this text unchanged as the body. To send a file, use the item '@FILE' or pipe it into the "
+                + "command.",
             example: "curlew example.org --raw 'any text'"
         ),
         OptionSpec(
@@ -38,7 +38,7 @@ enum OptionTable {
         ),
         OptionSpec(
             .chunked, "chunked", group: .body,
-            help: "Send input that is piped in while it comes, with Transfer-Encoding: chunked."
+            help: "Send piped input while it arrives, with Transfer-Encoding: chunked."
         ),
     ]
 
@@ -56,9 +56,9 @@ enum OptionTable {
         OptionSpec(.meta, "meta", short: "m", group: .output, help: "Print the metadata only (--print=m)."),
         OptionSpec(
             .verbose, "verbose", short: "v", group: .output,
-            help: "Print the whole exchange (--print=HBhb, and each redirect on the way); given twice, metadata too."
+            help: "Print the whole exchange (--print=HBhb), including each redirect; given twice, metadata too."
         ),
-        OptionSpec(.all, "all", group: .output, help: "With --follow, print the responses on the way as well."),
+        OptionSpec(.all, "all", group: .output, help: "With --follow, also print the responses that redirected."),
         OptionSpec(
             .pretty, "pretty", value: .choice("HOW", ["all", "colors", "format", "none"]), group: .output,
             help: "Colour and format the output. The default is 'all' on a terminal and 'none' elsewhere.",
@@ -66,7 +66,7 @@ enum OptionTable {
         ),
         OptionSpec(
             .style, "style", short: "s", value: .choice("STYLE", Theme.all.map(\.name)), group: .output,
-            help: "The colours. 'auto' is the default, and uses those of the terminal's own theme.",
+            help: "The colours. The default is 'auto', the colours of the terminal's own theme.",
             example: "curlew --style=monokai example.org"
         ),
         OptionSpec(
@@ -77,9 +77,10 @@ enum OptionTable {
         ),
         OptionSpec(
             .sorted, "sorted", group: .output,
-            help: "Sort header fields and JSON keys. The default is the order in which they came."),
+            help: "Sort header fields and JSON keys. By default they keep the order of the response."),
         OptionSpec(
-            .unsorted, "unsorted", group: .output, help: "Leave header fields and JSON keys in the order they came in."),
+            .unsorted, "unsorted", group: .output,
+            help: "Keep header fields and JSON keys in the order of the response."),
         OptionSpec(
             .responseCharset, "response-charset",
             value: .suggestion("CHARSET", ["utf-8", "iso-8859-1", "shift_jis", "euc-jp", "gbk", "big5", "euc-kr"]),
@@ -102,10 +103,11 @@ enum OptionTable {
         OptionSpec(.output, "output", short: "o", value: .file(), group: .output, help: "Write the output to FILE."),
         OptionSpec(
             .quiet, "quiet", short: "q", group: .output,
-            help: "Print nothing but errors; given twice, not even warnings."
+            help: "Print only errors and warnings; given twice, only errors."
         ),
-        OptionSpec(.offline, "offline", group: .output, help: "Build the request and print it; send nothing."),
-        OptionSpec(.curl, "curl", group: .output, help: "Print the curl command that sends the same; send nothing."),
+        OptionSpec(.offline, "offline", group: .output, help: "Print the request without sending it."),
+        OptionSpec(
+            .curl, "curl", group: .output, help: "Print a curl command for the same request, without sending it."),
         OptionSpec(
             .har, "har", value: .file(), group: .output,
             help: "Record the exchanges in FILE as HTTP Archive 1.2, which browsers can show. Credentials are left out."
@@ -113,7 +115,7 @@ enum OptionTable {
         OptionSpec(
             .timing, "timing", group: .output,
             help: "Draw the phases of the exchange as bars on standard error: name lookup, connect, TLS, sending, "
-                + "waiting, receiving; with --cache also what came from there."
+                + "waiting, receiving; with --cache also what the cache did."
         ),
     ]
 
@@ -124,17 +126,17 @@ enum OptionTable {
         ),
         OptionSpec(
             .resume, "continue", short: "c", group: .download,
-            help: "Go on with a download that was cut short, by curlew or another program: only the rest is fetched."
+            help: "Resume an interrupted download of curlew or another program: fetch only the rest of the file."
         ),
         OptionSpec(
             .checksum, "checksum", value: .text("sha256:HEX"), group: .download,
             help:
-                "Check the downloaded file: sha256, sha384, sha512, sha1 or md5. On a mismatch the file is not put in place.",
+                "Check the downloaded file: sha256, sha384, sha512, sha1 or md5. On a mismatch, no file is written.",
             example: "curlew -d --checksum sha256:9f86... example.org/disk.img"
         ),
         OptionSpec(
             .segments, "segments", value: .text("N"), group: .download,
-            help: "Fetch N parts of the file at the same time, where the server can do that."
+            help: "Fetch N parts of the file at the same time, if the server supports ranges."
         ),
     ]
 }

@@ -13,15 +13,15 @@ enum ExitStatus: Int32, CaseIterable, Sendable {
 
     var meaning: String {
         switch self {
-        case .success: "all is well"
+        case .success: "success"
         case .failure: "the command line was wrong, or the request failed"
-        case .timeout: "a time limit was reached"
-        case .redirection: "with --check-status: the answer was a redirect (3xx)"
-        case .clientError: "with --check-status: the answer was a client error (4xx)"
-        case .serverError: "with --check-status: the answer was a server error (5xx)"
+        case .timeout: "a timeout"
+        case .redirection: "with --check-status: the status was 3xx, and the redirect was not followed"
+        case .clientError: "with --check-status: the status was 4xx (client error)"
+        case .serverError: "with --check-status: the status was 5xx (server error)"
         case .tooManyRedirects: "more redirects than --max-redirects allows"
         case .interrupted: "interrupted by Ctrl-C"
-        case .brokenPipe: "the reader of the output went away"
+        case .brokenPipe: "the reader of the output closed the pipe"
         }
     }
 

@@ -37,16 +37,16 @@ enum FailureText {
             "check the date here, and tell the server's owner"),
         Row(
             "certificateHostMismatch", "the certificate belongs to another host than %h",
-            "use the name that stands in the certificate"
+            "use the name in the certificate"
         ),
         Row("certificateRevoked", "the certificate of %h was revoked"),
-        Row("clientCertificateRequired", "%h wants a client certificate", "--cert=FILE --cert-key=FILE"),
+        Row("clientCertificateRequired", "%h requires a client certificate", "--cert=FILE --cert-key=FILE"),
         Row("sendFailed", "the connection to %h broke while the request was being sent"),
         Row(
             "receiveFailed", "the connection to %h broke before the answer was complete",
-            "the same again; --retry=3 does so by itself"
+            "the request again; --retry=3 does it automatically"
         ),
-        Row("truncated", "the answer of %h is incomplete", "the same again; a download goes on with --continue"),
+        Row("truncated", "the answer of %h is incomplete", "the request again; --continue resumes a download"),
         Row("protocolViolation", "the answer of %h is not HTTP", "is this the right port, and http or https?"),
         Row(
             "contentDecodingFailed", "the answer's Content-Encoding is wrong", "'Accept-Encoding: identity' as an item"),
@@ -59,13 +59,13 @@ enum FailureText {
         Row("tooManyRedirects", "too many redirects", "a larger --max-redirects, or -v --all to see where they lead"),
         Row("redirectRefused", "the redirect leads from https to http and is not followed"),
         Row("authenticationFailed", "%h did not accept the credentials", "check --auth and --auth-type"),
-        Row("destinationExists", "the file exists already", "--output=FILE replaces it, --continue goes on"),
+        Row("destinationExists", "the file exists already", "--output=FILE replaces it, --continue resumes it"),
         Row("destinationMissing", "the folder for the file does not exist"),
         Row("diskFull", "the disk is full"),
         Row("moveFailed", "the file could not be put in place"),
         Row("fileUnreadable", "a file cannot be read"),
-        Row("resumeRejected", "the download cannot be continued", "the same without --continue begins again"),
-        Row("notInCache", "nothing is kept for this request", "another --cache-policy asks the server"),
+        Row("resumeRejected", "the download cannot be continued", "the same command without --continue starts over"),
+        Row("notInCache", "there is no stored response for this request", "another --cache-policy asks the server"),
         Row("webSocketRefused", "the answer of %h opens no WebSocket", "is this the right path?"),
         Row("webSocketClosed", "%h closed the WebSocket"),
         Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),

@@ -74,7 +74,7 @@ struct RequestItem: Equatable, Sendable {
     private static func notAnItem(_ word: String) -> UsageError {
         UsageError(
             "'\(word)' is not a request item",
-            hint: "Items are key=value, key:=json, key==query, Header:value, file@path. 'curlew help items' tells more."
+            hint: "Items are key=value, key:=json, key==query, Header:value, file@path. 'curlew help items' says more."
         )
     }
 }

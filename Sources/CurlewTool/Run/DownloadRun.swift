@@ -114,7 +114,7 @@ struct DownloadRun: Sendable {
         }
         let url = invocation.urls.count == 1 ? invocation.urls[0] : "URL"
         let command = ["curlew", "--download", "--continue", "--output", path, url].map(ShellQuote.quoted)
-        return "\(path): \(reason), and kept. To go on: \(command.joined(separator: " "))"
+        return "\(path): \(reason), and kept. To resume: \(command.joined(separator: " "))"
     }
 }
 

@@ -10,7 +10,7 @@ enum HelpText {
 
     static func overview(width: Int = 80) -> String {
         let width = max(50, min(width, 100))
-        var lines = ["curlew: send an HTTP request and show the answer", "", "Usage:"]
+        var lines = ["curlew: send an HTTP request and show the response", "", "Usage:"]
         lines += usageLines.map { "  " + $0 }
         lines += ["", "Items:"]
         for row in Topics.items { lines += entry(row.form, row.meaning, indent: 2, column: 22, width: width) }
@@ -24,11 +24,11 @@ enum HelpText {
         for row in Topics.examples { lines += entry(row.command, row.meaning, indent: 2, column: 26, width: width) }
         lines.append("")
         lines += TextWrap.lines(
-            "Every option can be taken back with '--no-' before its name. What follows '--' is never an option.",
+            "'--no-' before an option's name cancels the option. Arguments after '--' are never options.",
             width: width
         )
         let topics = Topics.all.map(\.name).joined(separator: ", ")
-        lines += TextWrap.lines("'curlew help TOPIC' tells more about: \(topics).", width: width)
+        lines += TextWrap.lines("'curlew help TOPIC' explains one of these topics: \(topics).", width: width)
         return lines.joined(separator: "\n") + "\n"
     }
 

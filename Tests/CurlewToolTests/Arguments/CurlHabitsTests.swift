@@ -15,19 +15,19 @@ struct CurlHabitsTests {
 
     @Test(
         arguments: [
-            (["-X", "PUT", "x"], "curl's -X is here: the method stands before the URL: curlew PUT URL"),
-            (["-XPUT", "x"], "curl's -X is here: the method stands before the URL: curlew PUT URL"),
-            (["-H", "X-A: 1 2", "x"], "curl's -H is here: a header is an item behind the URL: curlew URL 'X-A:1 2'"),
+            (["-X", "PUT", "x"], "curl's -X is here: the method comes before the URL: curlew PUT URL"),
+            (["-XPUT", "x"], "curl's -X is here: the method comes before the URL: curlew PUT URL"),
+            (["-H", "X-A: 1 2", "x"], "curl's -H is here: a header is an item after the URL: curlew URL 'X-A:1 2'"),
             (
                 ["--header", "X-A: 1", "x"],
-                "curl's --header is here: a header is an item behind the URL: curlew URL X-A:1"
+                "curl's --header is here: a header is an item after the URL: curlew URL X-A:1"
             ),
             (["-L", "x"], "curl's -L is here: --follow, -F"), (["-k", "x"], "curl's -k is here: --verify=no"),
             (["-vk", "x"], "curl's -k is here: --verify=no"),
             (["-u", "a:b", "x"], "curl's -u is here: --auth USER:PASSWORD, -a"),
             (
                 ["--data", "a", "x"],
-                "curl's --data is here: data are items (name=value), or --raw TEXT; '-f' makes a form of items"
+                "curl's --data is here: data is sent as items (name=value), or --raw TEXT; '-f' makes a form of items"
             ),
             (["--insecure", "x"], "curl's --insecure is here: --verify=no"),
             (["--user-agent=me", "x"], "curl's --user-agent is here: an item: curlew URL User-Agent:me"),

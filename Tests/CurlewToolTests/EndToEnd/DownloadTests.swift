@@ -157,7 +157,7 @@ struct DownloadTests {
         }
         #expect(outcome.status == 130)
         let hint =
-            "curlew: file: interrupted, and kept. To go on: curlew --download --continue --output file \(base)/range/\(size)"
+            "curlew: file: interrupted, and kept. To resume: curlew --download --continue --output file \(base)/range/\(size)"
         #expect(outcome.errors.contains(hint))
         #expect(folder.names.contains("file.curlew-resume"))
         #expect(!folder.names.contains("file"))
@@ -176,7 +176,7 @@ struct DownloadTests {
                 .reset, at: .inBody(after: 50_000)))
         let outcome = try await tool("-d", base + "/range/\(size)").run()
         #expect(outcome.status == 1)
-        #expect(outcome.errors.contains("200000: cut short, and kept. To go on: "))
+        #expect(outcome.errors.contains("200000: cut short, and kept. To resume: "))
         #expect(try await tool("-d", "-c", base + "/range/\(size)").run().status == 0)
         #expect(folder.names == ["200000"])
         #expect(folder.read("200000") == TestServer.patternBytes(count: Int(size)))
@@ -215,7 +215,7 @@ struct DownloadTests {
         terminal.type("\u{3}")
         let (screen, status) = await terminal.finish()
         #expect(status == 130)
-        #expect(screen.contains("To go on: curlew --download --continue --output file"))
+        #expect(screen.contains("To resume: curlew --download --continue --output file"))
         #expect(folder.names.contains("file.curlew-resume"))
     }
 
@@ -232,7 +232,7 @@ struct DownloadTests {
         let (screen, status) = await terminal.finish()
         #expect(status == 130)
         for size in sizes {
-            #expect(screen.contains("\(size): interrupted, and kept. To go on: curlew --download --continue"))
+            #expect(screen.contains("\(size): interrupted, and kept. To resume: curlew --download --continue"))
             #expect(folder.names.contains("\(size).curlew-resume"))
         }
         #expect(try await self.tool("-d", "-c", base + "/range/100000", base + "/range/200000").run().status == 0)
