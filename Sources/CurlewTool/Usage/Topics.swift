@@ -172,7 +172,7 @@ enum Topics {
             "  Curlew; fwd=miss                      a response of the server",
             "  Curlew; fwd=stale; fwd-status=304     a stored response that the server has confirmed",
             "",
-            "  curlew cache list DIR                 lists the stored responses, the newest first; with --json as JSON",
+            "  curlew cache list DIR                 lists the stored responses, newest first (--json: as JSON)",
             "  curlew cache clear DIR                removes them",
             "  curlew cache clear DIR URL            removes those of one URL",
             "",
