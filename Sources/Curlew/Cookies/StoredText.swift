@@ -12,8 +12,8 @@ final class StoredText: Sendable {
 
     init(_ url: URL) { self.url = url }
 
-    /// Writes on a file lane; changes until then go into the same write. A text that was written last is not written again: many
-    /// a change, as of a cookie that ends with the session, is none of the file.
+    /// Writes on a file lane; changes until then go into the same write. The text that was written last is not written again: a
+    /// cookie that ends with the session changes memory, not the file.
     func writeSoon(_ text: @escaping @Sendable () -> String) {
         let isFirst = isScheduled.withLock { isScheduled in
             defer { isScheduled = true }
