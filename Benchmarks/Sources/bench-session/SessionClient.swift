@@ -42,6 +42,14 @@ struct SessionClient: Client {
             let request = session.request(url, headers: headers)
             if options.isChained { Chain.add(to: request) }
             tally.add(bytes: try await request.data().count)
+        case .json, .download, .upload, .multipart: try await runWithBody(url, headers)
+        }
+    }
+
+    /// Apart, as other clients' ways are: what each of them keeps while it waits is no part of a small GET.
+    private func runWithBody(_ url: URL, _ headers: HTTPHeaders?) async throws {
+        switch options.mode {
+        case .get, .hold: break
         case .json: _ = try await session.request(url, headers: headers).decode([Item].self)
         case .download where options.file != nil:
             guard let file = options.file else { throw UnexpectedAnswer("no file") }

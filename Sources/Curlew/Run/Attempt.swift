@@ -31,6 +31,8 @@ struct Attempt: Sendable {
 
 extension Run {
     /// Names the attempt's first exchange, and reads what the request asks for by now.
+    // Never inlined, as `Run` says of its steps.
+    @inline(never)
     func beginAttempt() {
         let wishes = readWishes()
         switch membership {

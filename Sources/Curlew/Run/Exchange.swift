@@ -30,13 +30,29 @@ struct Hop: Sendable {
 }
 
 /// One exchange that is over: what was sent, and what it gave.
-struct Exchange {
+///
+/// An object: as a value it was copied, with all that it refers to, into the frame of every step that looks at it.
+final class Exchange {
     let hop: Hop
     /// Has collected the response.
     let delegate: any TaskDelegate
     let outcome: Result<TransferOutcome, CurlewError>
     let metrics: TransferMetrics
     let credentials: StoredCredentials
+
+    init(
+        hop: Hop,
+        delegate: any TaskDelegate,
+        outcome: Result<TransferOutcome, CurlewError>,
+        metrics: TransferMetrics,
+        credentials: StoredCredentials
+    ) {
+        self.hop = hop
+        self.delegate = delegate
+        self.outcome = outcome
+        self.metrics = metrics
+        self.credentials = credentials
+    }
 
     var failure: CurlewError? { outcome.failure }
 

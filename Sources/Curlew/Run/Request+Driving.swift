@@ -51,6 +51,8 @@ extension Request {
     }
 
     /// Waits while the request is suspended, as long as the total clock allows.
+    // Never inlined, as `Run` says of its steps.
+    @inline(never)
     func untilLetGo(within budget: TimeoutBudget) async throws(CurlewError) {
         try await budget.limitWait(.queue) { await self.untilLetGo() }
     }
@@ -71,6 +73,8 @@ extension Request {
         let wishes: AttemptWishes
     }
 
+    // Never inlined, as `Run` says of its steps.
+    @inline(never)
     func awaited() -> Awaiting {
         record.withLock { record in
             Awaiting(action: record.awaited(), link: record.run.link, wishes: record.wishes(in: context))

@@ -7,7 +7,8 @@ internal import CurlewCore
 /// inner one goes where a response leads, and never looks at what a retrier might want.
 ///
 /// An object, because every step asks it: as a value it was copied for each of them into the frames of the waiting task. It
-/// belongs to the task that drives the request, and is not shared.
+/// belongs to the task that drives the request, and is not shared. Steps that do not wait are never inlined where their
+/// temporaries would be part of those frames, which every request in flight has (`BENCH_ONLY=hold scripts/bench`).
 final class Run {
     let request: Request
     let session: Session

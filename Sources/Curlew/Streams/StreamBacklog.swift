@@ -22,7 +22,7 @@ package final class StreamBacklog: Sendable {
     private let state = Lock(State())
     private let limit: Int
 
-    package init(limit: Int = BodyChannelMark.standard) { self.limit = limit }
+    package init(limit: Int = 512 * 1024) { self.limit = limit }
 
     /// Before a chunk of so many bytes is put into the sequence.
     func add(_ bytes: Int) {

@@ -4,8 +4,11 @@ package import Foundation
 ///
 /// The reader takes all of them at once, and the producer fills the channel again while that is read. So a body has at
 /// most twice as many in memory, and what one turn of the transport brings.
+///
+/// A turn can bring half of it. With a smaller mark the producer stops while the reader waits for the turn's end, and fast
+/// streams lose up to half of their speed to it.
 package enum BodyChannelMark {
-    package static let standard = 512 * 1024
+    package static let standard = 1024 * 1024
 }
 
 /// The hand-off of a body's pieces from one producer to one consumer, as decisions only.

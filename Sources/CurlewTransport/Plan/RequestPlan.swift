@@ -276,7 +276,9 @@ struct RequestPlan: Sendable {
         let largest: Int? =
             switch options.purpose {
             case .memory: nil
-            case .file, .stream: 256 * 1024
+            case .file: 256 * 1024
+            // One turn hands over what one buffer holds, and each turn wakes the reader.
+            case .stream: 512 * 1024
             }
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
             ownSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))

@@ -9,7 +9,7 @@ import Testing
 /// What draining does with streams of which only the head was asked for. Their bodies are larger than what is held unread.
 @Suite("Draining and unread streams", .timeLimit(.minutes(4)))
 struct UnreadStreamTests {
-    private static let pieces = [Data](repeating: Data(count: 600_000), count: 3)
+    private static let pieces = [Data](repeating: Data(count: 1_200_000), count: 3)
 
     private static func drain(_ session: Session) -> Watched<Bool> {
         let isDrained = Watched(false)
@@ -65,7 +65,7 @@ struct UnreadStreamTests {
         let isDrained = Self.drain(session)
         try await eventually { request.reading.withLock { $0.endsUnread } }
         while let chunk = try await chunks.next() { count += chunk.count }
-        #expect(count == 1_800_000)
+        #expect(count == 3_600_000)
         try await eventually { isDrained.value }
     }
 }

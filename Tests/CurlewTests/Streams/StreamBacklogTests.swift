@@ -41,7 +41,7 @@ struct StreamBacklogTests {
         let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
         let sequence = Self.sequence(consumers)
         let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
-        #expect(await Self.offer(to: channel, pauses: 20_000) < 2 << 20)
+        #expect(await Self.offer(to: channel, pauses: 20_000) < 4 << 20)
         // A read lets it go on.
         let reader = Task { await sequence.reduce(into: 0) { $0 += $1.count } }
         let more = await Self.offer(to: channel, pauses: .max, limit: 8 << 20)
@@ -56,7 +56,7 @@ struct StreamBacklogTests {
         let (channel, consumers) = (BodyChannel(), Lock<[StreamConsumer]>([]))
         var unread: StreamOf<Data>? = Self.sequence(consumers)
         let pump = Task { await StreamPump(channel: channel) { consumers.withLock { $0 } }.run() }
-        #expect(await Self.offer(to: channel, pauses: 2000) < 2 << 20)
+        #expect(await Self.offer(to: channel, pauses: 2000) < 4 << 20)
         #expect(unread != nil)
         unread = nil
         #expect(await Self.offer(to: channel, pauses: .max, limit: 8 << 20) >= 8 << 20)

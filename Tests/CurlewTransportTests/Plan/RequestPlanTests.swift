@@ -155,7 +155,7 @@ struct RequestPlanTests {
                 "BUFFERSIZE=1024",
             ])
         let unlimited = try self.plan { $0.options.purpose = .stream }
-        #expect(texts(unlimited).contains("BUFFERSIZE=262144"))
+        #expect(texts(unlimited).contains("BUFFERSIZE=524288"))
     }
 
     @Test func dnsOverridesOfThisHostOnly() throws {
