@@ -10,8 +10,13 @@ class CurlEasy {
     var multi = -1
 
     /// Whether libcurl tells what it does, line by line, to the debug callback.
-    final var traces = false {
-        didSet { if traces != oldValue { curlew_set_long(handle, CURLOPT_VERBOSE, traces ? 1 : 0) } }
+    final var traces = false { didSet { isVerbose = traces || showsNextLine } }
+
+    /// Whether the debug callback is shown the next line of a head before libcurl stores it.
+    final var showsNextLine = false { didSet { isVerbose = traces || showsNextLine } }
+
+    private var isVerbose = false {
+        didSet { if isVerbose != oldValue { curlew_set_long(handle, CURLOPT_VERBOSE, isVerbose ? 1 : 0) } }
     }
 
     private let errorText: UnsafeMutablePointer<CChar>
@@ -73,6 +78,7 @@ class CurlEasy {
     func reset() {
         curl_easy_reset(handle)
         traces = false
+        showsNextLine = false
         handedParts = nil
         if addresses != nil {
             // libcurl has this list twice, and forgets only one of them: a handle that did not run would read it later.

@@ -46,6 +46,12 @@ extension ActiveTransfer {
         return isAcceptable(transfers) && received(head, transfers)
     }
 
+    /// libcurl is about to store the first line of a head, which continues none.
+    func refuseLeadingFold() {
+        guard !hasFailed else { return }
+        failure = makeError(.protocolViolation, HeadCollector.leadingFold)
+    }
+
     private func isAcceptable(_ transfers: Transfers) -> Bool {
         if collector.size <= transfers.settings.maximumHeaderSize { return true }
         failure = makeError(

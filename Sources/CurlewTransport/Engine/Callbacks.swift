@@ -3,7 +3,7 @@ internal import CurlewCore
 internal import Glibc
 
 /// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
-/// for getinfo. All run in the loop's turns, inside `curl_multi_*` or `curl_easy_pause`.
+/// for getinfo, and to be shown a line. All run in the loop's turns, inside `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
     // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or
     // Handshakes, all of which outlive the libcurl handle that calls back.
@@ -28,6 +28,7 @@ enum Callbacks {
         guard let data else { return 0 }
         // SAFETY: see above.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
+            easy.looksAhead(behind: line)
             let comparison = easy.lastHead.compare(line)
             if comparison == .equalSoFar { return line.count }
             return with(data, or: 0) { transfer, transfers in
@@ -95,12 +96,19 @@ enum Callbacks {
         return Unmanaged<Sockets>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(fd) }
     }
 
-    // Called only while a handle traces. libcurl's own handles, which ask for names over HTTPS, may have it too.
+    // Called only while a handle traces or shows a line. libcurl's own handles, which ask for names over HTTPS, may have it
+    // too.
     private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
-        guard kind == CURLINFO_TEXT, let bytes else { return 0 }
+        guard kind == CURLINFO_TEXT || kind == CURLINFO_HEADER_IN, let bytes, count > 0 else { return 0 }
         with(data, or: ()) { transfer, _ in
-            guard transfer.easy?.handle == handle else { return }
-            transfer.sending.note(UnsafeRawBufferPointer(start: bytes, count: count))
+            guard let easy = transfer.easy, easy.handle == handle else { return }
+            if kind == CURLINFO_TEXT {
+                transfer.sending.note(UnsafeRawBufferPointer(start: bytes, count: count))
+            } else if easy.showsNextLine, HeadCollector.isFolded(UInt8(truncatingIfNeeded: bytes[0])) {
+                transfer.refuseLeadingFold()
+                // libcurl does not store a line that begins so. It hands it on, and the transfer ends there.
+                bytes[0] = CChar(truncatingIfNeeded: UInt8(ascii: "\r"))
+            }
         }
         return 0
     }

@@ -26,6 +26,9 @@ struct EngineSettings: Sendable {
     let libcurlFailsShortBodies: Bool
     /// Before 8.8 libcurl opens the socket to a host's next address only when it is run once more, and sets no timer for that.
     let libcurlForgetsNextAddress: Bool
+    /// Up to 8.1.0 libcurl appends a folded line that comes before any field to the last field of the handle's transfer before,
+    /// whose memory it has freed (curl issue 11101).
+    let libcurlKeepsFreedField: Bool
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
@@ -69,6 +72,8 @@ struct EngineSettings: Sendable {
         libcurlReadsWhileSending = surroundings.capabilities.isAtLeast(8, 10, 0)
         libcurlFailsShortBodies = surroundings.capabilities.isAtLeast(8, 7, 0)
         libcurlForgetsNextAddress = !surroundings.capabilities.isAtLeast(8, 8, 0)
+        libcurlKeepsFreedField =
+            surroundings.capabilities.isAtLeast(7, 83, 0) && !surroundings.capabilities.isAtLeast(8, 1, 1)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)

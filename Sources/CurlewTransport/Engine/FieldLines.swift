@@ -7,6 +7,8 @@ struct FieldLines {
     /// otherwise be copied with each of them.
     private var folded: String?
 
+    var isEmpty: Bool { fields.isEmpty }
+
     mutating func reserveCapacity(_ count: Int) { fields.reserveCapacity(count) }
 
     mutating func removeAll() {
@@ -15,7 +17,7 @@ struct FieldLines {
     }
 
     mutating func take(_ text: UnsafeRawBufferPointer, _ texts: inout TextCache) {
-        if text[0] == UInt8(ascii: " ") || text[0] == UInt8(ascii: "\t") { return fold(text) }
+        if HeadCollector.isFolded(text[0]) { return fold(text) }
         if folded != nil { settle() }
         if let known = texts.field(text) { return fields.append(known) }
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), colon > 0 else { return }

@@ -97,6 +97,7 @@ final class Handles {
             easy.reset()
         }
         easy.traces = false
+        easy.showsNextLine = false
         idle.append(easy)
     }
 

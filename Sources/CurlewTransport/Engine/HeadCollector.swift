@@ -69,7 +69,9 @@ struct HeadCollector {
         case .statusLine:
             return takeStatusLine(text, &texts)
         case .fields:
-            if text.isEmpty { return complete() }
+            guard let first = text.first else { return complete() }
+            // RFC 9112, 2.2.
+            if fields.isEmpty, Self.isFolded(first) { return .malformed(Self.leadingFold) }
             fields.take(text, &texts)
             return .none
         case .body:
@@ -106,7 +108,12 @@ struct HeadCollector {
 
     // MARK: Lines
 
-    private static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
+    static let leadingFold = "the head begins with a folded line"
+
+    /// Whether a line that begins so continues the one before.
+    static func isFolded(_ first: UInt8) -> Bool { first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") }
+
+    static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {
         text[0] == UInt8(ascii: "H") && text[1] == UInt8(ascii: "T") && text[2] == UInt8(ascii: "T")
             && text[3] == UInt8(ascii: "P") && text[4] == UInt8(ascii: "/")
     }

@@ -214,6 +214,9 @@ extension ActiveTransfer {
         case 27:
             // libcurl's own bound on a header line shows as a lack of memory.
             return hasSent && head == nil ? (.limitExceeded, phase) : (row.code, phase)
+        case 43:
+            // What came with a response and cannot be stored as a field, such as a trailer without a colon.
+            return (hasSent ? .protocolViolation : row.code, phase)
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
         case 7:

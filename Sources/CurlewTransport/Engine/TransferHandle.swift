@@ -41,6 +41,14 @@ final class TransferHandle: CurlEasy {
         return Unmanaged<TransferHandle>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
     }
 
+    /// A status line came: where libcurl would store a folded line behind it in memory that it has freed, that line is to be
+    /// seen first.
+    func looksAhead(behind line: UnsafeRawBufferPointer) {
+        guard transfers.settings.libcurlKeepsFreedField else { return }
+        let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
+        if isStatusLine != showsNextLine { showsNextLine = isStatusLine }
+    }
+
     // MARK: Setting up
 
     /// Makes the handle ready for a transfer's plan. `base` is the same for every call.

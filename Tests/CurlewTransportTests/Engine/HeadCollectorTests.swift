@@ -54,15 +54,26 @@ struct HeadCollectorTests {
 
     @Test func foldedLinesOfAnyFieldAndOfTrailers() {
         let (events, fed) = feed([
-            "HTTP/1.1 200 OK\r\n", " lost\r\n", "A: 1\r\n", "\t2\r\n", " 3 \r\n", "B: 4\r\n", "C:\r\n", " 5\r\n",
+            "HTTP/1.1 200 OK\r\n", "A: 1\r\n", "\t2\r\n", " 3 \r\n", "B: 4\r\n", "C:\r\n", " 5\r\n",
             "\r\n",
             "T: 6\r\n", " 7\r\n",
         ])
-        guard case .head(let head) = events[8] else { return #expect(Bool(false)) }
+        guard case .head(let head) = events[7] else { return #expect(Bool(false)) }
         #expect(head.headers.map(\.description) == ["A: 1 2 3", "B: 4", "C:  5"])
         var collector = fed
         let trailers = collector.takeTrailers()
         #expect(trailers == [HTTPHeader(name: "T", value: "6 7")])
+    }
+
+    @Test(arguments: [" A: 1\r\n", "\tA: 1\r\n", " \r\n"])
+    func foldedLineBeforeAnyField(_ line: String) {
+        for before in [[], ["HTTP/1.1 103 Early Hints\r\n", "Link: a\r\n", "\r\n"]] {
+            let events = feed(before + ["HTTP/1.1 200 OK\r\n", line]).events
+            guard case .malformed("the head begins with a folded line")? = events.last else {
+                Issue.record("not refused: \(events)")
+                continue
+            }
+        }
     }
 
     @Test(arguments: [

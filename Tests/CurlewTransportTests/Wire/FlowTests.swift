@@ -279,6 +279,16 @@ struct FlowTests {
         }
     }
 
+    @Test func aTrailerWithoutAColonBreaksTheProtocol() async throws {
+        try await withTransport { transport, server in
+            let text = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\nnonsense\r\n\r\n"
+            server.script("/x", .raw([text]))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .protocolViolation)
+            #expect(error.responseCode == 200)
+        }
+    }
+
     @Test(arguments: [204, 304]) func responsesWithoutABody(_ status: Int) async throws {
         try await withTransport { transport, server in
             server.route("/x") { _ in .status(status) }

@@ -18,4 +18,30 @@ struct HandleReuseTests {
             #expect(answer.status == 200)
         }
     }
+
+    /// libcurl up to 8.1.0 stored such a line in memory that it had freed, and the process could crash.
+    @Test(
+        "A head that begins with a folded line is refused, and leaves no trace",
+        arguments: [" X: y\r\n", "\tX: y\r\n", " \r\n", "HTTP/1.1 103 Early Hints\r\n X: y\r\n"])
+    func leadingFold(lines: String) async throws {
+        let head = lines.hasPrefix("HTTP") ? "" : "HTTP/1.1 200 OK\r\n"
+        let server = try ByteServer { peer in
+            while true {
+                let asked = peer.readHead()
+                if asked.isEmpty { return }
+                let fields = "Server: test\r\nX: one\r\n two\r\nContent-Length: 2\r\n\r\nok"
+                peer.write(asked.contains(" /folded ") ? head + lines + fields : "HTTP/1.1 200 OK\r\n" + fields)
+            }
+        }
+        defer { server.stop() }
+        try await withTransport { transport, _ in
+            let folded = server.url.appending(path: "folded")
+            #expect(await transport.failure(request(folded)).code == .protocolViolation)
+            for _ in 0..<20 {
+                let answer = try await transport.fetch(request(server.url))
+                #expect(answer.outcome.head.headers["X"] == "one two")
+                #expect(await transport.failure(request(folded)).code == .protocolViolation)
+            }
+        }
+    }
 }
