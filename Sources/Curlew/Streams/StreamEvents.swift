@@ -98,16 +98,17 @@ public struct StreamEvents: AsyncSequence, Sendable {
 
         public mutating func next() async throws(CurlewError) -> ServerSentEvent? { try await next(isolation: nil) }
 
+        // Inlined into the caller's loop: most events are there already, and need no asynchronous call.
+        @inlinable
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(CurlewError) -> ServerSentEvent? {
-            // Most events are there already, and need no second asynchronous call.
             if let event = takeReady() { return event }
             return try await read(isolation: actor)
         }
 
-        private mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> ServerSentEvent?
-        {
+        @usableFromInline
+        mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> ServerSentEvent? {
             while true {
                 if let event = takeReady() { return event }
                 guard !hasReady else {
@@ -146,7 +147,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
         private var hasReady: Bool { !ready.isEmpty || place.position < piece.count }
 
         /// The next event, where it ends in the piece that is there and the task was not cancelled.
-        private mutating func takeReady() -> ServerSentEvent? {
+        @usableFromInline
+        mutating func takeReady() -> ServerSentEvent? {
             guard !Task.isCancelled else { return nil }
             if let event = ready.popLast() { return event }
             guard place.position < piece.count else { return nil }

@@ -25,10 +25,19 @@ public struct StreamLines: AsyncSequence, Sendable {
 
         public mutating func next() async throws(CurlewError) -> String? { try await lines.next() }
 
+        // Inlined into the caller's loop: most lines are there already, and need no asynchronous call.
+        @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
-            // Most lines are there already, and need no second asynchronous call.
-            if let line = lines.takeReady() { return line }
-            return try await lines.next(isolation: actor)
+            if let line = takeReady() { return line }
+            return try await read(isolation: actor)
+        }
+
+        @usableFromInline
+        mutating func takeReady() -> String? { lines.takeReady() }
+
+        @usableFromInline
+        mutating func read(isolation actor: isolated (any Actor)?) async throws(CurlewError) -> String? {
+            try await lines.next(isolation: actor)
         }
     }
 }

@@ -2,21 +2,31 @@
 enum JSONPrimitive {
     case strings, integers, doubles, floats, bools, wideIntegers, bytes
 
+    private struct Types {
+        let strings = ObjectIdentifier([String].self)
+        let integers = ObjectIdentifier([Int].self)
+        let doubles = ObjectIdentifier([Double].self)
+        let floats = ObjectIdentifier([Float].self)
+        let bools = ObjectIdentifier([Bool].self)
+        let wideIntegers = ObjectIdentifier([Int64].self)
+        let bytes = ObjectIdentifier([UInt8].self)
+    }
+
     // Kept, since the metadata of an array type is looked up in a table each time.
-    private static let types: [(ObjectIdentifier, JSONPrimitive)] = [
-        (ObjectIdentifier([String].self), .strings), (ObjectIdentifier([Int].self), .integers),
-        (ObjectIdentifier([Double].self), .doubles), (ObjectIdentifier([Float].self), .floats),
-        (ObjectIdentifier([Bool].self), .bools), (ObjectIdentifier([Int64].self), .wideIntegers),
-        (ObjectIdentifier([UInt8].self), .bytes),
-    ]
+    private static let types = Types()
 
     init?(_ type: any Any.Type) {
-        let identifier = ObjectIdentifier(type)
-        for (other, primitive) in Self.types where identifier == other {
-            self = primitive
-            return
+        let (identifier, types) = (ObjectIdentifier(type), Self.types)
+        switch identifier {
+        case types.strings: self = .strings
+        case types.integers: self = .integers
+        case types.doubles: self = .doubles
+        case types.floats: self = .floats
+        case types.bools: self = .bools
+        case types.wideIntegers: self = .wideIntegers
+        case types.bytes: self = .bytes
+        case _: return nil
         }
-        return nil
     }
 }
 

@@ -2,14 +2,16 @@ internal import Foundation
 
 extension JSONEncoding {
     /// A value of any type.
-    func write<T: Encodable>(_ value: T, at target: JSONTarget) throws {
-        if try writeSpecial(value, at: target) { return }
-        try run(at: target) { try value.encode(to: $0) }
+    func write<T: Encodable>(_ value: T, at target: JSONTarget, _ step: () -> JSONStep) throws {
+        if try writeSpecial(value, at: target, step) { return }
+        let place = begin(at: target, step)
+        try value.encode(to: JSONValueEncoder(place: place))
+        try end(place, at: target)
     }
 
     /// The value that the whole text is.
     func writeTop<T: Encodable>(_ value: T) throws {
-        if try writeSpecial(value, at: .inside(.top, owner: -1)) { return }
+        if try writeSpecial(value, at: .inside(owner: -1), { .top }) { return }
         let place = push(.top, owner: -1)
         try value.encode(to: JSONValueEncoder(place: place))
         try writer.pointee.enter(place)
@@ -20,28 +22,40 @@ extension JSONEncoding {
         try writer.pointee.closeLast()
     }
 
-    private func run(at target: JSONTarget, _ body: (any Encoder) throws -> Void) throws {
+    private func run(
+        at target: JSONTarget, _ step: () -> JSONStep, _ body: (any Encoder) throws -> Void
+    ) throws {
+        let place = begin(at: target, step)
+        try body(JSONValueEncoder(place: place))
+        try end(place, at: target)
+    }
+
+    /// The frame of a value that encodes itself.
+    private func begin(at target: JSONTarget, _ step: () -> JSONStep) -> JSONPlace {
         switch target {
-        case .inside(let step, let owner):
-            let place = push(step, owner: owner)
-            try body(JSONValueEncoder(place: place))
-            try writer.pointee.enter(place)
-            try writer.pointee.closeLast()
-        case .itself(let place):
-            try body(JSONValueEncoder(place: place))
-            try writer.pointee.enter(place)
-            try writer.pointee.closeValue(place.index)
+        case .inside(let owner): push(step(), owner: owner)
+        case .itself(let place): place
+        }
+    }
+
+    private func end(_ place: JSONPlace, at target: JSONTarget) throws(JSONDetour) {
+        try writer.pointee.enter(place)
+        switch target {
+        case .inside: try writer.pointee.closeLast()
+        case .itself: try writer.pointee.closeValue(place.index)
         }
     }
 
     /// Writes the types that do not encode themselves.
-    private func writeSpecial<T: Encodable>(_ value: T, at target: JSONTarget) throws -> Bool {
+    private func writeSpecial<T: Encodable>(
+        _ value: T, at target: JSONTarget, _ step: () -> JSONStep
+    ) throws -> Bool {
         // SAFETY: the types are the same.
         func cast<U>(_ type: U.Type) -> U { unsafeBitCast(value, to: type) }
         if T.self == Date.self {
-            try write(cast(Date.self), at: target)
+            try write(cast(Date.self), at: target, step)
         } else if T.self == Data.self {
-            try write(cast(Data.self), at: target)
+            try write(cast(Data.self), at: target, step)
         } else if T.self == URL.self {
             writer.pointee.output.string(cast(URL.self).absoluteString)
         } else if T.self == Decimal.self {
@@ -56,8 +70,8 @@ extension JSONEncoding {
             case .wideIntegers: try array(cast([Int64].self)) { writer.pointee.output.integer($0) }
             case .bytes: try array(cast([UInt8].self)) { writer.pointee.output.integer($0) }
             case .bools: try array(cast([Bool].self)) { writer.pointee.output.literal($0 ? "true" : "false") }
-            case .doubles: try floats(cast([Double].self), at: target)
-            case .floats: try floats(cast([Float].self), at: target)
+            case .doubles: try floats(cast([Double].self), at: target, step)
+            case .floats: try floats(cast([Float].self), at: target, step)
             }
         }
         if case .itself(let place) = target, writer.pointee.frames.contains(place) {
@@ -77,12 +91,14 @@ extension JSONEncoding {
         writer.pointee.closeBracket(JSONByte.closeBracket, isEmpty: isFirst)
     }
 
-    private func floats<Float: JSONFloat>(_ elements: [Float], at target: JSONTarget) throws {
+    private func floats<Float: JSONFloat>(
+        _ elements: [Float], at target: JSONTarget, _ step: () -> JSONStep
+    ) throws {
         let (written, depth) = (writer.pointee.output.count, writer.pointee.frames.depth)
         var index = 0
         do {
             try array(elements) { element in
-                try write(element) { writer.pointee.path(of: target) + [JSONKey(element: index)] }
+                try write(element) { writer.pointee.path(of: target, step) + [JSONKey(element: index)] }
                 index += 1
             }
         } catch {
@@ -97,7 +113,7 @@ extension JSONEncoding {
 
     /// A number, or the text that stands for it.
     func write<Float: JSONFloat>(_ value: Float, path: () -> [any CodingKey]) throws {
-        if value.isFinite { return writer.pointee.output.number(value.description) }
+        if value.isFinite { return writer.pointee.output.number(value) }
         writer.pointee.output.string(try nonConforming(value, path))
     }
 
@@ -120,36 +136,36 @@ extension JSONEncoding {
 
     // MARK: Dates and bytes
 
-    private func write(_ date: Date, at target: JSONTarget) throws {
+    private func write(_ date: Date, at target: JSONTarget, _ step: () -> JSONStep) throws {
         switch encoder.dateEncodingStrategy {
-        case .deferredToDate: try write(date.timeIntervalSinceReferenceDate) { writer.pointee.path(of: target) }
-        case .secondsSince1970: try write(time: date.timeIntervalSince1970, target)
-        case .millisecondsSince1970: try write(time: 1000 * date.timeIntervalSince1970, target)
+        case .deferredToDate: try write(date.timeIntervalSinceReferenceDate) { writer.pointee.path(of: target, step) }
+        case .secondsSince1970: try write(time: date.timeIntervalSince1970, target, step)
+        case .millisecondsSince1970: try write(time: 1000 * date.timeIntervalSince1970, target, step)
         case .iso8601: writer.pointee.output.string(date.formatted(.iso8601))
-        case .custom(let write): try run(at: target) { try write(date, $0) }
+        case .custom(let write): try run(at: target, step) { try write(date, $0) }
         @unknown default:
             throw writer.pointee.detour()
         }
     }
 
     /// Infinite times are an error, whatever is said of other numbers.
-    private func write(time: Double, _ target: JSONTarget) throws {
-        guard time.isFinite else { throw JSONEncoding.refusal(time, writer.pointee.path(of: target)) }
-        writer.pointee.output.number(time.description)
+    private func write(time: Double, _ target: JSONTarget, _ step: () -> JSONStep) throws {
+        guard time.isFinite else { throw JSONEncoding.refusal(time, writer.pointee.path(of: target, step)) }
+        writer.pointee.output.number(time)
     }
 
-    private func write(_ data: Data, at target: JSONTarget) throws {
+    private func write(_ data: Data, at target: JSONTarget, _ step: () -> JSONStep) throws {
         switch encoder.dataEncodingStrategy {
         case .base64: writer.pointee.output.base64(data)
-        case .deferredToData: try run(at: target) { try data.encode(to: $0) }
-        case .custom(let write): try run(at: target) { try write(data, $0) }
+        case .deferredToData: try run(at: target, step) { try data.encode(to: $0) }
+        case .custom(let write): try run(at: target, step) { try write(data, $0) }
         @unknown default:
             throw writer.pointee.detour()
         }
     }
 }
 
-protocol JSONFloat: BinaryFloatingPoint, CustomStringConvertible {}
+protocol JSONFloat: BinaryFloatingPoint, TextOutputStreamable {}
 extension Double: JSONFloat {}
 extension Float: JSONFloat {}
 
@@ -164,7 +180,7 @@ extension Dictionary: StringDictionary where Key == String, Value: Encodable {
         // Foundation's encoder leaves the dictionary's own key out of the paths in it.
         let owner =
             switch target {
-            case .inside(_, let owner): owner
+            case .inside(let owner): owner
             case .itself(let place): place.index
             }
         let object = encoding.push(.top, owner: owner)
@@ -172,7 +188,7 @@ extension Dictionary: StringDictionary where Key == String, Value: Encodable {
         for (key, value) in self {
             _ = try encoding.writer.pointee.beginMember(key, object)
             let member = encoding.push(.key(JSONKey(stringValue: key)), owner: owner)
-            try encoding.write(value, at: .itself(member))
+            try encoding.write(value, at: .itself(member)) { .top }
             try encoding.writer.pointee.enter(member)
             try encoding.writer.pointee.closeLast()
         }

@@ -15,13 +15,13 @@ final class JSONEncoding {
     }
 
     deinit {
-        writer.pointee.output.deallocate()
+        writer.pointee.deallocate()
         writer.deinitialize(count: 1)
         writer.deallocate()
     }
 
     /// A frame inside all others.
-    func push(_ step: JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> JSONPlace {
+    func push(_ step: consuming JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> JSONPlace {
         let (frame, serial) = writer.pointee.push(step, owner: owner, encoder: encoder, isLoose: isLoose)
         return JSONPlace(encoding: self, writer: writer, frame: UInt32(truncatingIfNeeded: frame), serial: serial)
     }

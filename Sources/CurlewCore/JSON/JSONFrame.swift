@@ -3,6 +3,15 @@ enum JSONStep {
     case top
     case element(Int)
     case key(any CodingKey)
+
+    /// None or one.
+    var keys: [any CodingKey] {
+        switch self {
+        case .top: []
+        case .element(let index): [JSONKey(element: index)]
+        case .key(let key): [key]
+        }
+    }
 }
 
 /// A value that is being written: where it begins, and what is known of it so far.
@@ -54,10 +63,11 @@ struct JSONPlace {
     var index: Int { Int(frame) }
 }
 
-/// Where a value is written.
+/// Where a value is written. The step goes beside it, as a closure: only values that encode themselves, and errors, need
+/// it.
 enum JSONTarget {
     /// Behind a step, after the path of the owner.
-    case inside(JSONStep, owner: Int)
+    case inside(owner: Int)
     /// As the single value of an encoder.
     case itself(JSONPlace)
 }
@@ -71,20 +81,20 @@ struct JSONWrittenKey {
 
 /// The frames that are open, the outermost first, and the keys of those that are objects.
 struct JSONFrames {
-    var open: [JSONFrame] = []
-    var keys: [JSONWrittenKey] = []
+    // Little enough for the C library's quick ways; more comes where it is needed.
+    var open = JSONStack<JSONFrame>(capacity: 6)
+    var keys = JSONStack<JSONWrittenKey>(capacity: 32)
     /// How many arrays and objects are open.
     var depth = 0
     private var serial: UInt32 = 0
 
-    init() {
-        // Little enough for the C library's quick ways; more comes where it is needed.
-        open.reserveCapacity(6)
-        keys.reserveCapacity(32)
+    func deallocate() {
+        open.deallocate()
+        keys.deallocate()
     }
 
     mutating func push(
-        _ step: JSONStep, owner: Int, encoder: Int?, isLoose: Bool, start: Int
+        _ step: consuming JSONStep, owner: Int, encoder: Int?, isLoose: Bool, start: Int
     ) -> (Int, UInt32) {
         serial &+= 1
         let frame = open.count
@@ -96,13 +106,14 @@ struct JSONFrames {
     }
 
     mutating func pop() {
-        let frame = open.removeLast()
-        keys.removeLast(keys.count &- frame.firstKey)
+        let last = open.count &- 1
+        keys.truncate(to: open[last].firstKey)
+        open.truncate(to: last)
     }
 
     mutating func removeAll() {
-        open.removeAll()
-        keys.removeAll()
+        open.truncate(to: 0)
+        keys.truncate(to: 0)
         depth = 0
     }
 
@@ -115,6 +126,11 @@ struct JSONFrames {
 
     func contains(_ place: JSONPlace) -> Bool {
         place.index < open.count && open[place.index].serial == place.serial
+    }
+
+    /// Whether the frame is there, and no other one is inside it.
+    func isInnermost(_ place: JSONPlace) -> Bool {
+        place.index &+ 1 == open.count && open[place.index].serial == place.serial
     }
 }
 

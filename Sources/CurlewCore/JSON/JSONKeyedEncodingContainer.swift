@@ -10,7 +10,7 @@ struct JSONKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         let mark = try place.beginMember(key)
         do {
             let owner = writer.pointee.frames.open[place.index].encoder
-            try encoding.write(value, at: .inside(.key(key), owner: owner))
+            try encoding.write(value, at: .inside(owner: owner)) { .key(key) }
         } catch {
             writer.pointee.rollBack(to: mark, place)
             throw error
@@ -65,7 +65,18 @@ struct JSONKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         writer.pointee.output.string(value)
     }
 
-    private func integer(_ value: some FixedWidthInteger, _ key: Key) throws {
+    // Not one generic function: in a type that is generic itself the compiler does not specialize it.
+    private func integer(_ value: Int64, _ key: Key) throws {
+        try place.beginMember(key)
+        writer.pointee.output.integer(value)
+    }
+
+    private func integer(_ value: UInt64, _ key: Key) throws {
+        try place.beginMember(key)
+        writer.pointee.output.integer(value)
+    }
+
+    private func wideInteger(_ value: some FixedWidthInteger, _ key: Key) throws {
         try place.beginMember(key)
         writer.pointee.output.integer(value)
     }
@@ -84,16 +95,16 @@ struct JSONKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
 
     func encode(_ value: Double, forKey key: Key) throws { try float(value, key) }
     func encode(_ value: Float, forKey key: Key) throws { try float(value, key) }
-    func encode(_ value: Int, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int8, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int16, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int32, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int8, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int16, forKey key: Key) throws { try integer(Int64(value), key) }
+    func encode(_ value: Int32, forKey key: Key) throws { try integer(Int64(value), key) }
     func encode(_ value: Int64, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: Int128, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt8, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt16, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt32, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: Int128, forKey key: Key) throws { try wideInteger(value, key) }
+    func encode(_ value: UInt, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt8, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt16, forKey key: Key) throws { try integer(UInt64(value), key) }
+    func encode(_ value: UInt32, forKey key: Key) throws { try integer(UInt64(value), key) }
     func encode(_ value: UInt64, forKey key: Key) throws { try integer(value, key) }
-    func encode(_ value: UInt128, forKey key: Key) throws { try integer(value, key) }
+    func encode(_ value: UInt128, forKey key: Key) throws { try wideInteger(value, key) }
 }

@@ -5,6 +5,9 @@ struct JSONOutput {
     /// Room behind what was reserved, so that eight bytes may always be stored or loaded.
     private static let slack = 16
 
+    // From 1,024 bytes on the C library first collects what was freed.
+    private static let firstCapacity = 1000
+
     private(set) var start: UnsafeMutablePointer<UInt8>
     private(set) var count = 0
     private var capacity: Int
@@ -12,8 +15,7 @@ struct JSONOutput {
 
     init(escapesSlashes: Bool) {
         self.escapesSlashes = escapesSlashes
-        // From 1,024 bytes on the C library first collects what was freed.
-        capacity = 1000
+        capacity = Self.firstCapacity
         start = Self.allocate(capacity)
     }
 
@@ -21,6 +23,12 @@ struct JSONOutput {
 
     /// The bytes, which are no longer the output's own.
     mutating func take() -> Data {
+        if capacity == Self.firstCapacity {
+            // A copy of so little takes less than making the memory smaller, and other memory for what a type writes later.
+            let data = Data(bytes: start, count: count)
+            count = 0
+            return data
+        }
         let data = Data(
             bytesNoCopy: realloc(start, max(count, 1)) ?? UnsafeMutableRawPointer(start), count: count,
             deallocator: .free)
@@ -144,6 +152,18 @@ extension JSONOutput {
     }
 }
 
+// A number writes its description here, so that it makes no string of it.
+extension JSONOutput: TextOutputStream {
+    mutating func write(_ string: String) {
+        var string = string
+        string.withUTF8 { bytes($0) }
+    }
+
+    /// What the standard library calls with the digits of a floating-point number. Its own version makes a string and calls
+    /// `write(_:)`, so that without this one the text is the same.
+    mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) { bytes(buffer) }
+}
+
 // Numbers.
 extension JSONOutput {
     mutating func integer(_ magnitude: UInt64, isNegative: Bool) {
@@ -178,11 +198,11 @@ extension JSONOutput {
     }
 
     /// The description of a finite number, without `.0`.
-    mutating func number(_ description: consuming String) {
-        description.withUTF8 { text in
-            let isWhole =
-                text.count > 2 && text[text.count &- 1] == JSONByte.zero && text[text.count &- 2] == UInt8(ascii: ".")
-            bytes(isWhole ? UnsafeBufferPointer(rebasing: text.dropLast(2)) : text)
+    mutating func number(_ value: some TextOutputStreamable) {
+        let first = count
+        value.write(to: &self)
+        if count &- first > 2, start[count &- 1] == JSONByte.zero, start[count &- 2] == UInt8(ascii: ".") {
+            count &-= 2
         }
     }
 

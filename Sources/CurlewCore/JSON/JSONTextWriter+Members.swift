@@ -25,7 +25,7 @@ extension JSONTextWriter {
         guard frames.contains(place) else { return }
         while frames.open.count - 1 > place.index { frames.pop() }
         output.truncate(to: mark.count)
-        frames.keys.removeLast(frames.keys.count - mark.keys)
+        frames.keys.truncate(to: mark.keys)
         frames.open[place.index].count = mark.members
         frames.open[place.index].manyKeys = nil
         frames.depth = mark.depth
@@ -58,7 +58,7 @@ extension JSONTextWriter {
 
     /// Whether an object had the key that is its last one.
     private mutating func hadKey(_ hash: UInt64, _ frame: Int) -> Bool {
-        let known = frames.keys[frames.open[frame].firstKey...].dropLast()
+        let known = frames.keys.from(frames.open[frame].firstKey).dropLast()
         guard known.count >= Self.keyLimit else { return known.contains { $0.hash == hash } }
         var many = frames.open[frame].manyKeys.take() ?? Set()
         // Keys whose bits were new have not been asked for.

@@ -1,7 +1,7 @@
 extension JSONTextWriter {
     /// Brings the members of an object that is about to end into the order of their keys' bytes.
     mutating func sortMembers(of frame: Int) {
-        let keys = frames.keys[frames.open[frame].firstKey...]
+        let keys = frames.keys.from(frames.open[frame].firstKey)
         guard let first = keys.first else { return }
         let text = UnsafePointer(output.start)
         let starts = keys.map(\.start)

@@ -28,6 +28,11 @@ struct JSONTextWriter {
         frames.removeAll()
     }
 
+    func deallocate() {
+        output.deallocate()
+        frames.deallocate()
+    }
+
     mutating func detour() -> JSONDetour {
         leaveToFoundation()
         return JSONDetour()
@@ -44,6 +49,10 @@ struct JSONTextWriter {
 extension JSONTextWriter {
     /// Makes a frame the innermost one: the nested containers in it end here.
     mutating func enter(_ place: JSONPlace) throws(JSONDetour) {
+        if !frames.isInnermost(place) { try closeAll(inside: place) }
+    }
+
+    private mutating func closeAll(inside place: JSONPlace) throws(JSONDetour) {
         guard frames.contains(place) else { throw detour() }
         while frames.open.count - 1 > place.index {
             guard frames.open[frames.open.count - 1].isLoose else { throw detour() }
@@ -52,7 +61,9 @@ extension JSONTextWriter {
     }
 
     /// A frame inside all others; its number and its serial number.
-    mutating func push(_ step: JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> (Int, UInt32) {
+    mutating func push(_ step: consuming JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> (
+        Int, UInt32
+    ) {
         frames.push(step, owner: owner, encoder: encoder, isLoose: isLoose, start: output.count)
     }
 
@@ -108,11 +119,7 @@ extension JSONTextWriter {
         var keys: [any CodingKey] = []
         var frame = frame
         while frame >= 0, frame < frames.open.count {
-            switch frames.open[frame].step {
-            case .top: break
-            case .element(let index): keys.append(JSONKey(element: index))
-            case .key(let key): keys.append(key)
-            }
+            keys += frames.open[frame].step.keys
             frame = frames.open[frame].owner
         }
         keys.reverse()
@@ -123,12 +130,10 @@ extension JSONTextWriter {
         frames.contains(place) ? path(of: place.index) : []
     }
 
-    func path(of target: JSONTarget) -> [any CodingKey] {
+    func path(of target: JSONTarget, _ step: () -> JSONStep) -> [any CodingKey] {
         switch target {
         case .itself(let place): path(of: place)
-        case .inside(.top, let owner): path(of: owner)
-        case .inside(.element(let index), let owner): path(of: owner) + [JSONKey(element: index)]
-        case .inside(.key(let key), let owner): path(of: owner) + [key]
+        case .inside(let owner): path(of: owner) + step().keys
         }
     }
 }

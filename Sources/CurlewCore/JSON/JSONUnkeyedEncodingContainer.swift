@@ -11,7 +11,7 @@ struct JSONUnkeyedEncodingContainer: UnkeyedEncodingContainer {
         let mark = try writer.pointee.beginElement(place)
         do {
             let owner = writer.pointee.frames.open[place.index].encoder
-            try encoding.write(value, at: .inside(.element(mark.members), owner: owner))
+            try encoding.write(value, at: .inside(owner: owner)) { .element(mark.members) }
         } catch {
             writer.pointee.rollBack(to: mark, place)
             throw error

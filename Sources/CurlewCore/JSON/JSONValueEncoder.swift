@@ -66,6 +66,6 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
 
     func encode<T: Encodable>(_ value: T) throws {
         try writer.pointee.beginSingle(place)
-        try encoding.write(value, at: .itself(place))
+        try encoding.write(value, at: .itself(place)) { .top }
     }
 }

@@ -48,6 +48,36 @@ struct FastJSONEncoderTests {
         #expect(named.difference() == nil)
     }
 
+    // Texts are written eight bytes at a time.
+    @Test("escapes at every place of texts of every length")
+    func escapes() {
+        var texts: [String] = []
+        for count in 0...34 {
+            let plain = String(repeating: "x", count: count)
+            texts.append(plain)
+            for place in 0..<count {
+                for special in ["\"", "/", "\n", "é"] {
+                    texts.append(plain.prefix(place) + special + plain.dropFirst(place + 1))
+                }
+            }
+        }
+        #expect(Self.difference(texts) == nil)
+        let keys = texts.map { ($0, JSONTree.null) }
+        #expect(JSONEncoderOptions.plain.difference(keys.map { JSONTree.object([$0]) }) == nil)
+    }
+
+    @Test("keeps what it has made while it makes more")
+    func severalTexts() throws {
+        for count in [1, 300, 400, 30_000] {
+            let encoder = FastJSONEncoder()
+            let first = try encoder.encode(Array(repeating: 7, count: count))
+            let second = try encoder.encode(Array(repeating: 8, count: count))
+            #expect(first.count == 2 * count + 1 && second.count == first.count)
+            #expect(first.dropFirst().dropLast().allSatisfy { $0 == UInt8(ascii: "7") || $0 == UInt8(ascii: ",") })
+            #expect(second.dropFirst().dropLast().allSatisfy { $0 == UInt8(ascii: "8") || $0 == UInt8(ascii: ",") })
+        }
+    }
+
     @Test("encodes numbers as JSONEncoder does")
     func numbers() {
         var state: UInt64 = 7
