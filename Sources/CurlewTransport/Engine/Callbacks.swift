@@ -97,13 +97,21 @@ enum Callbacks {
 
     // Called only while a handle traces. libcurl's own handles, which ask for names over HTTPS, may have it too.
     private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
-        guard kind == CURLINFO_TEXT, let bytes else { return 0 }
-        with(data, or: ()) { transfer, _ in
+        guard kind == CURLINFO_TEXT || kind == CURLINFO_HEADER_OUT, let bytes else { return 0 }
+        with(data, or: ()) { transfer, transfers in
             guard transfer.easy?.handle == handle else { return }
-            transfer.sending.note(UnsafeRawBufferPointer(start: bytes, count: count))
+            let text = UnsafeRawBufferPointer(start: bytes, count: count)
+            if kind == CURLINFO_TEXT {
+                transfer.sending.note(text)
+            } else if !transfers.settings.libcurlAsksBeforeSending, !text.isEmpty, !text.starts(with: tunnel) {
+                transfer.wasSent(transfers)
+            }
         }
         return 0
     }
+
+    /// What asks a proxy for one is not the request.
+    private static let tunnel = Array("CONNECT ".utf8)
 
     private static let context: curl_ssl_ctx_callback = { handle, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
@@ -170,7 +178,8 @@ enum Callbacks {
 
     /// Sets every callback of a handle that is new or was reset.
     static func install(
-        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer
+        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer,
+        asksBeforeSending: Bool
     ) {
         curlew_set_write(handle, CURLOPT_HEADERFUNCTION, header)
         curlew_set_pointer(handle, CURLOPT_HEADERDATA, easy)
@@ -180,8 +189,10 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_READDATA, easy)
         curlew_set_seek(handle, seek)
         curlew_set_pointer(handle, CURLOPT_SEEKDATA, easy)
-        curlew_set_prereq(handle, prerequest)
-        curlew_set_pointer(handle, .prereqData, easy)
+        if asksBeforeSending {
+            curlew_set_prereq(handle, prerequest)
+            curlew_set_pointer(handle, .prereqData, easy)
+        }
         curlew_set_resolver_start(handle, resolverStart)
         curlew_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, easy)
         curlew_set_opensocket(handle, openSocket)
