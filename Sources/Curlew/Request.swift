@@ -53,6 +53,9 @@ public class Request: @unchecked Sendable {
     /// The body of the next try, where it is not the one inside the `URLRequest`.
     func makeUpload(events: EventSink?) throws(CurlewError) -> UploadRequest.Uploadable? { nil }
 
+    /// The URL of an error as its user knows it.
+    func urlInErrors(_ url: URL?) -> URL? { url }
+
     /// What carries out its exchanges.
     func transport(in session: Session) -> any Transport { session.transport }
 

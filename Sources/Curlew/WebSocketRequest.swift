@@ -63,7 +63,14 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     override var purpose: TransferPurpose { .stream }
 
-    override func makeURLRequest() throws -> URLRequest { try convertible.asURLRequest().withHTTPScheme() }
+    override func makeURLRequest() throws -> URLRequest {
+        let request = try convertible.asURLRequest()
+        guard let scheme = request.url?.scheme?.lowercased(), scheme == "ws" || scheme == "wss" else { return request }
+        link.namesWebSocketScheme.withLock { $0 = true }
+        return try request.with(scheme: scheme == "ws" ? "http" : "https")
+    }
+
+    override func urlInErrors(_ url: URL?) -> URL? { url.map(link.asGiven) }
 
     override func transport(in session: Session) -> any Transport {
         let handlesCookies = record.withLock { $0.history.requests.last?.handlesCookies } ?? true
@@ -112,11 +119,11 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 }
 
 extension URLRequest {
-    /// The same with http in the place of ws, and https in that of wss: the handshake is one of HTTP.
-    fileprivate func withHTTPScheme() throws -> URLRequest {
-        guard let url, let scheme = url.scheme?.lowercased(), scheme == "ws" || scheme == "wss" else { return self }
+    /// The same with another scheme: the handshake is one of HTTP.
+    fileprivate func with(scheme: String) throws -> URLRequest {
+        guard let url else { return self }
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        parts?.scheme = scheme == "ws" ? "http" : "https"
+        parts?.scheme = scheme
         guard let changed = parts?.url else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
         }

@@ -5,13 +5,13 @@ struct XMLAttributes {
     private let limit: Int
 
     /// Throws where an element has more than `limit` of them. Everything else that is wrong is for the parser to find.
-    static func check(from root: XMLScanner, limit: Int) throws {
+    static func check(from root: XMLScanner, limit: Int) throws(XMLFlaw) {
         var attributes = XMLAttributes(scanner: root, limit: limit)
         while try attributes.skipMarkup() {}
     }
 
     /// Up to the next mark-up, and over it. False at the end.
-    private mutating func skipMarkup() throws -> Bool {
+    private mutating func skipMarkup() throws(XMLFlaw) -> Bool {
         while let unit = scanner.next() {
             guard unit == UInt16(UInt8(ascii: "<")) else { continue }
             if scanner.skip("!--") { return scanner.skip(until: "-->") }
@@ -23,20 +23,12 @@ struct XMLAttributes {
     }
 
     /// Each attribute has a value, and each value has quotes.
-    private mutating func skipTag() throws -> Bool {
+    private mutating func skipTag() throws(XMLFlaw) -> Bool {
         var count = 0
-        var quote: UInt16?
-        while let unit = scanner.next() {
-            if let open = quote {
-                if unit == open { quote = nil }
-            } else if unit == 0x22 || unit == 0x27 {
-                quote = unit
-                count += 1
-                if count > limit { throw XMLFlaw.tooManyAttributes(limit) }
-            } else if unit == UInt16(UInt8(ascii: ">")) {
-                return true
-            }
+        return try scanner.skipMarkup { [limit] unit throws(XMLFlaw) in
+            guard XMLScanner.isQuote(unit) else { return }
+            count += 1
+            if count > limit { throw XMLFlaw.tooManyAttributes(limit) }
         }
-        return false
     }
 }

@@ -5,16 +5,17 @@ internal import Foundation
 struct XMLProlog {
     private var scanner: XMLScanner
 
-    /// Throws where the text declares entities, attributes or elements of its own, or is in an encoding that could hide
-    /// that. A document type alone, with a name and where its DTD would be, may stay: that DTD is not loaded.
-    /// Returns the scanner in front of the root.
-    static func check(_ data: Data) throws -> XMLScanner {
+    /// Throws where the text is too large, declares entities, attributes or elements of its own, is in an encoding that could hide
+    /// that, or has an element with too many attributes. A document type alone, with a name and where its DTD would be, may stay:
+    /// that DTD is not loaded.
+    static func check(_ data: Data, maximumSize: Int, maximumAttributes: Int) throws(XMLFlaw) {
+        guard data.count <= maximumSize else { throw .tooLarge(maximumSize) }
         var prolog = XMLProlog(scanner: XMLScanner(data))
         try prolog.check()
-        return prolog.scanner
+        try XMLAttributes.check(from: prolog.scanner, limit: maximumAttributes)
     }
 
-    private mutating func check() throws {
+    private mutating func check() throws(XMLFlaw) {
         if scanner.skip("<?xml") { try checkEncoding(taken(until: "?>")) }
         while true {
             while let unit = scanner.peek, unit == 0x20 || (0x09...0x0D).contains(unit) { _ = scanner.next() }
@@ -33,7 +34,7 @@ struct XMLProlog {
     }
 
     /// Only these keep apart what is ASCII and what is not: in UTF-7 or ISO-2022 a comment's end may be none.
-    private func checkEncoding(_ declaration: String) throws {
+    private func checkEncoding(_ declaration: String) throws(XMLFlaw) {
         guard let name = declaration.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.output.1.lowercased() else {
             return
         }
@@ -47,23 +48,14 @@ struct XMLProlog {
         guard isKnown else { throw XMLFlaw.encoding(name) }
     }
 
-    private mutating func skipDocumentType() throws {
-        var quote: UInt16?
-        while let unit = scanner.next() {
-            if let open = quote {
-                if unit == open { quote = nil }
-            } else if unit == 0x22 || unit == 0x27 {
-                quote = unit
-            } else if unit == UInt16(UInt8(ascii: "[")) {
-                throw XMLFlaw.declarations
-            } else if unit == UInt16(UInt8(ascii: ">")) {
-                return
-            }
+    private mutating func skipDocumentType() throws(XMLFlaw) {
+        let isComplete = try scanner.skipMarkup { unit throws(XMLFlaw) in
+            if unit == UInt16(UInt8(ascii: "[")) { throw XMLFlaw.declarations }
         }
-        throw XMLFlaw.unreadable
+        guard isComplete else { throw XMLFlaw.unreadable }
     }
 
-    private mutating func taken(until end: StaticString) throws -> String {
+    private mutating func taken(until end: StaticString) throws(XMLFlaw) -> String {
         guard let text = scanner.taken(until: end) else { throw XMLFlaw.unreadable }
         return text
     }

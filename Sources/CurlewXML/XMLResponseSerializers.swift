@@ -25,10 +25,18 @@ public struct XMLSource: Sendable, Equatable {
     }
 }
 
-/// Gives what an `XMLParser` needs. The body is not parsed yet.
+/// Gives what an `XMLParser` needs. The body is not parsed yet, but looked at: a document that declares entities, elements or
+/// attributes of its own is an error, since a parser may fill the memory with them. For a body of other trust make an `XMLSource`
+/// of its data.
 public struct XMLParserResponseSerializer: ResponseSerializer {
-    /// Creates a serializer.
-    public init() {}
+    private let maximumSize: Int
+    private let maximumAttributes: Int
+
+    /// A text of more than `maximumSize` bytes and an element with more than `maximumAttributes` attributes are `.limitExceeded`.
+    public init(maximumSize: Int = 16 * 1024 * 1024, maximumAttributes: Int = 1_000) {
+        self.maximumSize = maximumSize
+        self.maximumAttributes = maximumAttributes
+    }
 
     public func serialize(
         request: URLRequest?,
@@ -36,7 +44,15 @@ public struct XMLParserResponseSerializer: ResponseSerializer {
         data: Data?,
         error: (any Error)?
     ) throws -> XMLSource {
-        XMLSource(data: try body(request: request, response: response, data: data, error: error))
+        let body = try body(request: request, response: response, data: data, error: error)
+        // A response without a body that may have none.
+        guard !body.isEmpty else { return XMLSource(data: body) }
+        do {
+            try XMLProlog.check(body, maximumSize: maximumSize, maximumAttributes: maximumAttributes)
+        } catch {
+            throw error.asCurlewError(url: request?.url)
+        }
+        return XMLSource(data: body)
     }
 }
 
@@ -83,20 +99,12 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
     ) throws -> XMLTree {
         let body = try body(request: request, response: response, data: data, error: error)
         do {
-            guard body.count <= maximumSize else { throw XMLFlaw.tooLarge(maximumSize) }
-            let root = try XMLProlog.check(body)
-            try XMLAttributes.check(from: root, limit: maximumAttributes)
+            try XMLProlog.check(body, maximumSize: maximumSize, maximumAttributes: maximumAttributes)
             // FoundationXML's document accepts broken text on Linux, and prints about it: ask the parser first.
             try WellFormedness.check(XMLSource(data: body), maximumDepth: maximumDepth)
             return XMLTree(try XMLDocument(data: body, options: options))
         } catch let flaw as XMLFlaw {
-            switch flaw {
-            case .tooLarge, .tooDeep, .tooManyAttributes:
-                throw CurlewError(
-                    .limitExceeded, phase: .decoding, reason: flaw.description, url: request?.url, underlying: flaw)
-            case .unreadable, .declarations, .encoding:
-                throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: flaw))
-            }
+            throw flaw.asCurlewError(url: request?.url)
         } catch {
             throw CurlewError.responseSerializationFailed(reason: .customSerializationFailed(error: error))
         }
@@ -156,6 +164,17 @@ public final class XMLTree: @unchecked Sendable {
         lock.lock()
         defer { lock.unlock() }
         return try body(document)
+    }
+}
+
+extension XMLFlaw {
+    fileprivate func asCurlewError(url: URL?) -> CurlewError {
+        switch self {
+        case .tooLarge, .tooDeep, .tooManyAttributes:
+            CurlewError(.limitExceeded, phase: .decoding, reason: description, url: url, underlying: self)
+        case .unreadable, .declarations, .encoding:
+            .responseSerializationFailed(reason: .customSerializationFailed(error: self))
+        }
     }
 }
 

@@ -51,6 +51,26 @@ struct XMLScanner {
         return String(decoding: text, as: UTF16.self)
     }
 
+    /// Steps over a tag or a declaration and its `>`, which may stand in quotes, too. `visit` is given each unit outside of quotes;
+    /// an opening quote is one. False where the end is missing.
+    mutating func skipMarkup(visit: (UInt16) throws(XMLFlaw) -> Void) throws(XMLFlaw) -> Bool {
+        var quote: UInt16?
+        while let unit = next() {
+            if let open = quote {
+                if unit == open { quote = nil }
+                continue
+            }
+            try visit(unit)
+            if Self.isQuote(unit) { quote = unit }
+            if unit == UInt16(UInt8(ascii: ">")) { return true }
+        }
+        return false
+    }
+
+    static func isQuote(_ unit: UInt16) -> Bool {
+        unit == UInt16(UInt8(ascii: "\"")) || unit == UInt16(UInt8(ascii: "'"))
+    }
+
     private func matches(_ text: StaticString) -> Bool {
         text.withUTF8Buffer { text in
             text.indices.allSatisfy { unit(at: position + $0 * width) == UInt16(text[$0]) }

@@ -129,4 +129,67 @@ struct CassetteBodyTests {
         #expect(kept(bytes, type: "application/json") == .base64(bytes))
         #expect(kept(Data([0xFF, 0xFE, 0x00]), type: "image/png") == .base64(Data([0xFF, 0xFE, 0x00])))
     }
+
+    // MARK: Marks that combine with separators
+
+    @Test("a mark that combines with a separator hides no value", arguments: ["=\u{301}", "=\u{20DD}"])
+    func combiningMarks(equals: String) {
+        #expect(
+            kept(Data("a=1&\u{301}token\(equals)s3cret&b=2".utf8), type: "application/x-www-form-urlencoded")
+                == .text("a=1&\u{301}token=<redacted>&b=2"))
+        let url = "https://\u{301}me:s3cret@api.test/x?\u{301}token\(equals)s3cret#\u{301}id_token\(equals)s3cret"
+        let clean = CassetteRedaction().redacted(
+            Cassette.Exchange(
+                request: Cassette.Request(
+                    method: "GET", url: url,
+                    headers: [
+                        Cassette.Field("Cookie", "a\(equals)s3cret;\u{301}b=s3cret"),
+                        Cassette.Field("Link", "<\u{301}/y?token\(equals)s3cret>; rel=next"),
+                    ]))
+        ).request
+        #expect(clean.url == "https://api.test/x?\u{301}token=<redacted>#\u{301}id_token=<redacted>")
+        #expect(
+            clean.headers.map(\.value)
+                == ["a=<redacted>;\u{301}b=<redacted>", "<\u{301}/y?token=<redacted>>; rel=next"])
+    }
+
+    // MARK: Content codings
+
+    /// `{"token":"s3cret","n":1}`, by Python's gzip and zlib.
+    private static let gzipped = Data(base64Encoded: "H4sIAAAAAAACA6tWKsnPTs1TslIqNk4uSi1R0lECcgxrAfpJIssYAAAA")
+    private static let deflated = Data(base64Encoded: "eJyrVirJz07NU7JSKjZOLkotUdJRAnIMawFi9Ad5")
+    private static let raw = Data(base64Encoded: "q1Yqyc9OzVOyUio2Ti5KLVHSUQJyDGsB")
+
+    @Test(
+        "a compressed request body is kept as what it holds",
+        arguments: [("gzip", gzipped), ("x-gzip", gzipped), ("deflate", deflated), ("DEFLATE", raw)])
+    func compressed(coding: String, body: Data?) throws {
+        let clean = redacted(try #require(body), coding: coding)
+        #expect(clean.request.body == .text(#"{"n":1,"token":"<redacted>"}"#))
+        // It may be asked for once more.
+        #expect(CassetteRedaction().redacted(clean) == clean)
+        // Of a response that has kept its coding that goes with the secret.
+        #expect(clean.response?.body == clean.request.body)
+        #expect(clean.response?.headers.contains { $0.name == "Content-Encoding" } == false)
+    }
+
+    @Test("a compressed body that cannot be read is left out", arguments: ["br", "gzip", "gzip, br"])
+    func unreadable(coding: String) {
+        let clean = redacted(Data([0x1F, 0x8B, 8, 0, 1, 2, 3]), coding: coding)
+        #expect(
+            clean.request.body
+                == .text("<redacted: a body with Content-Encoding \(coding) that cannot be decoded>"))
+        #expect(clean.response?.body == .base64(Data([0x1F, 0x8B, 8, 0, 1, 2, 3])))
+    }
+
+    private func redacted(_ body: Data, coding: String) -> Cassette.Exchange {
+        let headers = [
+            Cassette.Field("Content-Type", "application/json"), Cassette.Field("Content-Encoding", coding),
+        ]
+        return CassetteRedaction().redacted(
+            Cassette.Exchange(
+                request: Cassette.Request(
+                    method: "POST", url: "http://mock.test/", headers: headers, body: Cassette.Body(body)),
+                response: Cassette.Response(status: 200, headers: headers, body: Cassette.Body(body))))
+    }
 }

@@ -30,6 +30,13 @@ struct MissTests {
                 + "nearest routes: POST /wether, any method /weather, any method /{any}/feather")
     }
 
+    @Test func aMockNamesNoSecretOfTheQuery() async throws {
+        #expect(
+            await reason(MockTransport(), .test("/a?access_token=s3cret&city=Oslo"))
+                == "MockTransport has no answer for GET /a?access_token=<redacted>&city=Oslo: "
+                + "it has no routes, and its queue is empty")
+    }
+
     @Test func aCassetteSaysInWhatItsNearestRequestsDiffer() async throws {
         let replay = ReplayTransport(
             cassette(

@@ -19,6 +19,21 @@ struct XMLSerializerTests {
         }
     }
 
+    @Test func `a source is bounded as a document is`() throws {
+        func source(_ text: String, size: Int = 1_000, attributes: Int = 2) throws -> XMLSource {
+            try XMLParserResponseSerializer(maximumSize: size, maximumAttributes: attributes)
+                .serialize(request: nil, response: nil, data: Data(text.utf8), error: nil)
+        }
+        func code(_ text: String, size: Int = 1_000) -> CurlewError.Code? {
+            #expect(throws: CurlewError.self) { try source(text, size: size) }?.code
+        }
+        #expect(try source("<a b='1' c=\"'2\"/>", size: 17).data.count == 17)
+        #expect(code("<a b='1' c=\"'2\"/>", size: 16) == .limitExceeded)
+        #expect(code("<a b='1' c='2' d='3'/>") == .limitExceeded)
+        #expect(code("<!DOCTYPE a [<!ENTITY x \"lol\">]><a>&x;</a>") == .decodingFailed)
+        #expect(try source("<!DOCTYPE a SYSTEM \"[>\"><a/>").makeParser().parse())
+    }
+
     @Test func `a document can be asked from within a question`() throws {
         let tree = try XMLDocumentResponseSerializer().serialize(request: nil, response: nil, data: xml, error: nil)
         #expect(tree.withDocument { _ in tree.withDocument { $0.rootElement()?.name } } == "list")

@@ -70,8 +70,24 @@ struct NetlinkLoop {
         ]
         // One after the other: the kernel refuses a second dump while the first is being read.
         for question in questions {
-            let number = socket.requestDump(of: UInt16(question.type), family: UInt8(question.family))
-            while try receive()?.finishedDumps.contains(number) != true {}
+            // Where something changes all the time, the changes tell what a dump has missed.
+            var dumps = 0
+            repeat {
+                dumps += 1
+            } while try !dump(UInt16(question.type), UInt8(question.family)) && dumps < Self.mostDumps
+        }
+    }
+
+    private static let mostDumps = 10
+
+    /// False where something changed meanwhile, so that entries may be missing.
+    private mutating func dump(_ type: UInt16, _ family: UInt8) throws(Trouble) -> Bool {
+        let number = socket.requestDump(of: type, family: family)
+        var isWhole = true
+        while true {
+            guard let content = try receive() else { continue }
+            if content.interruptedDumps.contains(number) { isWhole = false }
+            if content.finishedDumps.contains(number) { return isWhole }
         }
     }
 

@@ -9,6 +9,8 @@ struct NetlinkMessages {
         var routes: [UInt32: RouteAnswer] = [:]
         /// Sequence numbers of dumps that are complete.
         var finishedDumps: Set<UInt32> = []
+        /// Those of dumps that something changed under: entries may be missing.
+        var interruptedDumps: Set<UInt32> = []
     }
 
     /// `lookups` are the sequence numbers of route look-ups: the answer to one is no new route.
@@ -33,6 +35,7 @@ struct NetlinkMessages {
         _ lookups: Set<UInt32>,
         into content: inout Content
     ) {
+        if header.nlmsg_flags & UInt16(NLM_F_DUMP_INTR) != 0 { content.interruptedDumps.insert(header.nlmsg_seq) }
         switch Int(header.nlmsg_type) {
         case Int(NLMSG_DONE):
             content.finishedDumps.insert(header.nlmsg_seq)
@@ -54,8 +57,13 @@ struct NetlinkMessages {
             content.routes[header.nlmsg_seq] = routeAnswer(body)
         case Int(RTM_NEWROUTE), Int(RTM_DELROUTE):
             guard let route = defaultRoute(body) else { return }
-            let isNew = header.nlmsg_type == UInt16(RTM_NEWROUTE)
-            content.changes.append(isNew ? .defaultRoute(route) : .defaultRouteRemoved(route))
+            // In a dump's entries the bit has another meaning.
+            let replaces = header.nlmsg_flags & UInt16(NLM_F_MULTI | NLM_F_REPLACE) == UInt16(NLM_F_REPLACE)
+            if header.nlmsg_type == UInt16(RTM_DELROUTE) {
+                content.changes.append(.defaultRouteRemoved(route))
+            } else {
+                content.changes.append(replaces ? .defaultRouteReplaced(route) : .defaultRoute(route))
+            }
         default:
             return
         }
@@ -109,13 +117,14 @@ struct NetlinkMessages {
         guard info.rtm_dst_len == 0, info.rtm_type == UInt8(RTN_UNICAST) else { return nil }
         var route = NetworkState.DefaultRoute(
             isIPv6: info.rtm_family == 10,
-            interface: nil,
+            interfaces: [],
             table: UInt32(info.rtm_table),
             priority: 0
         )
         for attribute in Attributes(body, from: size) {
             switch UInt32(attribute.type) {
-            case RTA_OIF.rawValue: route.interface = attribute.value.load32.map(Int32.init(bitPattern:))
+            case RTA_OIF.rawValue: route.interfaces = attribute.value.load32.map { [Int32(bitPattern: $0)] } ?? []
+            case RTA_MULTIPATH.rawValue: route.interfaces = nextHops(attribute.value)
             case RTA_TABLE.rawValue: route.table = attribute.value.load32 ?? route.table
             case RTA_PREFSRC.rawValue: route.source = Array(attribute.value)
             case RTA_PRIORITY.rawValue: route.priority = attribute.value.load32 ?? 0
@@ -123,6 +132,21 @@ struct NetlinkMessages {
             }
         }
         return route.table == local ? nil : route
+    }
+
+    /// The links of a route over several of them, each behind a header of its own.
+    private static func nextHops(_ list: UnsafeRawBufferPointer) -> [Int32] {
+        var interfaces: [Int32] = []
+        var rest = list[...]
+        let headerSize = MemoryLayout<rtnexthop>.size
+        while rest.count >= headerSize {
+            let hop = UnsafeRawBufferPointer(rebasing: rest).loadUnaligned(as: rtnexthop.self)
+            let length = Int(hop.rtnh_len)
+            guard length >= headerSize, length <= rest.count else { break }
+            if !interfaces.contains(hop.rtnh_ifindex) { interfaces.append(hop.rtnh_ifindex) }
+            rest = rest.dropFirst(aligned(length))
+        }
+        return interfaces
     }
 
     private static func routeAnswer(_ body: UnsafeRawBufferPointer) -> RouteAnswer {

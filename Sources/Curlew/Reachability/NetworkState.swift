@@ -21,8 +21,8 @@ struct NetworkState: Sendable, Equatable {
     /// A route that matches everything.
     struct DefaultRoute: Sendable, Hashable {
         var isIPv6: Bool
-        /// nil for a route over several links.
-        var interface: Int32?
+        /// Several where it shares its traffic between links; none where it names no link.
+        var interfaces: [Int32]
         var table: UInt32
         var priority: UInt32
         /// The address that its connections come from, where it says one.
@@ -37,53 +37,71 @@ struct NetworkState: Sendable, Equatable {
         switch change {
         case .link(let link):
             links[link.index] = link
-            if !link.isUp { removeRoutes { $0.interface == link.index } }
+            if !link.isUp { removeRoutes(over: link.index, unlessOver: linksThatAreUp) }
         case .linkRemoved(let index):
             links[index] = nil
             addresses = addresses.filter { $0.interface != index }
-            removeRoutes { $0.interface == index }
+            removeRoutes(over: index, unlessOver: linksThatAreUp)
         case .address(let address): addresses.insert(address)
         case .addressRemoved(let address):
             addresses.remove(address)
-            let wasLast = !addresses.contains { $0.interface == address.interface }
-            let isGone = !addresses.contains { $0.bytes == address.bytes }
-            removeRoutes { route in
-                guard !route.isIPv6 else { return false }
-                return (wasLast && route.interface == address.interface) || (isGone && route.source == address.bytes)
+            let version6 = defaultRoutes.filter(\.isIPv6)
+            removeRoutes(over: address.interface, unlessOver: Set(addresses.map(\.interface)))
+            if !addresses.contains(where: { $0.bytes == address.bytes }) {
+                defaultRoutes = defaultRoutes.filter { $0.source != address.bytes }
             }
+            defaultRoutes.formUnion(version6)
         case .defaultRoute(let route): defaultRoutes.insert(route)
+        case .defaultRouteReplaced(let route):
+            defaultRoutes = defaultRoutes.filter { !$0.hasPlace(of: route) }
+            defaultRoutes.insert(route)
         case .defaultRouteRemoved(let route): defaultRoutes.remove(route)
         }
     }
 
-    // The kernel takes routes of IPv4 away with their link or address, and sends no message for them.
-    private mutating func removeRoutes(where isGone: (DefaultRoute) -> Bool) {
-        defaultRoutes = defaultRoutes.filter { !isGone($0) }
+    // The kernel takes routes away with their link, and those of IPv4 with its address, and sends no message for them; one over
+    // several links with the last of them.
+    private mutating func removeRoutes(over interface: Int32, unlessOver others: Set<Int32>) {
+        defaultRoutes = defaultRoutes.filter { route in
+            !route.interfaces.contains(interface) || !others.isDisjoint(with: route.interfaces)
+        }
     }
+
+    private var linksThatAreUp: Set<Int32> { Set(links.values.lazy.filter(\.isUp).map(\.index)) }
 
     /// Whether any default route leads over a link that works, and over what kind.
     var statusOfDefaultRoute: NetworkReachabilityStatus {
         guard let best = usableDefaultRoutes.min(by: { $0.priority < $1.priority }) else { return .notReachable }
-        return .reachable(connectionType(over: best.interface))
+        let kinds = best.interfaces.filter(isRunning).map(connectionType(over:))
+        return .reachable(!kinds.isEmpty && kinds.allSatisfy { $0 == .cellular } ? .cellular : .ethernetOrWiFi)
     }
 
     /// Those over links that work.
     var usableDefaultRoutes: Set<DefaultRoute> {
-        defaultRoutes.filter { route in route.interface.map { links[$0]?.isRunning ?? false } ?? true }
+        defaultRoutes.filter { $0.interfaces.isEmpty || $0.interfaces.contains(where: isRunning) }
     }
+
+    private func isRunning(_ interface: Int32) -> Bool { links[interface]?.isRunning ?? false }
 
     /// The status of a target whose route the kernel has looked up.
     func status(of answer: RouteAnswer) -> NetworkReachabilityStatus {
         switch answer {
         case .unreachable: .notReachable
         case .over(let interface):
-            links[interface]?.isRunning ?? false ? .reachable(connectionType(over: interface)) : .notReachable
+            isRunning(interface) ? .reachable(connectionType(over: interface)) : .notReachable
         }
     }
 
-    private func connectionType(over interface: Int32?) -> NetworkReachabilityStatus.ConnectionType {
-        guard let link = interface.flatMap({ links[$0] }) else { return .ethernetOrWiFi }
+    private func connectionType(over interface: Int32) -> NetworkReachabilityStatus.ConnectionType {
+        guard let link = links[interface] else { return .ethernetOrWiFi }
         return CellularLink.isCellular(name: link.name, hardwareType: link.hardwareType) ? .cellular : .ethernetOrWiFi
+    }
+}
+
+extension NetworkState.DefaultRoute {
+    /// Whether the kernel would put the other one in its place.
+    fileprivate func hasPlace(of other: Self) -> Bool {
+        isIPv6 == other.isIPv6 && table == other.table && priority == other.priority
     }
 }
 
@@ -94,6 +112,8 @@ enum NetworkChange: Sendable, Equatable {
     case address(NetworkState.Address)
     case addressRemoved(NetworkState.Address)
     case defaultRoute(NetworkState.DefaultRoute)
+    /// In the place of the one that had it.
+    case defaultRouteReplaced(NetworkState.DefaultRoute)
     case defaultRouteRemoved(NetworkState.DefaultRoute)
 }
 

@@ -80,7 +80,7 @@ extension Run {
         var error = error
         if request.isCancelled { error = request.cancellation }
         let visible = request.record.withLock { $0.history.requests.last }
-        if error.url == nil { error.url = visible?.url }
+        error.url = request.urlInErrors(error.url ?? visible?.url)
         error.attempt = attempt.number
         return RunResult(
             request: visible,
@@ -125,7 +125,7 @@ extension Run {
         _ body: ReceivedBody
     ) -> CurlewError {
         var error = explained(error, by: body)
-        if error.url == nil { error.url = exchange.hop.visible.url }
+        error.url = request.urlInErrors(error.url ?? exchange.hop.visible.url)
         if error.attempt == 0 { error.attempt = attempt.number }
         // The transport knows of the last exchange alone.
         if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }

@@ -11,6 +11,7 @@ final class WebSocketLink: Sendable {
 
     /// The WebSocket is open.
     struct Opening: Sendable {
+        /// As errors name it.
         let url: URL
         let head: ResponseHead
         let agreement: WebSocketHandshake.Agreement
@@ -48,6 +49,8 @@ final class WebSocketLink: Sendable {
     /// Resolved when everything is over.
     let ended = OneShot<Void>()
     let state = Lock(State())
+    /// Whether the user has named `ws` or `wss`, in whose place HTTP's schemes are sent.
+    let namesWebSocketScheme = Lock(false)
 
     init(options: WebSocketOptions) {
         self.options = options
@@ -55,6 +58,15 @@ final class WebSocketLink: Sendable {
     }
 
     // MARK: What users ask
+
+    /// The URL in the user's scheme.
+    func asGiven(_ url: URL) -> URL {
+        guard namesWebSocketScheme.withLock({ $0 }), let scheme = url.scheme?.lowercased(), scheme.hasPrefix("http")
+        else {
+            return url
+        }
+        return URL(string: "ws" + url.absoluteString.dropFirst("http".count)) ?? url
+    }
 
     /// What verbs wait for.
     var opening: OpeningResult { state.withLock { $0.opening } }

@@ -12,17 +12,24 @@ public struct WebSocketMessages: AsyncSequence, Sendable {
 
     let open: @Sendable () -> WebSocketReader
 
-    public func makeAsyncIterator() -> Iterator { Iterator(reader: open()) }
+    public func makeAsyncIterator() -> Iterator { Iterator(open: open) }
 
-    /// Hands out one message after the other.
+    /// Hands out one message after the other. One that was never asked for a message closes nothing when it is released.
     public struct Iterator: AsyncIteratorProtocol {
-        let reader: WebSocketReader
+        private let open: @Sendable () -> WebSocketReader
+        private var reader: WebSocketReader?
 
-        public mutating func next() async throws(CurlewError) -> WebSocketMessage? { try await reader.next() }
+        init(open: @escaping @Sendable () -> WebSocketReader) { self.open = open }
+
+        public mutating func next() async throws(CurlewError) -> WebSocketMessage? {
+            try await next(isolation: nil)
+        }
 
         public mutating func next(
             isolation actor: isolated (any Actor)?
         ) async throws(CurlewError) -> WebSocketMessage? {
+            let reader = self.reader ?? open()
+            self.reader = reader
             // Under load the next message mostly is there.
             if let message = reader.nextNow() { return message }
             return try await reader.next(isolation: actor)

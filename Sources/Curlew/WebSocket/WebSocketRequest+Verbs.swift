@@ -26,6 +26,8 @@ extension WebSocketRequest {
 
     // MARK: Sending
 
+    // A cancelled task sends nothing, also where it would not have to wait.
+
     /// Sends text. Returns when there is room for more, and waits for the WebSocket to be open.
     public func send(_ text: String) async throws(CurlewError) { try await send(.text(text)) }
 
@@ -71,10 +73,14 @@ extension WebSocketRequest {
     /// answered or `closeTimeout` has passed. Messages that come meanwhile are dropped.
     ///
     /// A WebSocket that is not open yet is cancelled. One that has ended stays as it is. A code that no close frame may carry,
-    /// such as 1005 or 5000, is left out, and the reason with it; a reason is cut to 123 bytes.
+    /// such as 1005 or 5000, and a reason of more than 123 bytes are `.parameterEncodingFailed`: nothing is sent, and the
+    /// WebSocket stays as it is.
     public func close(
         code: WebSocketCloseCode = .normalClosure, reason: String? = nil
     ) async throws(CurlewError) {
+        if let flaw = WebSocketClosePayload(code, reason: reason ?? "").flaw {
+            throw CurlewError(.parameterEncodingFailed, phase: .send, reason: flaw)
+        }
         guard link.beginClosing(code, reason: reason) else {
             cancel()
             return
@@ -98,6 +104,7 @@ extension WebSocketRequest {
 
     /// The connection that sends and pings use.
     private func opening() async throws(CurlewError) -> WebSocketLink.Opening {
+        if Task.isCancelled { throw CurlewError(.cancelled, phase: .send, reason: "the sending task was cancelled") }
         WebSocketRun.start(self)
         if let prepared { return prepared }
         return try await link.usableOpening()
@@ -111,7 +118,10 @@ extension WebSocketRequest {
 
     /// Whether nothing had to be waited for.
     private func sendNow(_ message: WebSocketMessage) -> Bool {
-        guard PreparedConnection.current == nil, case .success(let opening)? = link.opening.value else { return false }
+        guard PreparedConnection.current == nil, !Task.isCancelled, case .success(let opening)? = link.opening.value
+        else {
+            return false
+        }
         return opening.outbox.sendNow(message, atOnce: link.inbox.takeTurn())
     }
 

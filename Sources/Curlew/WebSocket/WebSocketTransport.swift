@@ -30,7 +30,7 @@ struct WebSocketTransport: Transport {
         case .opened(let opened):
             willOpen(opened.head, request.url)
             let course = await withTaskCancellationHandler {
-                await link.run(opened, at: request.url, hook: hook)
+                await link.run(opened, at: link.asGiven(request.url), hook: hook)
             } onCancel: {
                 link.stop(with: .explicitlyCancelled)
             }

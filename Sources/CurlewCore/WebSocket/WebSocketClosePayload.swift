@@ -24,6 +24,19 @@ package struct WebSocketClosePayload: Equatable, Sendable {
         self.init(code, reason: String(decoding: bytes[2...], as: UTF8.self))
     }
 
+    /// Bytes of a reason: what a control frame holds behind the code.
+    package static let longestReason = WebSocketFrameHeader.maximumControlLength - 2
+
+    /// Why no frame says all of it, nil where one does.
+    package var flaw: String? {
+        if let code, !code.isSendable {
+            return "a close frame may not carry the code \(code): use 1000 to 1003, 1007 to 1014 or 3000 to 4999"
+        }
+        let length = reason.utf8.count
+        guard length > Self.longestReason else { return nil }
+        return "the reason has \(length) bytes, and a close frame holds \(Self.longestReason)"
+    }
+
     /// The bytes for a frame. A code that must not be sent is left out; a reason is cut to what a control frame
     /// holds, between two characters.
     package var bytes: [UInt8] {

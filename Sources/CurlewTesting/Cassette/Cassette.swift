@@ -50,7 +50,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         public var url: String
         /// The fields that went out.
         public var headers: [Field]
-        /// The body; nil when empty.
+        /// The body without its content codings; nil when empty.
         public var body: Body?
 
         /// Creates a request.

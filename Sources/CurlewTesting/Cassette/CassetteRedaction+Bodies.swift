@@ -2,6 +2,27 @@ internal import CurlewCore
 internal import Foundation
 
 extension CassetteRedaction {
+    /// A request's body without its content codings and its secrets. What cannot be decoded is left out, since it may hold some.
+    func sent(_ body: Cassette.Body, _ coded: CodedBody, type: String) -> Cassette.Body? {
+        guard coded.hasCodings else { return self.body(body, type: type) }
+        if let plain = coded.decoded(body.data) { return Cassette.Body(plain).map { self.body($0, type: type) } }
+        // No coding gives a text: a body that is one was decoded before.
+        if case .text = body { return self.body(body, type: type) }
+        return .text("<redacted: a body with Content-Encoding \(coded.names) that cannot be decoded>")
+    }
+
+    /// A response's body, which mostly came without its content codings. Where a secret stands under one, the coding goes with it.
+    func received(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body {
+        if let plain = CodedBody(fields).decoded(body.data).flatMap({ Cassette.Body($0) }), plain != body {
+            let clean = self.body(plain, type: type)
+            if clean != plain {
+                fields.removeAll { ASCII.equalsIgnoringCase($0.name, "Content-Encoding") }
+                return clean
+            }
+        }
+        return self.body(body, type: type)
+    }
+
     /// The body without its secrets. `type` is the media type as it stands in the field: a boundary's case counts.
     func body(_ body: Cassette.Body, type: String, depth: Int = 0) -> Cassette.Body {
         let kind = type.lowercased()
@@ -22,7 +43,7 @@ extension CassetteRedaction {
     }
 
     private func text(_ text: String, _ type: String) -> String {
-        if type.contains("x-www-form-urlencoded") { return form(text) }
+        if type.contains("x-www-form-urlencoded") { return form(text[...]) }
         // Servers label JSON as text/plain too.
         guard type.contains("json") || Self.looksLikeJSON(text) else { return text }
         if let clean = json(text) { return clean }

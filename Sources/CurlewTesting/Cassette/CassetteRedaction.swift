@@ -32,12 +32,13 @@ public struct CassetteRedaction: Sendable {
         let type = Self.type(exchange.request.headers)
         exchange.request.url = url(exchange.request.url)
         exchange.request.headers = fields(exchange.request.headers)
-        exchange.request.body = exchange.request.body.map { body($0, type: type) }
+        let coded = CodedBody(exchange.request.headers)
+        exchange.request.body = exchange.request.body.flatMap { sent($0, coded, type: type) }
         if var response = exchange.response {
             let type = Self.type(response.headers)
+            response.body = response.body.map { received($0, &response.headers, type: type) }
             response.headers = fields(response.headers)
             response.trailers = response.trailers.map(fields)
-            response.body = response.body.map { body($0, type: type) }
             exchange.response = response
         }
         change(&exchange)
@@ -61,52 +62,63 @@ public struct CassetteRedaction: Sendable {
         }
     }
 
+    // By scalars, here and below: a mark that combines with what separates parts makes another character of it.
+
     /// The names, and a Set-Cookie's attributes, stay: code under test looks at them.
     private static func cookie(_ text: String, isSet: Bool) -> String {
-        text.components(separatedBy: ";").enumerated().map { index, pair in
-            guard index == 0 || !isSet else { return pair }
-            guard let equals = pair.firstIndex(of: "=") else { return replacement }
-            return pair[...equals] + replacement
+        parts(of: text[...], at: ";").enumerated().map { index, pair in
+            guard index == 0 || !isSet else { return String(pair) }
+            guard let equals = pair.unicodeScalars.firstIndex(of: "=") else { return replacement }
+            return String(pair.unicodeScalars[...equals]) + replacement
         }.joined(separator: ";")
     }
 
     /// Without user information and without the values of secret query items; the fragment too may carry some.
-    private func url(_ text: String) -> String {
-        var text = text
-        var fragment = ""
-        if let hash = text.firstIndex(of: "#") {
-            fragment = "#" + form(String(text[text.index(after: hash)...]))
-            text = String(text[..<hash])
+    func url(_ text: String) -> String {
+        var rest = text[...]
+        var end = ""
+        if let hash = rest.unicodeScalars.firstIndex(of: "#") {
+            end = "#" + form(rest[rest.unicodeScalars.index(after: hash)...])
+            rest = rest[..<hash]
         }
-        var query = ""
-        if let question = text.firstIndex(of: "?") {
-            query = "?" + form(String(text[text.index(after: question)...]))
-            text = String(text[..<question])
+        if let question = rest.unicodeScalars.firstIndex(of: "?") {
+            end = "?" + form(rest[rest.unicodeScalars.index(after: question)...]) + end
+            rest = rest[..<question]
         }
-        if let start = text.range(of: "//")?.upperBound {
-            let end = text[start...].firstIndex(of: "/") ?? text.endIndex
-            if let at = text[start..<end].lastIndex(of: "@") { text.removeSubrange(start...at) }
-        }
-        return text + query + fragment
+        return Self.withoutUser(rest) + end
+    }
+
+    private static func withoutUser(_ text: Substring) -> String {
+        let scalars = text.unicodeScalars
+        guard let start = scalars.firstRange(of: "//".unicodeScalars)?.upperBound else { return String(text) }
+        let end = scalars[start...].firstIndex(of: "/") ?? scalars.endIndex
+        guard let at = scalars[start..<end].lastIndex(of: "@") else { return String(text) }
+        return String(scalars[..<start]) + String(scalars[scalars.index(after: at)...])
     }
 
     /// `<URL>; rel=next, <URL>`
     private func links(_ text: String) -> String {
         var shown = ""
-        var rest = text[...]
+        var rest = text.unicodeScalars[...]
         while let open = rest.firstIndex(of: "<"), let close = rest[open...].firstIndex(of: ">") {
-            shown += rest[...open] + url(String(rest[open..<close].dropFirst()))
+            shown += String(rest[...open]) + url(String(rest[open..<close].dropFirst()))
             rest = rest[close...]
         }
-        return shown + rest
+        return shown + String(rest)
     }
 
-    func form(_ text: String) -> String {
-        text.components(separatedBy: "&").map { pair in
-            guard let equals = pair.firstIndex(of: "=") else { return pair }
-            let name = pair[..<equals].removingPercentEncoding ?? String(pair[..<equals])
-            return isNamed(name) || SecretNames.containsMember(name) ? pair[...equals] + Self.replacement : pair
+    func form(_ text: Substring) -> String {
+        Self.parts(of: text, at: "&").map { pair in
+            guard let equals = pair.unicodeScalars.firstIndex(of: "=") else { return String(pair) }
+            let name = String(pair[..<equals]).replacing("+", with: " ")
+            let plain = name.removingPercentEncoding ?? name
+            guard isNamed(plain) || SecretNames.containsMember(plain) else { return String(pair) }
+            return String(pair.unicodeScalars[...equals]) + Self.replacement
         }.joined(separator: "&")
+    }
+
+    private static func parts(of text: Substring, at separator: Unicode.Scalar) -> [Substring] {
+        text.unicodeScalars.split(separator: separator, omittingEmptySubsequences: false).map(Substring.init)
     }
 
     /// Whether `names` has this one.

@@ -156,10 +156,11 @@ public final class MockTransport: Transport {
         throw CurlewError(.unsupported, phase: .waiting, reason: Self.miss(request, state.value.routes))
     }
 
-    /// Names the request, with its query, and the routes that come nearest.
+    /// Names the request, with its query but without secrets, and the routes that come nearest.
     private static func miss(_ request: MockRequest, _ routes: [Route]) -> String {
         let path = request.url.path(percentEncoded: true)
-        let target = path + (request.url.query(percentEncoded: true).map { "?" + $0 } ?? "")
+        let target =
+            path + (request.url.query(percentEncoded: true).map { "?" + CassetteRedaction().form($0[...]) } ?? "")
         let asked = "MockTransport has no answer for \(request.method.rawValue) \(target)"
         guard !routes.isEmpty else { return asked + ": it has no routes, and its queue is empty" }
         // Another method is a smaller mistake than another path.

@@ -5,17 +5,16 @@ extension StandardRoutes {
     /// Bodies of a given size. `seed` picks other bytes, `rate` throttles to so many bytes a second.
     static let bytes: [Entry] = [
         Entry("/bytes/{count}") { request in
-            counted(request) { .bytes(Int64($0), seed: $1) }
+            try counted(request) { .bytes(Int64($0), seed: $1) }
         },
         Entry("/stream-bytes/{count}") { request in
-            counted(request) { count, seed in
+            try counted(request) { count, seed in
                 streamed(count, seed, portion: max(1, request.number("chunk_size") ?? 10_240))
             }
         },
         Entry("/chunked/{count}") { request in
             // A piece for each byte.
-            _ = try request.count("count")
-            return counted(request) { count, seed in
+            try counted(request, upTo: StandardRoutes.largestCount) { count, seed in
                 let data = TestServer.patternBytes(count: count, seed: seed)
                 return TestServer.Response(
                     headers: ["Content-Type": "application/octet-stream"],
@@ -39,9 +38,10 @@ extension StandardRoutes {
 
     private static func counted(
         _ request: TestServer.Request,
+        upTo limit: Int = StandardRoutes.largestBody,
         _ make: (_ count: Int, _ seed: UInt64) -> TestServer.Response
-    ) -> TestServer.Response {
-        guard let count = request.number("count"), count >= 0 else { return .text("not a count\n", status: 400) }
+    ) throws(StandardRoutes.OutOfBounds) -> TestServer.Response {
+        let count = try request.count("count", upTo: limit)
         let seed = UInt64(clamping: request.number("seed") ?? 0)
         return make(count, seed).changed { $0.sendRate = request.number("rate") }
     }

@@ -8,10 +8,10 @@ extension StandardRoutes {
     /// If-None-Match and If-Modified-Since. `/download` comes in ten portions with a pause between, and with
     /// `shouldProduceError=true` ends in the middle.
     static let ranges: [Entry] = [
-        Entry("/range/{count}") { ranged($0, name: "range") },
+        Entry("/range/{count}") { try ranged($0, name: "range") },
         Entry("/download/{count}") { request in
-            let count = request.number("count") ?? 0
-            var response = ranged(request, name: "download")
+            let count = try request.count("count", upTo: largestBody)
+            var response = try ranged(request, name: "download")
             if request.queryValue("shouldProduceError") == "true" {
                 response = response.faulting(.close, at: .inBody(after: Int64(count / 2)))
             }
@@ -26,8 +26,10 @@ extension StandardRoutes {
 
     static let lastModified = "Sat, 01 Jan 2022 00:00:00 GMT"
 
-    private static func ranged(_ request: TestServer.Request, name: String) -> TestServer.Response {
-        guard let count = request.number("count"), count >= 0 else { return .text("not a count\n", status: 400) }
+    private static func ranged(
+        _ request: TestServer.Request, name: String
+    ) throws(StandardRoutes.OutOfBounds) -> TestServer.Response {
+        let count = try request.count("count", upTo: largestBody)
         let seed = UInt64(clamping: request.number("seed") ?? 0)
         let tag = "\"\(name)\(count)-\(seed)\""
         var response = TestServer.Response(

@@ -5,10 +5,10 @@ extension StandardRoutes {
     /// Redirects, all ending at the echo of the request's method.
     static let redirects: [Entry] = [
         Entry("/redirect/{count}", nil) { request in
-            hop(request, "redirect", isAbsolute: request.queryValue("absolute")?.lowercased() == "true")
+            try hop(request, "redirect", isAbsolute: request.queryValue("absolute")?.lowercased() == "true")
         },
-        Entry("/relative-redirect/{count}", nil) { hop($0, "relative-redirect", isAbsolute: false) },
-        Entry("/absolute-redirect/{count}", nil) { hop($0, "absolute-redirect", isAbsolute: true) },
+        Entry("/relative-redirect/{count}", nil) { try hop($0, "relative-redirect", isAbsolute: false) },
+        Entry("/absolute-redirect/{count}", nil) { try hop($0, "absolute-redirect", isAbsolute: true) },
         Entry("/redirect-to", nil) { request in
             guard let url = request.queryValue("url"), url.isHTTPFieldValue else {
                 return .text("url is missing\n", status: 400)
@@ -17,8 +17,11 @@ extension StandardRoutes {
         },
     ]
 
-    private static func hop(_ request: TestServer.Request, _ name: String, isAbsolute: Bool) -> TestServer.Response {
-        guard let count = request.number("count"), count > 0 else { return .text("not a count\n", status: 400) }
+    private static func hop(
+        _ request: TestServer.Request, _ name: String, isAbsolute: Bool
+    ) throws(StandardRoutes.OutOfBounds) -> TestServer.Response {
+        let count = try request.count("count")
+        guard count > 0 else { return .text("not a count\n", status: 400) }
         let status = request.number("status_code") ?? 302
         let path = count == 1 ? request.echoPath : "/\(name)/\(count - 1)"
         let query = count == 1 ? "" : request.rawQuery.map { "?" + $0 } ?? ""

@@ -47,6 +47,8 @@ enum StandardRoutes {
 
     /// Pieces of a body that are made before the first is sent.
     static let largestCount = 100_000
+    /// Bytes of a body that is made while it is sent, or of one that it decodes to.
+    static let largestBody = 16 << 30
     /// A pause, in seconds: a day.
     static let longestPause = 86_400
 

@@ -43,14 +43,15 @@ enum FailureText {
         Row("clientCertificateRequired", "%h requires a client certificate", "--cert=FILE --cert-key=FILE"),
         Row("sendFailed", "the connection to %h broke while the request was being sent"),
         Row(
-            "receiveFailed", "the connection to %h broke before the answer was complete",
+            "receiveFailed", "the connection to %h broke before the response was complete",
             "the request again; --retry=3 does it automatically"
         ),
-        Row("truncated", "the answer of %h is incomplete", "the request again; --continue resumes a download"),
-        Row("protocolViolation", "the answer of %h is not HTTP", "is this the right port, and http or https?"),
+        Row("truncated", "the response of %h is incomplete", "the request again; --continue resumes a download"),
+        Row("protocolViolation", "the response of %h is not HTTP", "is this the right port, and http or https?"),
         Row(
-            "contentDecodingFailed", "the answer's Content-Encoding is wrong", "'Accept-Encoding: identity' as an item"),
-        Row("limitExceeded", "the answer is larger than allowed", "--download writes bodies of any size to a file"),
+            "contentDecodingFailed", "the response's Content-Encoding is wrong",
+            "'Accept-Encoding: identity' as an item"),
+        Row("limitExceeded", "the response is larger than allowed", "--download writes bodies of any size to a file"),
         Row("queueTimedOut", "no free connection to %h in time", "a larger --timeout"),
         Row("connectTimedOut", "no connection to %h in time", "a larger --connect-timeout; is a firewall in between?"),
         Row("firstByteTimedOut", "%h did not answer in time", "a larger --timeout"),
@@ -66,7 +67,7 @@ enum FailureText {
         Row("fileUnreadable", "a file cannot be read"),
         Row("resumeRejected", "the download cannot be continued", "the same command without --continue starts over"),
         Row("notInCache", "there is no stored response for this request", "another --cache-policy asks the server"),
-        Row("webSocketRefused", "the answer of %h opens no WebSocket", "is this the right path?"),
+        Row("webSocketRefused", "the response of %h opens no WebSocket", "is this the right path?"),
         Row("webSocketClosed", "%h closed the WebSocket"),
         Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),
     ]

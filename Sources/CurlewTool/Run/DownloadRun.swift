@@ -123,8 +123,8 @@ extension Preparation {
     func refuseOtherContinuations() throws(UsageError) {
         guard invocation.download?.continues == true, plan.method != "GET" || !plan.body.isEmpty else { return }
         throw UsageError(
-            "--continue goes on with answers to GET without a body",
-            hint: "Without --continue the request is sent as it is, and its whole answer is downloaded.")
+            "--continue goes on with responses to GET without a body",
+            hint: "Without --continue the request is sent as it is, and its whole response is downloaded.")
     }
 
     /// The library's downloads have their body in the request: files and forms are read into memory.

@@ -109,7 +109,7 @@ extension Invocation {
             throw UsageError(
                 "--chunked and --download cannot be combined",
                 hint:
-                    "Without --chunked the input is read to its end, and sent then. --output writes an answer to a file."
+                    "Without --chunked the input is read to its end, and sent then. --output writes the response to a file."
             )
         }
         if body.isChunked, body.compression != .off {

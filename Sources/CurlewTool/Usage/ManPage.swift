@@ -4,14 +4,14 @@ enum ManPage {
         var out = [
             ".\\\" Made by 'curlew man'.",
             ".TH CURLEW 1 \"\" \"curlew \(version)\" \"User Commands\"",
-            ".SH NAME", "curlew \\- send an HTTP request and show the answer",
+            ".SH NAME", "curlew \\- send an HTTP request and show the response",
             ".SH SYNOPSIS", ".nf",
         ]
         out += HelpText.usageLines.map { ".B " + escaped($0) }
         out += [
             ".fi", ".SH DESCRIPTION",
             escaped(
-                "Sends one HTTP request, described by the items, and shows the answer: coloured and formatted on a "
+                "Sends one HTTP request, described by the items, and shows the response: coloured and formatted on a "
                     + "terminal, byte for byte elsewhere. With ws:// and wss:// lines go out and come in as messages."),
             ".SH REQUEST ITEMS",
         ]

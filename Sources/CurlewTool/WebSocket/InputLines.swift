@@ -1,6 +1,13 @@
 /// Cuts what comes from standard input into lines. A carriage return before the line feed belongs to the end of the line.
 struct InputLines: Sendable {
+    /// Bytes of the line that has not ended; more are not kept.
+    let limit: Int
     private var pending: [UInt8] = []
+
+    init(limit: Int = 64 << 20) { self.limit = limit }
+
+    /// Whether the line that has not ended is beyond the limit.
+    var isLineTooLong: Bool { pending.count > limit }
 
     /// The lines that are complete now, without their ends.
     mutating func feed(_ bytes: some Sequence<UInt8>) -> [[UInt8]] {

@@ -92,6 +92,9 @@ struct WebSocketRun: Sendable {
         if !invocation.ignoresStandardInput, isTyped || InputFile.isStandardInputFed {
             // Not awaited: reading may block for ever, and the server may end all of this before.
             Task { await feed(socket, farewell) }
+        } else if settings.linger != nil {
+            // Nothing is sent; by itself that is no reason to stop listening.
+            await farewell.inputEnded()
         }
         try await receive(
             from: socket, farewell, parts.contains(.responseBody) ? MessagePrinter(target: target, output: output) : nil
@@ -136,6 +139,11 @@ struct WebSocketRun: Sendable {
         do {
             for try await piece in StandardInputBody() {
                 for line in lines.feed(piece) { try await send(line) }
+                if lines.isLineTooLong {
+                    throw UsageError(
+                        "line \(number + 1) is longer than \(Amount.bytes(Int64(lines.limit)))",
+                        hint: "Each line is one message.")
+                }
             }
             if let last = lines.finish() { try await send(last) }
             await farewell.inputEnded()

@@ -42,6 +42,21 @@ extension ActiveTransfer {
             // libcurl tells what becomes of a stream in its trace alone.
             if sending.speaksHTTP2 { easy.traces = true }
         }
+        goesOut(transfers)
+        return true
+    }
+
+    /// For a libcurl that does not ask before: the beginning of the request has gone out. What it sends again by itself, or as the
+    /// answer to a challenge, counts as the same.
+    func wasSent(_ transfers: Transfers) {
+        guard sends == 0, !hasFailed else { return }
+        transfers.hasLeftLine(self)
+        transfers.sockets.hasConnected(self)
+        sends = 1
+        goesOut(transfers)
+    }
+
+    private func goesOut(_ transfers: Transfers) {
         collector.requestGoesOut()
         if upload == nil {
             clocks.requestSent(at: transfers.now)
@@ -49,7 +64,6 @@ extension ActiveTransfer {
             clocks.sendingStarted(at: transfers.now)
         }
         transfers.clockChanged(self)
-        return true
     }
 
     /// Whether the response is a 417 after which the request goes out again without its expectation

@@ -99,19 +99,26 @@ enum Callbacks {
     // Called only while a handle traces or shows a line. libcurl's own handles, which ask for names over HTTPS, may have it
     // too.
     private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
-        guard kind == CURLINFO_TEXT || kind == CURLINFO_HEADER_IN, let bytes, count > 0 else { return 0 }
-        with(data, or: ()) { transfer, _ in
+        guard let bytes, count > 0 else { return 0 }
+        with(data, or: ()) { transfer, transfers in
             guard let easy = transfer.easy, easy.handle == handle else { return }
-            if kind == CURLINFO_TEXT {
-                transfer.sending.note(UnsafeRawBufferPointer(start: bytes, count: count))
-            } else if easy.showsNextLine, HeadCollector.isFolded(UInt8(truncatingIfNeeded: bytes[0])) {
+            let text = UnsafeMutableRawBufferPointer(start: bytes, count: count)
+            switch kind {
+            case CURLINFO_TEXT: transfer.sending.note(UnsafeRawBufferPointer(text))
+            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending:
+                if !text.starts(with: tunnel) { transfer.wasSent(transfers) }
+            case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
                 // libcurl does not store a line that begins so. It hands it on, and the transfer ends there.
-                bytes[0] = CChar(truncatingIfNeeded: UInt8(ascii: "\r"))
+                text[0] = UInt8(ascii: "\r")
+            default: break
             }
         }
         return 0
     }
+
+    /// What asks a proxy for one is not the request.
+    private static let tunnel = Array("CONNECT ".utf8)
 
     private static let context: curl_ssl_ctx_callback = { handle, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
@@ -178,7 +185,8 @@ enum Callbacks {
 
     /// Sets every callback of a handle that is new or was reset.
     static func install(
-        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer
+        on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer,
+        asksBeforeSending: Bool
     ) {
         curlew_set_write(handle, CURLOPT_HEADERFUNCTION, header)
         curlew_set_pointer(handle, CURLOPT_HEADERDATA, easy)
@@ -188,8 +196,10 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_READDATA, easy)
         curlew_set_seek(handle, seek)
         curlew_set_pointer(handle, CURLOPT_SEEKDATA, easy)
-        curlew_set_prereq(handle, prerequest)
-        curlew_set_pointer(handle, .prereqData, easy)
+        if asksBeforeSending {
+            curlew_set_prereq(handle, prerequest)
+            curlew_set_pointer(handle, .prereqData, easy)
+        }
         curlew_set_resolver_start(handle, resolverStart)
         curlew_set_pointer(handle, CURLOPT_RESOLVER_START_DATA, easy)
         curlew_set_opensocket(handle, openSocket)

@@ -18,6 +18,8 @@ struct EngineSettings: Sendable {
     let hasClientIdentity: Bool
     /// The way to the outside where a request names none of its own.
     let proxy: Proxy
+    /// Before 7.80 only its trace tells that it has sent.
+    let libcurlAsksBeforeSending: Bool
     /// libcurl 8.5 reads on while a transfer is paused, up to 64 MB, and then fails (curl issue 12632, mended in 8.6).
     let libcurlReadsWhilePaused: Bool
     /// From 8.10 on libcurl reads whenever it sends over HTTP/1, also while receiving is paused, up to 64 MB.
@@ -67,6 +69,7 @@ struct EngineSettings: Sendable {
         usesGnuTLS = surroundings.capabilities.usesTLS("GnuTLS")
         hasClientIdentity = configuration.tls.clientIdentity != nil
         proxy = surroundings.effective(configuration.proxy)
+        libcurlAsksBeforeSending = surroundings.capabilities.isAtLeast(7, 80, 0)
         libcurlReadsWhilePaused =
             surroundings.capabilities.isAtLeast(8, 5, 0) && !surroundings.capabilities.isAtLeast(8, 6, 0)
         libcurlReadsWhileSending = surroundings.capabilities.isAtLeast(8, 10, 0)

@@ -107,7 +107,9 @@ final class TransferHandle: CurlEasy {
         // TLS sessions belong to the engine: in a handle of libcurl 7 they would serve that handle only.
         if let share { curlew_set_pointer(handle, CURLOPT_SHARE, share) }
         // SAFETY: the engine frees every handle before its sockets' owner.
-        Callbacks.install(on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque())
+        Callbacks.install(
+            on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(),
+            asksBeforeSending: transfers.settings.libcurlAsksBeforeSending)
         if transfers.settings.usesOpenSSL { Callbacks.installContext(on: handle, easy: own) }
         for value in base.options {
             let code = set(value)

@@ -20,6 +20,22 @@ struct NetlinkLoopTests {
         #expect(kernel.socketCount == 2)
     }
 
+    /// What changed under a dump may be missing from it.
+    @Test(arguments: [(1, true), (9, true), (10, false)]) func `a dump that was interrupted begins again`(
+        times: Int, isComplete: Bool
+    ) throws {
+        let kernel = Kernel(interrupting: times)
+        let stop = Pipe()
+        var statuses: [NetworkReachabilityStatus] = []
+        let loop = try #require(NetlinkLoop(target: .host("192.0.2.7"), open: kernel.open))
+        loop.run(until: stop.fileHandleForReading.fileDescriptor) { status, _ in
+            statuses.append(status)
+            try? stop.fileHandleForWriting.close()
+        }
+        #expect(statuses == [isComplete ? .reachable(.ethernetOrWiFi) : .notReachable])
+        #expect(kernel.socketCount == 1)
+    }
+
     @Test func `a thread that has to end does not ask once more`() throws {
         let kernel = Kernel(losing: 1)
         let stop = Pipe()
@@ -32,27 +48,30 @@ struct NetlinkLoopTests {
     }
 }
 
-/// Answers as the kernel does, but that it loses one message of its first socket.
+/// Answers as the kernel does, but that it loses one message of its first socket, or interrupts dumps of links.
 private final class Kernel {
     private let losing: Int
+    private let interrupting: Int
     private(set) var socketCount = 0
 
-    init(losing: Int) { self.losing = losing }
+    init(losing: Int = 0, interrupting: Int = 0) { (self.losing, self.interrupting) = (losing, interrupting) }
 
     func open() -> (any RoutingSocket)? {
         socketCount += 1
-        return ScriptedSocket(losing: socketCount == 1 ? losing : 0)
+        return ScriptedSocket(losing: socketCount == 1 ? losing : 0, interrupting: interrupting)
     }
 }
 
 private final class ScriptedSocket: RoutingSocket {
     private let pipe = Pipe()
     private let losing: Int
+    /// So many dumps of links lack them, and say so.
+    private var interrupting: Int
     private var sequence: UInt32 = 0
     private var waiting: [Data] = []
 
-    init(losing: Int) {
-        self.losing = losing
+    init(losing: Int, interrupting: Int) {
+        (self.losing, self.interrupting) = (losing, interrupting)
         // For ever readable.
         try? pipe.fileHandleForWriting.close()
     }
@@ -61,9 +80,11 @@ private final class ScriptedSocket: RoutingSocket {
 
     func requestDump(of type: UInt16, family: UInt8) -> UInt32 {
         sequence += 1
-        // RTM_GETLINK, and NLMSG_DONE.
-        let links = type == 18 ? Self.link : Data()
-        waiting.append(links + Self.message(type: 3, sequence, Data(count: 4)))
+        // RTM_GETLINK, and NLMSG_DONE, with NLM_F_DUMP_INTR.
+        let isInterrupted = type == 18 && interrupting > 0
+        if isInterrupted { interrupting -= 1 }
+        let links = type == 18 && !isInterrupted ? Self.link : Data()
+        waiting.append(links + Self.message(type: 3, flags: isInterrupted ? 0x10 : 0, sequence, Data(count: 4)))
         return sequence
     }
 
@@ -87,11 +108,11 @@ private final class ScriptedSocket: RoutingSocket {
     private static let link = message(
         type: 16, 0, Data([0, 0, 1, 0, 2, 0, 0, 0, 0x41, 0, 0, 0, 0, 0, 0, 0, 8, 0, 3, 0]) + Data("eth\0".utf8))
 
-    private static func message(type: UInt16, _ sequence: UInt32, _ body: Data) -> Data {
+    private static func message(type: UInt16, flags: UInt8 = 0, _ sequence: UInt32, _ body: Data) -> Data {
         var header = Data()
         withUnsafeBytes(of: UInt32(16 + body.count)) { header.append(contentsOf: $0) }
         withUnsafeBytes(of: type) { header.append(contentsOf: $0) }
-        header.append(contentsOf: [0, 0])
+        header.append(contentsOf: [flags, 0])
         withUnsafeBytes(of: sequence) { header.append(contentsOf: $0) }
         return header + Data(count: 4) + body
     }

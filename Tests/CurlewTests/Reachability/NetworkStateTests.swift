@@ -8,12 +8,17 @@ struct NetworkStateTests {
         .link(NetworkState.Link(index: index, name: name, hardwareType: type, isRunning: running))
     }
 
-    private static func route(_ interface: Int32?, priority: UInt32 = 0, ipv6: Bool = false) -> NetworkChange {
-        .defaultRoute(NetworkState.DefaultRoute(isIPv6: ipv6, interface: interface, table: 254, priority: priority))
+    private static func route(_ interfaces: Int32..., priority: UInt32 = 0, ipv6: Bool = false) -> NetworkChange {
+        .defaultRoute(NetworkState.DefaultRoute(isIPv6: ipv6, interfaces: interfaces, table: 254, priority: priority))
+    }
+
+    private static func replaced(by interface: Int32) -> NetworkChange {
+        .defaultRouteReplaced(
+            NetworkState.DefaultRoute(isIPv6: false, interfaces: [interface], table: 254, priority: 0))
     }
 
     private static func removedRoute(_ interface: Int32) -> NetworkChange {
-        .defaultRouteRemoved(NetworkState.DefaultRoute(isIPv6: false, interface: interface, table: 254, priority: 0))
+        .defaultRouteRemoved(NetworkState.DefaultRoute(isIPv6: false, interfaces: [interface], table: 254, priority: 0))
     }
 
     /// As the kernel tells of one that was switched off.
@@ -28,7 +33,7 @@ struct NetworkStateTests {
     private static func routeFrom(_ interface: Int32, _ last: UInt8) -> NetworkChange {
         .defaultRoute(
             NetworkState.DefaultRoute(
-                isIPv6: false, interface: interface, table: 254, priority: 0, source: [192, 0, 2, last]))
+                isIPv6: false, interfaces: [interface], table: 254, priority: 0, source: [192, 0, 2, last]))
     }
 
     static let cases: [(String, [NetworkChange], NetworkReachabilityStatus)] = [
@@ -98,7 +103,42 @@ struct NetworkStateTests {
             [link(2, "eth0"), link(3, "ppp0", running: false), route(2, priority: 100), route(3, priority: 50)],
             .reachable(.ethernetOrWiFi)
         ),
-        ("a route over several links", [route(nil)], .reachable(.ethernetOrWiFi)),
+        ("a route that names no link", [route()], .reachable(.ethernetOrWiFi)),
+        (
+            "one of several links works", [link(2, "e", running: false), link(3, "f"), route(2, 3)],
+            .reachable(.ethernetOrWiFi)
+        ),
+        ("none of several links works", [link(2, "e", running: false), route(2, 3)], .notReachable),
+        ("several modems", [link(2, "wwan0"), link(3, "ppp0"), route(2, 3)], .reachable(.cellular)),
+        ("a modem and a card", [link(2, "wwan0"), link(3, "e"), route(2, 3)], .reachable(.ethernetOrWiFi)),
+        (
+            "of a modem and a card the card fails",
+            [link(2, "wwan0"), link(3, "e"), route(2, 3), link(3, "e", running: false)], .reachable(.cellular)
+        ),
+        (
+            "a route over several links goes with the last of them",
+            [
+                link(2, "e"), link(3, "f"), route(2, 3), linkDown(2, "e"), linkDown(3, "f"), link(2, "e"),
+                link(3, "f"),
+            ], .notReachable
+        ),
+        (
+            "a route over several links stays with one of them",
+            [link(2, "e"), link(3, "f"), route(2, 3), linkDown(2, "e"), link(3, "f", running: false), link(2, "e")],
+            .reachable(.ethernetOrWiFi)
+        ),
+        (
+            "a route over several links goes with their last address",
+            [
+                link(2, "e"), link(3, "f"), .address(address(2, 1)), .address(address(3, 2)), route(2, 3),
+                .addressRemoved(address(2, 1)), .addressRemoved(address(3, 2)),
+            ], .notReachable
+        ),
+        (
+            "a route that was replaced is gone",
+            [link(2, "e"), route(2), link(3, "f", running: false), replaced(by: 3)],
+            .notReachable
+        ),
     ]
 
     @Test(arguments: cases)
@@ -126,6 +166,28 @@ struct NetworkStateTests {
         let body: [UInt8] = [family, 0, 1, 0, 2, 0, 0, 0, 0x41, 0, 0, 0, 0, 0, 0, 0]
         let content = (header + body).withUnsafeBytes { NetlinkMessages.parse($0) }
         #expect(content.changes.isEmpty == (family == 7))
+    }
+
+    /// A default route of IPv4 with RTA_MULTIPATH, as a notification has it.
+    private static func multipath(flags: UInt16, length: UInt8 = 8) -> [UInt8] {
+        let hops: [UInt8] = [8, 0, 0, 0, 2, 0, 0, 0, length, 0, 0, 0, 3, 0, 0, 0]
+        let body: [UInt8] = [2, 0, 0, 0, 254, 3, 0, 1, 0, 0, 0, 0, 20, 0, 9, 0] + hops
+        return [48, 0, 0, 0, 24, 0, UInt8(flags & 255), UInt8(flags >> 8), 0, 0, 0, 0, 0, 0, 0, 0] + body
+    }
+
+    @Test func `the links of a route over several of them`() {
+        func changes(_ message: [UInt8]) -> [NetworkChange] {
+            message.withUnsafeBytes { NetlinkMessages.parse($0).changes }
+        }
+        let both = NetworkState.DefaultRoute(isIPv6: false, interfaces: [2, 3], table: 254, priority: 0)
+        #expect(changes(Self.multipath(flags: 0)) == [.defaultRoute(both)])
+        #expect(changes(Self.multipath(flags: 0x100)) == [.defaultRouteReplaced(both)])
+        #expect(changes(Self.multipath(flags: 0x102)) == [.defaultRoute(both)])
+        // What is broken ends the list.
+        let first = NetworkState.DefaultRoute(isIPv6: false, interfaces: [2], table: 254, priority: 0)
+        for length: UInt8 in [0, 7, 9] {
+            #expect(changes(Self.multipath(flags: 0, length: length)) == [.defaultRoute(first)])
+        }
     }
 
     @Test func `truncated and absurd messages are ignored`() {

@@ -237,6 +237,97 @@ struct WebSocketFlowTests {
         await transport.scriptsEnded()
     }
 
+    @Test("a cancelled task sends nothing, though there is room")
+    func cancelledBeforeSending() async throws {
+        let (socket, transport) = Self.socket { peer in
+            await peer.accept()
+            #expect(await peer.next() == .message(.text("after")))
+            await peer.close(1000)
+        }
+        try await socket.opened()
+        let sender = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            let errors = [
+                await #expect(throws: CurlewError.self) { try await socket.send("x") },
+                await #expect(throws: CurlewError.self) { try await socket.send(json: ["x": 1]) },
+                await #expect(throws: CurlewError.self) { try await socket.ping() },
+            ]
+            return errors.map { $0?.code }
+        }
+        #expect(await sender.value == [.cancelled, .cancelled, .cancelled])
+        try await socket.send("after")
+        for try await _ in socket.messages {}
+        await transport.scriptsEnded()
+    }
+
+    // MARK: Iterators
+
+    @Test("an iterator that was not asked for anything leaves the WebSocket open")
+    func unusedIterator() async throws {
+        let (socket, transport) = Self.socket { peer in
+            await peer.accept()
+            #expect(await peer.next() == .message(.text("x")))
+            await peer.send("y")
+            #expect(await peer.next() == .close(.normalClosure, reason: ""))
+            await peer.close(1000)
+        }
+        try await socket.opened()
+        _ = socket.messages.makeAsyncIterator()
+        _ = socket.messages.decode(Int.self).makeAsyncIterator()
+        try await socket.send("x")
+        for try await message in socket.messages {
+            #expect(message == .text("y"))
+            break
+        }
+        await transport.scriptsEnded()
+    }
+
+    // MARK: Closing
+
+    private static let closings: [(UInt16, String)] =
+        [0, 999, 1004, 1005, 1006, 1015, 1016, 2999, 5000, 65535].map { ($0, "") }
+        + [(1000, String(repeating: "x", count: 124)), (4000, String(repeating: "€", count: 42))]
+
+    @Test("what no close frame can carry is an error, and the WebSocket stays open", arguments: closings)
+    func impossibleClose(code: UInt16, reason: String) async throws {
+        let most = String(repeating: "é", count: 61) + "x"
+        let (socket, transport) = Self.socket { peer in
+            await peer.accept()
+            #expect(await peer.next() == .message(.text("still open")))
+            #expect(await peer.next() == .close(.init(rawValue: 4999), reason: most))
+            await peer.close(4999)
+        }
+        try await socket.opened()
+        let error = await #expect(throws: CurlewError.self) {
+            try await socket.close(code: .init(rawValue: code), reason: reason)
+        }
+        #expect(error?.code == .parameterEncodingFailed)
+        #expect(error?.reason.contains(reason.isEmpty ? "\(code)" : "123") == true)
+        try await socket.send("still open")
+        try await socket.close(code: .init(rawValue: 4999), reason: most)
+        await transport.scriptsEnded()
+    }
+
+    @Test(
+        "errors name the URL that was asked for",
+        arguments: ["ws://example.org/a", "wss://example.org/a?b=_", "WSS://example.org", "https://example.org/a"])
+    func urlOfErrors(url: String) async throws {
+        let transport = ScriptedTransport { peer in
+            await peer.accept()
+            await peer.close(1011)
+        }
+        let socket = Session(transport: transport).webSocket(url)
+        let expected = url.replacing("WSS", with: "wss")
+        let read = await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
+        #expect(read?.code == .webSocketClosed)
+        #expect(read?.url?.absoluteString == expected)
+        let sent = await #expect(throws: CurlewError.self) { try await socket.send("x") }
+        #expect(sent?.url?.absoluteString == expected)
+        try await eventually { socket.isFinished }
+        #expect(socket.error?.url?.absoluteString == expected)
+        await transport.scriptsEnded()
+    }
+
     // MARK: Refusals
 
     @Test("an answer other than 101 is refused with its status and its body")
@@ -249,9 +340,10 @@ struct WebSocketFlowTests {
         #expect(error?.code == .webSocketRefused)
         #expect(error?.responseCode == 403)
         #expect(error?.responseBody == Data("no!\n".utf8))
-        #expect(error?.url?.absoluteString == "http://example.org")
+        #expect(error?.url?.absoluteString == "ws://example.org")
         let later = await #expect(throws: CurlewError.self) { try await socket.send("x") }
         #expect(later?.code == .webSocketRefused)
+        #expect(later?.url?.absoluteString == "ws://example.org")
         #expect(socket.closeCode == nil)
     }
 

@@ -82,7 +82,8 @@ struct DownloadTests {
         let method = try await tool("-d", "-c", "-o", "begin", "POST", base + "/anything/file").run()
         for outcome in [body, method] {
             #expect(outcome.status == 1)
-            #expect(outcome.errors.hasPrefix("curlew: error: --continue goes on with answers to GET without a body\n"))
+            #expect(
+                outcome.errors.hasPrefix("curlew: error: --continue goes on with responses to GET without a body\n"))
         }
         #expect(server.requests.isEmpty)
         #expect(folder.read("begin") == Data("begin".utf8))

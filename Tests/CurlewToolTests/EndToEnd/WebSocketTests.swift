@@ -113,6 +113,17 @@ struct WebSocketTests {
         #expect(seen.value == 2)
     }
 
+    @Test("silence closes a WebSocket that is only listened to", arguments: [[], ["-I"]])
+    func lingersWithoutInput(options: [String]) async throws {
+        server.webSocket("/quiet", Script([.send(.text("here")), .receive(1)]))
+        var tool = ToolProcess("--linger=300ms", "-v", base + "/quiet", input: options.isEmpty ? nil : "unread")
+        tool.arguments += options
+        let outcome = try await tool.run()
+        #expect(outcome.text.hasSuffix("here\n"))
+        #expect(outcome.status == 0)
+        #expect(outcome.errors == "curlew: closed with 1000\n")
+    }
+
     @Test func anAnswerOfSeveralMessagesIsWaitedFor() async throws {
         server.webSocket(
             "/three",

@@ -11,6 +11,16 @@ struct InputLinesTests {
         return lines.map { String(decoding: $0, as: UTF8.self) }
     }
 
+    @Test func areBounded() {
+        var input = InputLines(limit: 3)
+        #expect(input.feed("abc".utf8).isEmpty)
+        #expect(!input.isLineTooLong)
+        #expect(input.feed("d".utf8).isEmpty)
+        #expect(input.isLineTooLong)
+        #expect(input.feed("\nabc".utf8) == [Array("abcd".utf8)])
+        #expect(!input.isLineTooLong)
+    }
+
     @Test(
         "are the same however they were cut",
         arguments: [
