@@ -11,11 +11,11 @@ extension ActiveTransfer {
     }
 
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
-    func mayBeSent(_ transfers: Transfers) -> Bool {
+    func mayBeSent(_ transfers: Transfers, at localPort: Int32) -> Bool {
         transfers.hasLeftLine(self)
         transfers.sockets.hasConnected(self)
         guard !hasFailed else { return false }
-        if pauses.isSuspended, sends == 0 {
+        if sends == 0, transfers.sockets.hasUnaskedBytes(for: self, at: localPort) || pauses.isSuspended {
             // Here libcurl can only be told to give the connection up.
             isHeldBack = true
             return false

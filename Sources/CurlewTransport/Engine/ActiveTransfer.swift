@@ -78,8 +78,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var answeredChallenges: [ResponseHead] = []
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
     var isUploadMoot = false
-    /// It was suspended when libcurl was about to send it.
+    /// It was suspended when libcurl was about to send it, or its connection is of no use.
     var isHeldBack = false
+    /// Those that it has opened, one of which becomes its connection.
+    var openedSockets: [Int32] = []
     /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
     var mutedSocket: Int32 = -1
     /// The open body's, where it is a stream.
@@ -148,8 +150,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     /// No address of the host got as far as a connection attempt.
     var lacksEverySocket: Bool { !hasOpenedSocket && (refusedAddress != nil || socketError != 0) }
 
-    func socketOpened() {
+    /// `isRemembered`: the connection has to be known when it is used again.
+    func socketOpened(_ fd: Int32, isRemembered: Bool) {
         hasOpenedSocket = true
+        if isRemembered { openedSockets.append(fd) }
         socketError = 0
     }
 
@@ -166,6 +170,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         easy = nil
         stage = .created
         isHeldBack = false
+        openedSockets = []
         isSecuring = false
         clocks.startOver(isHeld: pauses.isHeld)
     }

@@ -70,9 +70,9 @@ enum Callbacks {
         }
     }
 
-    private static let prerequest: curlew_prereq_callback = { data, _, _, _, _ in
+    private static let prerequest: curlew_prereq_callback = { data, _, _, _, localPort in
         with(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
-            transfer.mayBeSent(transfers) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+            transfer.mayBeSent(transfers, at: localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 

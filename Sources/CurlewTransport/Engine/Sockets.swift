@@ -12,6 +12,7 @@ final class Sockets {
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
+    var byPort = SocketsByPort()
     private var refusedAsked = LoopInstant.unset
 
     init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
@@ -95,7 +96,7 @@ final class Sockets {
             transfer.socketFailed(errno)
             return -1
         }
-        transfer.socketOpened()
+        transfer.socketOpened(fd, isRemembered: settings.libcurlTakesUnaskedBytes)
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
         if settings.libcurlForgetsNextAddress { connecting.opened(for: transfer, at: now) }
@@ -105,6 +106,7 @@ final class Sockets {
     func close(_ fd: Int32) -> Int32 {
         loop.assertOnLoop()
         poller.socketClosed(fd)
+        byPort.closed(fd)
         return Glibc.close(fd)
     }
 

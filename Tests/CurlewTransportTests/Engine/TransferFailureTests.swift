@@ -29,9 +29,9 @@ struct TransferFailureTests {
         try withEngineParts { parts in
             let (transfer, easy) = try parts.prepared("http://a.example/")
             transfer.runs(on: easy)
-            if isLast { transfer.socketOpened() }
+            if isLast { transfer.socketOpened(-1, isRemembered: false) }
             transfer.socketFailed(EAFNOSUPPORT)
-            if !isLast { transfer.socketOpened() }
+            if !isLast { transfer.socketOpened(-1, isRemembered: false) }
             #expect(transfer.failure(for: 7, easy).native?.number == 7)
             transfer.socketFailed(EMFILE)
             #expect(transfer.failure(for: 7, easy).native?.name == "EMFILE")

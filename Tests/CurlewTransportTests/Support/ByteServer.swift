@@ -52,6 +52,12 @@ final class ByteServer: Sendable {
 
         func write(_ text: String) { write(Array(text.utf8)) }
 
+        /// Waits until the client's system has everything that was written.
+        func untilDelivered() {
+            var left: Int32 = 1
+            while ioctl(socket, UInt(TIOCOUTQ), &left) == 0, left > 0 { sched_yield() }
+        }
+
         /// Returns what comes, until its end.
         func echo() {
             while true {
