@@ -46,6 +46,8 @@ int curlew_tls_speaks_http2(const void *ssl) {
     return length == 2 && memcmp(name, "h2", 2) == 0;
 }
 
+int curlew_tls_has_pending(const void *ssl) { return SSL_pending((const SSL *)ssl) > 0; }
+
 static int give(X509 *certificate, void *context, void (*take)(void *, const unsigned char *, size_t)) {
     unsigned char *der = NULL;
     int length = i2d_X509(certificate, &der);

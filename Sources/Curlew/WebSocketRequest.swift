@@ -65,8 +65,10 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
 
     override func makeURLRequest() throws -> URLRequest {
         let request = try convertible.asURLRequest()
-        guard let scheme = request.url?.scheme?.lowercased(), scheme == "ws" || scheme == "wss" else { return request }
-        link.namesWebSocketScheme.withLock { $0 = true }
+        let scheme = request.url?.scheme?.lowercased()
+        let isWebSocketScheme = scheme == "ws" || scheme == "wss"
+        link.namesWebSocketScheme.withLock { $0 = isWebSocketScheme }
+        guard isWebSocketScheme else { return request }
         return try request.with(scheme: scheme == "ws" ? "http" : "https")
     }
 

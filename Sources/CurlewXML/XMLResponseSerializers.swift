@@ -25,9 +25,9 @@ public struct XMLSource: Sendable, Equatable {
     }
 }
 
-/// Gives what an `XMLParser` needs. The body is not parsed yet, but looked at: a document that declares entities, elements or
-/// attributes of its own is an error, since a parser may fill the memory with them. For a body of other trust make an `XMLSource`
-/// of its data.
+/// Gives what an `XMLParser` needs. The body is checked, but not parsed. A document that declares entities, elements or
+/// attributes of its own is an error, because a parser can fill the memory with them. To parse a body without these checks, make
+/// an `XMLSource` from its data.
 public struct XMLParserResponseSerializer: ResponseSerializer {
     private let maximumSize: Int
     private let maximumAttributes: Int

@@ -70,7 +70,7 @@ struct NetlinkLoop {
         ]
         // One after the other: the kernel refuses a second dump while the first is being read.
         for question in questions {
-            // Where something changes all the time, the changes tell what a dump has missed.
+            // Bounded: where something changes all the time, no dump would ever be whole. What the last one lacks stays unknown.
             var dumps = 0
             repeat {
                 dumps += 1

@@ -59,8 +59,8 @@ struct NetworkState: Sendable, Equatable {
         }
     }
 
-    // The kernel takes routes away with their link, and those of IPv4 with its address, and sends no message for them; one over
-    // several links with the last of them.
+    // The kernel removes routes without a message in two cases: their link goes down, or (IPv4) the last address of their link
+    // is removed. A route over several links is removed with the last of them.
     private mutating func removeRoutes(over interface: Int32, unlessOver others: Set<Int32>) {
         defaultRoutes = defaultRoutes.filter { route in
             !route.interfaces.contains(interface) || !others.isDisjoint(with: route.interfaces)
@@ -99,7 +99,7 @@ struct NetworkState: Sendable, Equatable {
 }
 
 extension NetworkState.DefaultRoute {
-    /// Whether the kernel would put the other one in its place.
+    /// Whether the kernel replaces it with the other one: family, table and metric are the same.
     fileprivate func hasPlace(of other: Self) -> Bool {
         isIPv6 == other.isIPv6 && table == other.table && priority == other.priority
     }

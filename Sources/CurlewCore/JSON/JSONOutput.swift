@@ -24,7 +24,7 @@ struct JSONOutput {
     /// The bytes, which are no longer the output's own.
     mutating func take() -> Data {
         if capacity == Self.firstCapacity {
-            // A copy of so little takes less than making the memory smaller, and other memory for what a type writes later.
+            // Copying so few bytes is faster than `realloc`. The memory stays for what a type writes after the end.
             let data = Data(bytes: start, count: count)
             count = 0
             return data

@@ -1,7 +1,7 @@
-/// Values of which the last one goes first. Its owner deallocates it.
+/// A stack. Its owner deallocates it.
 ///
 /// An array counts references, and asks before each change whether it is shared: that takes longer than the changes, of
-/// which there are several for each key. This one is never shared. Places are checked as an array's are.
+/// which there are several for each key. This one is never shared. Indices are checked, as an array's are.
 struct JSONStack<Element> {
     private var start: UnsafeMutablePointer<Element>
     private var capacity: Int
@@ -43,8 +43,10 @@ struct JSONStack<Element> {
     /// Removes the elements from this one on.
     mutating func truncate(to count: Int) {
         precondition(count >= 0 && count <= self.count)
-        (start + count).deinitialize(count: self.count &- count)
+        let removed = self.count &- count
+        // First, so that nothing that goes with an element finds it here.
         self.count = count
+        (start + count).deinitialize(count: removed)
     }
 
     private mutating func grow() {

@@ -30,9 +30,9 @@ public struct CassetteRedaction: Sendable {
     public func redacted(_ exchange: Cassette.Exchange) -> Cassette.Exchange {
         var exchange = exchange
         let type = Self.type(exchange.request.headers)
+        let coded = CodedBody(exchange.request.headers)
         exchange.request.url = url(exchange.request.url)
         exchange.request.headers = fields(exchange.request.headers)
-        let coded = CodedBody(exchange.request.headers)
         exchange.request.body = exchange.request.body.flatMap { sent($0, coded, type: type) }
         if var response = exchange.response {
             let type = Self.type(response.headers)

@@ -1,6 +1,6 @@
 /// Cuts what comes from standard input into lines. A carriage return before the line feed belongs to the end of the line.
 struct InputLines: Sendable {
-    /// Bytes of the line that has not ended; more are not kept.
+    /// Most bytes of a line. Asked after each piece of input, so that a line can be longer by a piece.
     let limit: Int
     private var pending: [UInt8] = []
 

@@ -11,11 +11,12 @@ extension ActiveTransfer {
     }
 
     /// Asked before the first byte of the request goes out, also when libcurl sends it again.
-    func mayBeSent(_ transfers: Transfers, at localPort: Int32) -> Bool {
+    func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.hasLeftLine(self)
         transfers.sockets.hasConnected(self)
         guard !hasFailed else { return false }
-        if sends == 0, transfers.sockets.hasUnaskedBytes(for: self, at: localPort) || pauses.isSuspended {
+        let isUnclean = transfers.sockets.hasUnaskedBytes(for: self, on: connection)
+        if sends == 0, isUnclean || pauses.isSuspended {
             // Here libcurl can only be told to give the connection up.
             isHeldBack = true
             return false

@@ -3,7 +3,7 @@ internal import CurlewCore
 internal import Glibc
 
 /// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
-/// for getinfo, and to be shown a line. All run in the loop's turns, inside `curl_multi_*` or `curl_easy_pause`.
+/// for getinfo, and to switch the trace. All run in the loop's turns, inside `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
     // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or
     // Handshakes, all of which outlive the libcurl handle that calls back.
@@ -70,9 +70,10 @@ enum Callbacks {
         }
     }
 
-    private static let prerequest: curlew_prereq_callback = { data, _, _, _, localPort in
-        with(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
-            transfer.mayBeSent(transfers, at: localPort) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
+    private static let prerequest: curlew_prereq_callback = { data, peer, _, _, localPort in
+        let connection = ConnectionName(localPort: localPort, peer: peer)
+        return with(data, or: CURL_PREREQFUNC_ABORT) { transfer, transfers in
+            transfer.mayBeSent(transfers, over: connection) ? CURL_PREREQFUNC_OK : CURL_PREREQFUNC_ABORT
         }
     }
 

@@ -31,7 +31,7 @@ struct EngineSettings: Sendable {
     /// Up to 8.1.0 libcurl appends a folded line that comes before any field to the last field of the handle's transfer before,
     /// whose memory it has freed (curl issue 11101).
     let libcurlKeepsFreedField: Bool
-    /// Before 8.0 libcurl sends over a connection on which there is something to read already.
+    /// Before 8.0 libcurl sends over a connection on which there is something to read already. Before 7.80 it does not ask.
     let libcurlTakesUnaskedBytes: Bool
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
@@ -79,7 +79,8 @@ struct EngineSettings: Sendable {
         libcurlForgetsNextAddress = !surroundings.capabilities.isAtLeast(8, 8, 0)
         libcurlKeepsFreedField =
             surroundings.capabilities.isAtLeast(7, 83, 0) && !surroundings.capabilities.isAtLeast(8, 1, 1)
-        libcurlTakesUnaskedBytes = !surroundings.capabilities.isAtLeast(8, 0, 0)
+        libcurlTakesUnaskedBytes =
+            surroundings.capabilities.isAtLeast(7, 80, 0) && !surroundings.capabilities.isAtLeast(8, 0, 0)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)

@@ -12,7 +12,7 @@ final class Sockets {
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
-    var byPort = SocketsByPort()
+    var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 
     init(_ settings: EngineSettings, queue: any ReadinessQueue, loop: LoopIdentity) {
@@ -106,7 +106,7 @@ final class Sockets {
     func close(_ fd: Int32) -> Int32 {
         loop.assertOnLoop()
         poller.socketClosed(fd)
-        byPort.closed(fd)
+        named.closed(fd)
         return Glibc.close(fd)
     }
 

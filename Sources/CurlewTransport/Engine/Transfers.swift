@@ -318,7 +318,8 @@ final class Transfers {
         launch(transfer)
     }
 
-    /// Suspended on its way to a connection, it was not sent: it waits for `resume` without a handle.
+    /// It was not sent: it was suspended, or bytes that nothing had asked for were on its connection. A suspended one waits for
+    /// `resume` without a handle; the other starts again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         release(easy)
         handles.recycle(easy, after: transfer)

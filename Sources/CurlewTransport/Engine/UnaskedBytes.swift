@@ -1,29 +1,39 @@
 internal import CCurl
 internal import Glibc
 
-/// Finds the socket of a connection by its local port: before a request is sent, libcurl names it by nothing else.
-///
-/// Connections to several servers may share a port. Then the later one is found.
-struct SocketsByPort {
-    private var sockets: [Int32: Int32] = [:]
-    private var ports: [Int32: Int32] = [:]
+/// Names a connection as libcurl does before a request is sent.
+struct ConnectionName: Hashable {
+    let localPort: Int32
+    let peer: String
 
-    func socket(at port: Int32) -> Int32? { sockets[port] }
+    init(localPort: Int32, peer: UnsafePointer<CChar>?) {
+        self.localPort = localPort
+        self.peer = peer.map { String(cString: $0) } ?? ""
+    }
+}
 
-    /// Remembers which of the sockets has become the connection at the port; false where none has.
-    mutating func connected(_ candidates: [Int32], at port: Int32) -> Bool {
-        guard let socket = candidates.first(where: { Self.port(of: $0) == port }) else { return false }
-        sockets[port] = socket
-        ports[socket] = port
+/// Finds the socket of a connection by its local port and its peer's address.
+struct NamedSockets {
+    private var sockets: [ConnectionName: Int32] = [:]
+    private var names: [Int32: ConnectionName] = [:]
+
+    func socket(of name: ConnectionName) -> Int32? { sockets[name] }
+
+    /// Remembers which of the sockets has become the connection; false where none has.
+    mutating func connected(_ candidates: [Int32], as name: ConnectionName) -> Bool {
+        guard let socket = candidates.last(where: { Self.localPort(of: $0) == name.localPort }) else { return false }
+        closed(socket)
+        sockets[name] = socket
+        names[socket] = name
         return true
     }
 
     mutating func closed(_ socket: Int32) {
-        guard let port = ports.removeValue(forKey: socket), sockets[port] == socket else { return }
-        sockets[port] = nil
+        guard let name = names.removeValue(forKey: socket), sockets[name] == socket else { return }
+        sockets[name] = nil
     }
 
-    private static func port(of socket: Int32) -> Int32? {
+    private static func localPort(of socket: Int32) -> Int32? {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
         return withUnsafeMutableBytes(of: &address) { bytes in
@@ -42,27 +52,24 @@ struct SocketsByPort {
 // second of two responses to one request. Before 8.0 libcurl uses the connection all the same, and would take these bytes for
 // the response to the next request (RFC 9112, 9.3 and 11.2).
 extension Sockets {
-    /// Whether something has come on the connection before the transfer is sent over it.
-    func hasUnaskedBytes(for transfer: ActiveTransfer, at port: Int32) -> Bool {
-        guard settings.libcurlTakesUnaskedBytes, port > 0 else { return false }
+    /// Whether something has come on the connection before the transfer is sent over it. Asked for each sending: a connection
+    /// is remembered when it is new.
+    func hasUnaskedBytes(for transfer: ActiveTransfer, on name: ConnectionName) -> Bool {
+        guard settings.libcurlTakesUnaskedBytes, name.localPort > 0 else { return false }
         if !transfer.openedSockets.isEmpty {
-            let isNew = byPort.connected(transfer.openedSockets, at: port)
+            let isNew = named.connected(transfer.openedSockets, as: name)
             transfer.openedSockets = []
             if isNew { return false }
         }
+        guard let socket = named.socket(of: name) else { return false }
         var byte: UInt8 = 0
-        guard let socket = byPort.socket(at: port), recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0 else {
-            return false
-        }
-        return speaksHTTP1(transfer)
-    }
-
-    /// Over HTTP/2 a server may send at any time. GnuTLS does not tell here which of them it is.
-    private func speaksHTTP1(_ transfer: ActiveTransfer) -> Bool {
-        guard transfer.plan.isTLS else { return !settings.hasPriorKnowledge }
+        let isReadable = recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
+        guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
+        // GnuTLS does not tell here whether it is HTTP/2, over which a server may send at any time.
         guard settings.usesOpenSSL, let connection = transfer.easy.flatMap({ curlew_tls_connection($0.handle) }) else {
             return false
         }
-        return curlew_tls_speaks_http2(connection) == 0
+        // What came in one record with the end of the response is no longer in the socket.
+        return (isReadable || curlew_tls_has_pending(connection) != 0) && curlew_tls_speaks_http2(connection) == 0
     }
 }

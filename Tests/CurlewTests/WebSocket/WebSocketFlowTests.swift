@@ -302,7 +302,7 @@ struct WebSocketFlowTests {
             try await socket.close(code: .init(rawValue: code), reason: reason)
         }
         #expect(error?.code == .parameterEncodingFailed)
-        #expect(error?.reason.contains(reason.isEmpty ? "\(code)" : "123") == true)
+        #expect(error?.reason.contains(reason.isEmpty ? "\(code):" : "\(reason.utf8.count) bytes") == true)
         try await socket.send("still open")
         try await socket.close(code: .init(rawValue: 4999), reason: most)
         await transport.scriptsEnded()

@@ -51,7 +51,8 @@ struct StalledLoopTests {
         let server = try TestServer()
         defer { server.stop() }
         let transfer = try loop.start(server.url("/get"), firstByte: nil, connect: .milliseconds(50).asTestBound)
-        while transfer.clocks.stretch != .connect { loop.turn() }
+        while transfer.clocks.stretch != .connect, !transfer.hasEnded { loop.turn() }
+        try #require(!transfer.hasEnded)
         // The kernel makes it meanwhile.
         let late = transfer.clocks.deadline.advanced(byNanoseconds: 50_000_000)
         while LoopInstant.now() <= late { _ = loop.queue.whole.wait(nanoseconds: 1_000_000) }

@@ -55,7 +55,8 @@ final class ByteServer: Sendable {
         /// Waits until the client's system has everything that was written.
         func untilDelivered() {
             var left: Int32 = 1
-            while ioctl(socket, UInt(TIOCOUTQ), &left) == 0, left > 0 { sched_yield() }
+            let end = ContinuousClock.now.advanced(by: .seconds(20))
+            while ioctl(socket, UInt(TIOCOUTQ), &left) == 0, left > 0, .now < end { sched_yield() }
         }
 
         /// Returns what comes, until its end.

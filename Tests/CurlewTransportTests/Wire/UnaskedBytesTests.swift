@@ -1,4 +1,5 @@
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import CurlewTransport
 import Dispatch
@@ -46,7 +47,67 @@ struct UnaskedBytesTests {
         }
     }
 
-    @Test("Connections without such bytes are used again, whatever they were opened beside")
+    @Test("A connection to which libcurl has changed by itself is looked at too")
+    func onAConnectionOfARepetition() async throws {
+        let (connections, isThere) = (Lock(0), Gate())
+        let server = try ByteServer { peer in
+            let number = connections.withLock { count in
+                count += 1
+                return count
+            }
+            while true {
+                let asked = peer.readHead()
+                // The first one breaks when it is used again.
+                if asked.isEmpty || number == 1 && !asked.contains(" /first ") { return }
+                peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+                guard number == 2, !isThere.isOpen else { continue }
+                peer.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
+                peer.untilDelivered()
+                isThere.open()
+            }
+        }
+        defer { server.stop() }
+        try await withTransport { transport, _ in
+            let first = try await transport.fetch(request(server.url.appending(path: "first")))
+            #expect(first.text == "ok")
+            let repeated = try await transport.fetch(request(server.url))
+            #expect(repeated.text == "ok")
+            #expect(await eventually { isThere.isOpen })
+            for _ in 0..<2 {
+                let next = try await transport.fetch(request(server.url))
+                #expect(next.text == "ok")
+            }
+            #expect(connections.withLock { $0 } == 3)
+        }
+    }
+
+    /// libcurl reads no more than the response's length of such a record: the rest is in no socket any more.
+    @Test(
+        "Bytes behind a response, in the same record of TLS, are not used",
+        .enabled(if: Capabilities.ofLibcurl.usesOpenSSL))
+    func withinARecord() async throws {
+        var configuration = TestServer.Configuration()
+        configuration.tls = TestServer.TLS()
+        let server = try TestServer(configuration)
+        defer { server.stop() }
+        var late = TestServer.Response.raw([
+            "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n", "okHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil",
+        ])
+        late.closesConnection = false
+        server.script("/late", late)
+        try await withTransport({
+            $0.tls.trustRoots = server.trustRoots
+            $0.httpVersion = .http1_1
+        }) { transport, _ in
+            let first = try await transport.fetch(request(server.url("/late")))
+            #expect(first.text == "ok")
+            let next = try await transport.fetch(request(server.url("/bytes/10")))
+            #expect(next.text != "evil")
+            #expect(await eventually { transport.statistics.connectionsMade == 2 })
+        }
+    }
+
+    @Test("Connections without such bytes are used again")
     func others() async throws {
         try await withTransport { transport, server in
             for _ in 0..<5 {
