@@ -44,22 +44,6 @@ struct StalledLoopTests {
 
     enum Stall: CaseIterable { case duringTheWait, beforeTheTurn, whileACallerTakesTheTurn }
 
-    /// libcurl's own deadline passes as well.
-    @Test func aConnectionThatIsThereCountsMoreThanADeadline() throws {
-        let loop = try HandLoop()
-        defer { loop.end() }
-        let server = try TestServer()
-        defer { server.stop() }
-        let transfer = try loop.start(server.url("/get"), firstByte: nil, connect: .milliseconds(50).asTestBound)
-        while transfer.clocks.stretch != .connect, !transfer.hasEnded { loop.turn() }
-        try #require(!transfer.hasEnded)
-        // The kernel makes it meanwhile.
-        let late = transfer.clocks.deadline.advanced(byNanoseconds: 50_000_000)
-        while LoopInstant.now() <= late { _ = loop.queue.whole.wait(nanoseconds: 1_000_000) }
-        while !transfer.hasEnded { loop.turn() }
-        #expect(transfer.finalError == nil)
-    }
-
     @Test func withoutAnAnswerTheDeadlineCounts() throws {
         let loop = try HandLoop()
         defer { loop.end() }
@@ -93,8 +77,8 @@ private struct HandLoop {
     }
 
     /// As a caller does that borrows the turn.
-    func start(_ url: URL, firstByte: Duration?, connect: Duration? = nil) throws -> ActiveTransfer {
-        let timeouts = Timeouts(connect: connect, firstByte: firstByte, idle: nil, total: nil, queue: nil)
+    func start(_ url: URL, firstByte: Duration?) throws -> ActiveTransfer {
+        let timeouts = Timeouts(connect: nil, firstByte: firstByte, idle: nil, total: nil, queue: nil)
         let transfer = try transport.makeTransfer(request(url) { $0.options.timeouts = timeouts }, NoSink.shared)
         turns.take(.start(transfer))
         turns.endTurn()
