@@ -18,9 +18,7 @@ struct Lane: Sendable {
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () -> R
     ) async -> R {
-        await withCheckedContinuation { continuation in
-            enqueue { continuation.resume(returning: work()) }
-        }
+        await handoff.run(on: queue, work)
     }
 
     // MARK: Lanes for bodies

@@ -33,4 +33,24 @@ public struct Handoff: Sendable {
             work()
         }
     }
+
+    /// Runs `work` on `queue`, and waits for it without holding a thread. Cancellation does not cut it short.
+    ///
+    /// The way back needs an edge too: the sanitizer sees none from a continuation that is resumed before its task waits.
+    public func run<R: Sendable>(
+        on queue: DispatchQueue,
+        isolation: isolated (any Actor)? = #isolation,
+        _ work: @escaping @Sendable () -> R
+    ) async -> R {
+        let fence = fence
+        let result = await withCheckedContinuation { continuation in
+            self(to: queue) {
+                let result = work()
+                fence.withLock { _ in }
+                continuation.resume(returning: result)
+            }
+        }
+        fence.withLock { _ in }
+        return result
+    }
 }

@@ -31,12 +31,7 @@ struct FileLane: Sendable {
 
     /// Runs `work` on the lane and waits for it.
     func carryOut(isolation: isolated (any Actor)? = #isolation, _ work: @escaping @Sendable () -> Void) async {
-        await withCheckedContinuation { continuation in
-            enqueue {
-                work()
-                continuation.resume()
-            }
-        }
+        await handoff.run(on: queue, work)
     }
 
     /// Runs `work` on the lane and waits without holding a thread. Cancellation does not cut it short:
@@ -45,14 +40,8 @@ struct FileLane: Sendable {
         isolation: isolated (any Actor)? = #isolation,
         _ work: @escaping @Sendable () throws(CurlewError) -> R
     ) async throws(CurlewError) -> R {
-        let result: Result<R, CurlewError> = await withCheckedContinuation { continuation in
-            enqueue {
-                do throws(CurlewError) {
-                    continuation.resume(returning: .success(try work()))
-                } catch {
-                    continuation.resume(returning: .failure(error))
-                }
-            }
+        let result = await handoff.run(on: queue) { () -> Result<R, CurlewError> in
+            do throws(CurlewError) { return .success(try work()) } catch { return .failure(error) }
         }
         return try result.get()
     }
