@@ -4,11 +4,18 @@ internal import Glibc
 /// Names a connection as libcurl does before a request is sent.
 struct ConnectionName: Hashable {
     let localPort: Int32
-    let peer: String
+    /// A hash of the peer's address, which is compared for every request.
+    private let peer: UInt64
 
     init(localPort: Int32, peer: UnsafePointer<CChar>?) {
         self.localPort = localPort
-        self.peer = peer.map { String(cString: $0) } ?? ""
+        var hash: UInt64 = 0xCBF2_9CE4_8422_2325
+        var next = peer
+        while let byte = next, byte.pointee != 0 {
+            hash = (hash ^ UInt64(UInt8(bitPattern: byte.pointee))) &* 0x100_0000_01B3
+            next = byte + 1
+        }
+        self.peer = hash
     }
 }
 
@@ -49,13 +56,23 @@ struct NamedSockets {
 }
 
 // What a server sends on a connection that no transfer uses, nothing has asked for: an error before it closes (408), or the
-// second of two responses to one request. Before 8.0 libcurl uses the connection all the same, and would take these bytes for
-// the response to the next request (RFC 9112, 9.3 and 11.2).
+// second of two responses to one request. libcurl would take these bytes for the response to the next request (RFC 9112, 9.3
+// and 11.2): before 8.0 those in the socket, and all versions those that came in one TLS record with a response's end.
 extension Sockets {
     /// Whether something has come on the connection before the transfer is sent over it. Asked for each sending: a connection
     /// is remembered when it is new.
     func hasUnaskedBytes(for transfer: ActiveTransfer, on name: ConnectionName) -> Bool {
-        guard settings.libcurlTakesUnaskedBytes, name.localPort > 0 else { return false }
+        let isReadable = settings.libcurlTakesUnaskedBytes && isReadable(name, transfer)
+        guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
+        // GnuTLS does not tell here whether it is HTTP/2, over which a server may send at any time.
+        guard settings.usesOpenSSL, let connection = transfer.easy.flatMap({ curlew_tls_connection($0.handle) }) else {
+            return false
+        }
+        return (isReadable || curlew_tls_has_pending(connection) != 0) && curlew_tls_speaks_http2(connection) == 0
+    }
+
+    private func isReadable(_ name: ConnectionName, _ transfer: ActiveTransfer) -> Bool {
+        guard name.localPort > 0 else { return false }
         if !transfer.openedSockets.isEmpty {
             let isNew = named.connected(transfer.openedSockets, as: name)
             transfer.openedSockets = []
@@ -63,13 +80,6 @@ extension Sockets {
         }
         guard let socket = named.socket(of: name) else { return false }
         var byte: UInt8 = 0
-        let isReadable = recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
-        guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
-        // GnuTLS does not tell here whether it is HTTP/2, over which a server may send at any time.
-        guard settings.usesOpenSSL, let connection = transfer.easy.flatMap({ curlew_tls_connection($0.handle) }) else {
-            return false
-        }
-        // What came in one record with the end of the response is no longer in the socket.
-        return (isReadable || curlew_tls_has_pending(connection) != 0) && curlew_tls_speaks_http2(connection) == 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0
     }
 }
