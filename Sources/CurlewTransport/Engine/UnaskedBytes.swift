@@ -12,7 +12,7 @@ struct ConnectionName: Hashable {
         var hash: UInt64 = 0xCBF2_9CE4_8422_2325
         var next = peer
         while let byte = next, byte.pointee != 0 {
-            hash = (hash ^ UInt64(UInt8(bitPattern: byte.pointee))) &* 0x100_0000_01B3
+            hash = (hash ^ UInt64(UInt8(truncatingIfNeeded: byte.pointee))) &* 0x100_0000_01B3
             next = byte + 1
         }
         self.peer = hash
