@@ -67,7 +67,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         let request = try convertible.asURLRequest()
         let scheme = request.url?.scheme?.lowercased()
         let isWebSocketScheme = scheme == "ws" || scheme == "wss"
-        link.namesWebSocketScheme.withLock { $0 = isWebSocketScheme }
+        link.state.withLock { $0.namesWebSocketScheme = isWebSocketScheme }
         guard isWebSocketScheme else { return request }
         return try request.with(scheme: scheme == "ws" ? "http" : "https")
     }
@@ -120,13 +120,20 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override func untilBodyIsTaken() async { await observation.withLock { $0.pump }?.value }
 }
 
+extension URL {
+    /// nil where the URL cannot be taken apart.
+    func with(scheme: String) -> URL? {
+        var parts = URLComponents(url: self, resolvingAgainstBaseURL: true)
+        parts?.scheme = scheme
+        return parts?.url
+    }
+}
+
 extension URLRequest {
     /// The same with another scheme: the handshake is one of HTTP.
     fileprivate func with(scheme: String) throws -> URLRequest {
         guard let url else { return self }
-        var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
-        parts?.scheme = scheme
-        guard let changed = parts?.url else {
+        guard let changed = url.with(scheme: scheme) else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL cannot be taken apart", url: url)
         }
         var request = self

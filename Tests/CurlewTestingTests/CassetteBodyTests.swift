@@ -168,9 +168,27 @@ struct CassetteBodyTests {
         #expect(clean.request.body == .text(#"{"n":1,"token":"<redacted>"}"#))
         // It may be asked for once more.
         #expect(CassetteRedaction().redacted(clean) == clean)
+        #expect(!clean.request.headers.contains { $0.name == "Content-Encoding" })
         // Of a response that has kept its coding that goes with the secret.
         #expect(clean.response?.body == clean.request.body)
         #expect(clean.response?.headers.contains { $0.name == "Content-Encoding" } == false)
+    }
+
+    @Test("a compressed request body that is no text stays as it is when it is redacted again")
+    func compressedBytes() throws {
+        // By Python's gzip.
+        let packed = try #require(Data(base64Encoded: "H4sIAAAAAAACA/tfx8gEANrMO1YEAAAA"))
+        let clean = redacted(packed, coding: "gzip")
+        #expect(clean.request.body == .base64(Data([0xFF, 0x7E, 0x01, 0x02])))
+        #expect(CassetteRedaction().redacted(clean) == clean)
+    }
+
+    @Test("a name that hides the codings does not hide the body")
+    func namedCodings() throws {
+        var redaction = CassetteRedaction()
+        redaction.headers.insert("content-encoding")
+        let clean = redacted(try #require(Self.gzipped), coding: "gzip", by: redaction)
+        #expect(clean.request.body == .text(#"{"n":1,"token":"<redacted>"}"#))
     }
 
     @Test("a compressed body that cannot be read is left out", arguments: ["br", "gzip", "gzip, br"])
@@ -182,11 +200,13 @@ struct CassetteBodyTests {
         #expect(clean.response?.body == .base64(Data([0x1F, 0x8B, 8, 0, 1, 2, 3])))
     }
 
-    private func redacted(_ body: Data, coding: String) -> Cassette.Exchange {
+    private func redacted(
+        _ body: Data, coding: String, by redaction: CassetteRedaction = CassetteRedaction()
+    ) -> Cassette.Exchange {
         let headers = [
             Cassette.Field("Content-Type", "application/json"), Cassette.Field("Content-Encoding", coding),
         ]
-        return CassetteRedaction().redacted(
+        return redaction.redacted(
             Cassette.Exchange(
                 request: Cassette.Request(
                     method: "POST", url: "http://mock.test/", headers: headers, body: Cassette.Body(body)),

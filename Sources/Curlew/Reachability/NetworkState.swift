@@ -45,12 +45,10 @@ struct NetworkState: Sendable, Equatable {
         case .address(let address): addresses.insert(address)
         case .addressRemoved(let address):
             addresses.remove(address)
-            let version6 = defaultRoutes.filter(\.isIPv6)
-            removeRoutes(over: address.interface, unlessOver: Set(addresses.map(\.interface)))
+            removeRoutes(over: address.interface, unlessOver: Set(addresses.map(\.interface))) { !$0.isIPv6 }
             if !addresses.contains(where: { $0.bytes == address.bytes }) {
-                defaultRoutes = defaultRoutes.filter { $0.source != address.bytes }
+                defaultRoutes = defaultRoutes.filter { $0.isIPv6 || $0.source != address.bytes }
             }
-            defaultRoutes.formUnion(version6)
         case .defaultRoute(let route): defaultRoutes.insert(route)
         case .defaultRouteReplaced(let route):
             defaultRoutes = defaultRoutes.filter { !$0.hasPlace(of: route) }
@@ -61,9 +59,11 @@ struct NetworkState: Sendable, Equatable {
 
     // The kernel removes routes without a message in two cases: their link goes down, or (IPv4) the last address of their link
     // is removed. A route over several links is removed with the last of them.
-    private mutating func removeRoutes(over interface: Int32, unlessOver others: Set<Int32>) {
+    private mutating func removeRoutes(
+        over interface: Int32, unlessOver others: Set<Int32>, where mayGo: (DefaultRoute) -> Bool = { _ in true }
+    ) {
         defaultRoutes = defaultRoutes.filter { route in
-            !route.interfaces.contains(interface) || !others.isDisjoint(with: route.interfaces)
+            !mayGo(route) || !route.interfaces.contains(interface) || !others.isDisjoint(with: route.interfaces)
         }
     }
 
@@ -112,7 +112,7 @@ enum NetworkChange: Sendable, Equatable {
     case address(NetworkState.Address)
     case addressRemoved(NetworkState.Address)
     case defaultRoute(NetworkState.DefaultRoute)
-    /// In the place of the one that had it.
+    /// It replaces the one with the same family, table and metric.
     case defaultRouteReplaced(NetworkState.DefaultRoute)
     case defaultRouteRemoved(NetworkState.DefaultRoute)
 }

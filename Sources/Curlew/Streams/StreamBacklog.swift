@@ -22,6 +22,7 @@ package final class StreamBacklog: Sendable {
     private let state = Lock(State())
     private let limit: Int
 
+    /// `limit`: bytes that are held unread, for each sequence.
     package init(limit: Int = 512 * 1024) { self.limit = limit }
 
     /// Before a chunk of so many bytes is put into the sequence.

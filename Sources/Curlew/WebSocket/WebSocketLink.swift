@@ -33,6 +33,8 @@ final class WebSocketLink: Sendable {
         var lastEnding: WebSocketEnding?
         /// nil where one connection is all.
         var reconnection: Reconnection?
+        /// Whether the user has named `ws` or `wss`, in whose place HTTP's schemes are sent.
+        var namesWebSocketScheme = false
         /// The user has closed: no other connection follows.
         var isClosing = false
         var pings: [WebSocketStateMachine.PingID: OneShot<PingResult>] = [:]
@@ -49,8 +51,6 @@ final class WebSocketLink: Sendable {
     /// Resolved when everything is over.
     let ended = OneShot<Void>()
     let state = Lock(State())
-    /// Whether the user has named `ws` or `wss`, in whose place HTTP's schemes are sent.
-    let namesWebSocketScheme = Lock(false)
 
     init(options: WebSocketOptions) {
         self.options = options
@@ -61,11 +61,12 @@ final class WebSocketLink: Sendable {
 
     /// The URL in the user's scheme.
     func asGiven(_ url: URL) -> URL {
-        guard namesWebSocketScheme.withLock({ $0 }), let scheme = url.scheme?.lowercased(), scheme.hasPrefix("http")
-        else {
-            return url
+        guard state.withLock({ $0.namesWebSocketScheme }) else { return url }
+        switch url.scheme?.lowercased() {
+        case "http": return url.with(scheme: "ws") ?? url
+        case "https": return url.with(scheme: "wss") ?? url
+        default: return url
         }
-        return URL(string: "ws" + url.absoluteString.dropFirst("http".count)) ?? url
     }
 
     /// What verbs wait for.

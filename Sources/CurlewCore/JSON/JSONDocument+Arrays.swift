@@ -25,7 +25,7 @@ enum JSONPrimitive {
         case types.bools: self = .bools
         case types.wideIntegers: self = .wideIntegers
         case types.bytes: self = .bytes
-        case _: return nil
+        default: return nil
         }
     }
 }

@@ -50,7 +50,7 @@ public struct Cassette: Codable, Sendable, Equatable {
         public var url: String
         /// The fields that went out.
         public var headers: [Field]
-        /// The body without its content codings; nil when empty.
+        /// The body; nil when empty. One with content codings is kept as what it holds, without `Content-Encoding`.
         public var body: Body?
 
         /// Creates a request.

@@ -2,11 +2,16 @@ internal import CurlewCore
 internal import Foundation
 
 extension CassetteRedaction {
-    /// A request's body without its content codings and its secrets. What cannot be decoded is left out, since it may hold some.
-    func sent(_ body: Cassette.Body, _ coded: CodedBody, type: String) -> Cassette.Body? {
+    /// A request's body without its content codings, whose field goes with them, and without its secrets. What cannot be decoded
+    /// is left out, since it may hold some.
+    func sent(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body? {
+        let coded = CodedBody(fields)
         guard coded.hasCodings else { return self.body(body, type: type) }
-        if let plain = coded.decoded(body.data) { return Cassette.Body(plain).map { self.body($0, type: type) } }
-        // No coding gives a text: a body that is one was decoded before.
+        if let plain = coded.decoded(body.data) {
+            Self.removeCodings(&fields)
+            return Cassette.Body(plain).map { self.body($0, type: type) }
+        }
+        // No coding gives a text: this one stands for a body that was left out.
         if case .text = body { return self.body(body, type: type) }
         return .text("<redacted: a body with Content-Encoding \(coded.names) that cannot be decoded>")
     }
@@ -16,11 +21,15 @@ extension CassetteRedaction {
         if let plain = CodedBody(fields).decoded(body.data).flatMap({ Cassette.Body($0) }), plain != body {
             let clean = self.body(plain, type: type)
             if clean != plain {
-                fields.removeAll { ASCII.equalsIgnoringCase($0.name, "Content-Encoding") }
+                Self.removeCodings(&fields)
                 return clean
             }
         }
         return self.body(body, type: type)
+    }
+
+    private static func removeCodings(_ fields: inout [Cassette.Field]) {
+        fields.removeAll { ASCII.equalsIgnoringCase($0.name, "Content-Encoding") }
     }
 
     /// The body without its secrets. `type` is the media type as it stands in the field: a boundary's case counts.

@@ -29,11 +29,12 @@ public struct CassetteRedaction: Sendable {
     /// The exchange without its secrets.
     public func redacted(_ exchange: Cassette.Exchange) -> Cassette.Exchange {
         var exchange = exchange
-        let type = Self.type(exchange.request.headers)
-        let coded = CodedBody(exchange.request.headers)
-        exchange.request.url = url(exchange.request.url)
-        exchange.request.headers = fields(exchange.request.headers)
-        exchange.request.body = exchange.request.body.flatMap { sent($0, coded, type: type) }
+        var request = exchange.request
+        let type = Self.type(request.headers)
+        request.url = url(request.url)
+        request.body = request.body.flatMap { sent($0, &request.headers, type: type) }
+        request.headers = fields(request.headers)
+        exchange.request = request
         if var response = exchange.response {
             let type = Self.type(response.headers)
             response.body = response.body.map { received($0, &response.headers, type: type) }

@@ -122,7 +122,8 @@ enum Topics {
             "",
             "Ctrl-D and the end of a pipe close the WebSocket after the answers have arrived (see --linger). Ctrl-C closes "
                 + "it at once (1001). With --ignore-stdin, or standard input from /dev/null, the command only receives, until the "
-                + "server closes. With --linger it also ends when the server has been silent for so long. A response that opens no WebSocket is printed like any other, and the exit code is 1, or 3, 4, 5 with "
+                + "server closes. With --linger it also ends when the server has been silent for so long. A "
+                + "response that opens no WebSocket is printed like any other, and the exit code is 1, or 3, 4, 5 with "
                 + "--check-status. If the server closes with a code other than 1000 and 1001, that is an error.",
         ]
     )

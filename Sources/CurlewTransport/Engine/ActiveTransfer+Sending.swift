@@ -15,8 +15,8 @@ extension ActiveTransfer {
         transfers.hasLeftLine(self)
         transfers.sockets.hasConnected(self)
         guard !hasFailed else { return false }
-        let isUnclean = transfers.sockets.hasUnaskedBytes(for: self, on: connection)
-        if sends == 0, isUnclean || pauses.isSuspended {
+        transfers.sockets.remember(self, on: connection)
+        if sends == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
             // Here libcurl can only be told to give the connection up.
             isHeldBack = true
             return false

@@ -7,11 +7,12 @@ internal import Glibc
 /// Belongs to the loop's turns, as `Transfers` and `Handles` do: every entry asserts that in debug builds.
 final class Sockets {
     let settings: EngineSettings
-    private let loop: LoopIdentity
+    let loop: LoopIdentity
     /// Time of the present turn: one clock reading serves all its callbacks until a transfer starts.
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
+    /// For a libcurl that takes unasked bytes.
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 

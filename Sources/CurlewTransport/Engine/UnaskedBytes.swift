@@ -26,13 +26,12 @@ struct NamedSockets {
 
     func socket(of name: ConnectionName) -> Int32? { sockets[name] }
 
-    /// Remembers which of the sockets has become the connection; false where none has.
-    mutating func connected(_ candidates: [Int32], as name: ConnectionName) -> Bool {
-        guard let socket = candidates.last(where: { Self.localPort(of: $0) == name.localPort }) else { return false }
+    /// Remembers which of the sockets has become the connection.
+    mutating func connected(_ candidates: [Int32], as name: ConnectionName) {
+        guard let socket = candidates.last(where: { Self.localPort(of: $0) == name.localPort }) else { return }
         closed(socket)
         sockets[name] = socket
         names[socket] = name
-        return true
     }
 
     mutating func closed(_ socket: Int32) {
@@ -59,25 +58,27 @@ struct NamedSockets {
 // second of two responses to one request. libcurl would take these bytes for the response to the next request (RFC 9112, 9.3
 // and 11.2): before 8.0 those in the socket, and all versions those that came in one TLS record with a response's end.
 extension Sockets {
-    /// Whether something has come on the connection before the transfer is sent over it. Asked for each sending: a connection
-    /// is remembered when it is new.
+    /// The transfer is about to be sent: a connection that it has made has to be known when it is used again.
+    func remember(_ transfer: ActiveTransfer, on name: ConnectionName) {
+        loop.assertOnLoop()
+        guard !transfer.openedSockets.isEmpty else { return }
+        if name.localPort > 0 { named.connected(transfer.openedSockets, as: name) }
+        transfer.openedSockets = []
+    }
+
+    /// Whether something has come on the connection before the transfer is sent over it for the first time. One that is new has
+    /// no such bytes: what a server says first is for the request to read.
     func hasUnaskedBytes(for transfer: ActiveTransfer, on name: ConnectionName) -> Bool {
-        let isReadable = settings.libcurlTakesUnaskedBytes && isReadable(name, transfer)
+        loop.assertOnLoop()
+        guard let easy = transfer.easy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) == 0 else { return false }
+        let isReadable = settings.libcurlTakesUnaskedBytes && isReadable(name)
         guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
         // GnuTLS does not tell here whether it is HTTP/2, over which a server may send at any time.
-        guard settings.usesOpenSSL, let connection = transfer.easy.flatMap({ curlew_tls_connection($0.handle) }) else {
-            return false
-        }
+        guard settings.usesOpenSSL, let connection = curlew_tls_connection(easy.handle) else { return false }
         return (isReadable || curlew_tls_has_pending(connection) != 0) && curlew_tls_speaks_http2(connection) == 0
     }
 
-    private func isReadable(_ name: ConnectionName, _ transfer: ActiveTransfer) -> Bool {
-        guard name.localPort > 0 else { return false }
-        if !transfer.openedSockets.isEmpty {
-            let isNew = named.connected(transfer.openedSockets, as: name)
-            transfer.openedSockets = []
-            if isNew { return false }
-        }
+    private func isReadable(_ name: ConnectionName) -> Bool {
         guard let socket = named.socket(of: name) else { return false }
         var byte: UInt8 = 0
         return recv(socket, &byte, 1, Int32(MSG_PEEK | MSG_DONTWAIT)) > 0

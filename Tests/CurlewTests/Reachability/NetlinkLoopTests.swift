@@ -9,13 +9,7 @@ import Testing
 struct NetlinkLoopTests {
     @Test(arguments: 1...5) func `after an overrun everything is asked for once more`(losing: Int) throws {
         let kernel = Kernel(losing: losing)
-        let stop = Pipe()
-        var statuses: [NetworkReachabilityStatus] = []
-        let loop = try #require(NetlinkLoop(target: .host("192.0.2.7"), open: kernel.open))
-        loop.run(until: stop.fileHandleForReading.fileDescriptor) { status, _ in
-            statuses.append(status)
-            try? stop.fileHandleForWriting.close()
-        }
+        let statuses = try statuses(of: kernel)
         #expect(statuses.last == .reachable(.ethernetOrWiFi))
         #expect(kernel.socketCount == 2)
     }
@@ -25,6 +19,13 @@ struct NetlinkLoopTests {
         times: Int, isComplete: Bool
     ) throws {
         let kernel = Kernel(interrupting: times)
+        let statuses = try statuses(of: kernel)
+        #expect(statuses == [isComplete ? .reachable(.ethernetOrWiFi) : .notReachable])
+        #expect(kernel.socketCount == 1)
+    }
+
+    /// What is reported until the first report is there.
+    private func statuses(of kernel: Kernel) throws -> [NetworkReachabilityStatus] {
         let stop = Pipe()
         var statuses: [NetworkReachabilityStatus] = []
         let loop = try #require(NetlinkLoop(target: .host("192.0.2.7"), open: kernel.open))
@@ -32,8 +33,7 @@ struct NetlinkLoopTests {
             statuses.append(status)
             try? stop.fileHandleForWriting.close()
         }
-        #expect(statuses == [isComplete ? .reachable(.ethernetOrWiFi) : .notReachable])
-        #expect(kernel.socketCount == 1)
+        return statuses
     }
 
     @Test func `a thread that has to end does not ask once more`() throws {
