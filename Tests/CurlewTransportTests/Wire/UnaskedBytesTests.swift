@@ -52,7 +52,7 @@ struct UnaskedBytesTests {
 
     @Test("A connection to which libcurl has changed by itself is looked at too")
     func onAConnectionOfARepetition() async throws {
-        let (connections, isThere) = (Lock(0), Gate())
+        let (connections, isRead, isThere) = (Lock(0), DispatchSemaphore(value: 0), Gate())
         let server = try ByteServer { peer in
             let number = connections.withLock { count in
                 count += 1
@@ -64,17 +64,22 @@ struct UnaskedBytesTests {
                 if asked.isEmpty || number == 1 && !asked.contains(" /first ") { return }
                 peer.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
                 guard number == 2, !isThere.isOpen else { continue }
+                isRead.wait()
                 peer.write("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil")
                 peer.untilDelivered()
                 isThere.open()
             }
         }
-        defer { server.stop() }
+        defer {
+            server.stop()
+            isRead.signal()
+        }
         try await withTransport { transport, _ in
             let first = try await transport.fetch(request(server.url.appending(path: "first")))
             #expect(first.text == "ok")
             let repeated = try await transport.fetch(request(server.url))
             #expect(repeated.text == "ok")
+            isRead.signal()
             #expect(await eventually { isThere.isOpen })
             for _ in 0..<2 {
                 let next = try await transport.fetch(request(server.url))
