@@ -12,6 +12,7 @@ let package = Package(
     products: [
         .library(name: "Curlew", targets: ["Curlew"]),
         .library(name: "CurlewTransport", targets: ["CurlewTransport"]),
+        .library(name: "CurlewJSON", targets: ["CurlewJSON"]),
         .library(name: "CurlewXML", targets: ["CurlewXML"]),
         .library(name: "CurlewDiskCache", targets: ["CurlewDiskCache"]),
         .library(name: "CurlewRedis", targets: ["CurlewRedis"]),
@@ -68,6 +69,8 @@ let package = Package(
         // Two system calls, for locks.
         .target(name: "CurlewLocks", swiftSettings: strict),
         .target(name: "CurlewCore", swiftSettings: strict),
+        // JSON coders, useful without an HTTP client.
+        .target(name: "CurlewJSON", swiftSettings: strict),
         .target(
             name: "CurlewTransport",
             dependencies: ["CurlewCore", "CurlewLocks", "CCurl", "CZlib"],
@@ -78,8 +81,8 @@ let package = Package(
         .target(
             name: "Curlew",
             dependencies: [
-                "CurlewCore", "CurlewFailures", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL", "CPSL",
-                "CZlib",
+                "CurlewCore", "CurlewFailures", "CurlewJSON", "CurlewLocks", "CurlewTransport", "CNetlink", "COpenSSL",
+                "CPSL", "CZlib",
             ],
             swiftSettings: strict
         ),
@@ -138,6 +141,7 @@ let package = Package(
             dependencies: ["CurlewCore", "CurlewTesting"],
             swiftSettings: strict
         ),
+        .testTarget(name: "CurlewJSONTests", dependencies: ["CurlewJSON", "CurlewTesting"], swiftSettings: strict),
         .testTarget(
             name: "CurlewTransportTests",
             dependencies: ["CurlewTransport", "CurlewCore", "CurlewLocks", "CurlewTesting"],

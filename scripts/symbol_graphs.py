@@ -8,7 +8,7 @@ import subprocess
 from built_modules import ROOT, import_flags
 
 # Module → what it re-exports of this package: users meet those symbols under the first name.
-DOCUMENTED = {"Curlew": "CurlewCore", "CurlewTesting": None, "CurlewTransport": None, "CurlewXML": None,
+DOCUMENTED = {"Curlew": "CurlewCore", "CurlewJSON": None, "CurlewTesting": None, "CurlewTransport": None, "CurlewXML": None,
               "CurlewDiskCache": None, "CurlewRedis": None, "CurlewImage": None,
               "CurlewAlamofire": "CurlewFailures"}
 GRAPHS = ROOT / ".docs" / "graphs"

@@ -1,2 +1,3 @@
 @_exported public import CurlewCore
+@_exported public import CurlewJSON
 @_exported public import FoundationNetworking

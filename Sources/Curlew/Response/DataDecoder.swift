@@ -1,4 +1,4 @@
-public import CurlewCore
+public import CurlewJSON
 public import Foundation
 
 /// Decodes values from bytes: `FastJSONDecoder`, `JSONDecoder`, `PropertyListDecoder`, or one of your own.

@@ -1,5 +1,5 @@
-public import CurlewCore
 internal import CurlewFailures
+public import CurlewJSON
 public import Foundation
 
 /// Turns each chunk of a stream into a value.

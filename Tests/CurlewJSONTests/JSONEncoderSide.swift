@@ -1,4 +1,4 @@
-import CurlewCore
+import CurlewJSON
 import Foundation
 
 /// One set of options for both encoders, and what comes of a value.

@@ -1,4 +1,4 @@
-import CurlewCore
+import CurlewJSON
 import Foundation
 import Testing
 

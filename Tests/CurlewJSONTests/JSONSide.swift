@@ -1,4 +1,4 @@
-import CurlewCore
+import CurlewJSON
 import Foundation
 
 /// The two decoders that have to agree.
