@@ -30,6 +30,8 @@ extension ActiveTransfer {
         }
         // A server may call every nonce stale. Its last challenge is the answer.
         if sends > 0, hasAnsweredEnough { return false }
+        // The connection is others', too: `finish` gives the request one of its own.
+        if sends > 0, isOfferedConnection { return false }
         if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain, !isUnprocessedRepetition {
             // The connection broke after the server may have read it.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
@@ -78,6 +80,20 @@ extension ActiveTransfer {
         guard goBackToStart() else { return false }
         plan.leaveOutExpect()
         ownHeaders = plan.ownList
+        return true
+    }
+
+    /// Whether libcurl is about to answer a challenge that offers to authenticate the connection, which is not the request's own.
+    var isOfferedConnection: Bool {
+        guard plan.goesAloneIfOffered, !plan.isAlone, deferredHead?.status == 401, let easy else { return false }
+        let offered = UInt(bitPattern: curlew_get_long(easy.handle, CURLINFO_HTTPAUTH_AVAIL))
+        return offered & (CurlAuth.negotiate | CurlAuth.ntlm) != 0
+    }
+
+    /// Makes the transfer as it was before it was sent, for a connection of its own. False where the body is gone.
+    func leaveSharedConnection() -> Bool {
+        guard goBackToStart() else { return false }
+        plan.goAlone()
         return true
     }
 

@@ -11,6 +11,9 @@ final class Handles {
     private(set) var multis: [CurlMulti] = []
     /// Those of byte connections, which count for no limit.
     private(set) var connectionMultis: [CurlMulti] = []
+    /// That of requests that are alone on their connections. Each closes its own, so none is ever there to be used again, and the
+    /// later rounds of a handshake find the connection of the first.
+    private(set) var loneMulti: CurlMulti?
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
     private(set) var inUse = 0
@@ -107,9 +110,11 @@ final class Handles {
     /// handle, each time that something is read or sent.
     static let connectionsPerMulti = 32
     private static let firstConnectionMulti = 1000
+    private static let loneIndex = 999
 
     func multi(at index: Int) -> CurlMulti? {
         if index < multis.count { return multis[index] }
+        if index == Self.loneIndex { return loneMulti }
         let index = index - Self.firstConnectionMulti
         return connectionMultis.indices.contains(index) ? connectionMultis[index] : nil
     }
@@ -126,6 +131,10 @@ final class Handles {
         loop.assertOnLoop()
         if transfer.plan.connectsOnly { return multiForConnection() }
         let limits = settings.limits
+        if transfer.plan.isAlone {
+            if loneMulti == nil { loneMulti = CurlMulti(index: Self.loneIndex, wishes: sockets, limits: limits) }
+            return loneMulti
+        }
         var index = 0
         if limits.multis > 1 {
             if limits.splitsHosts {
@@ -155,6 +164,7 @@ final class Handles {
         var earliest = LoopInstant.never
         for multi in multis { earliest = min(earliest, multi.deadline) }
         for multi in connectionMultis { earliest = min(earliest, multi.deadline) }
+        if let loneMulti { earliest = min(earliest, loneMulti.deadline) }
         return earliest
     }
 
@@ -167,6 +177,7 @@ final class Handles {
         idle.removeAll()
         multis.removeAll()
         connectionMultis.removeAll()
+        loneMulti = nil
     }
 
     /// Frees what handles share: after `closeAll`.

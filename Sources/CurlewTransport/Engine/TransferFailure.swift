@@ -68,7 +68,9 @@ extension ActiveTransfer {
     func hasWholeResponse(despite result: CURLcode) -> Bool {
         // A body that cannot be sent again: the response that asked for it is the answer.
         guard result != CURLE_OK, !hasFailed else { return false }
-        if result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough, deferredHead != nil { return true }
+        if result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isOfferedConnection, deferredHead != nil {
+            return true
+        }
         guard hasHead else { return false }
         if keepsDeliveredResponse { return true }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }

@@ -231,6 +231,9 @@ final class Transfers {
         if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
             return repeatLaunch(transfer, easy)
         }
+        if result != CURLE_OK, !transfer.hasFailed, transfer.isOfferedConnection, transfer.leaveSharedConnection() {
+            return repeatLaunch(transfer, easy)
+        }
         if !transfer.hasFailed, transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) {
             return repeatLaunch(transfer, easy)
         }

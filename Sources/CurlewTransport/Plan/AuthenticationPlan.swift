@@ -36,6 +36,38 @@ enum AuthenticationPlan {
         ]
     }
 
+    /// What a scheme proves who the user is for.
+    enum Reach {
+        /// The request that carries the credentials.
+        case request
+        /// The connection, if the server's challenge offers NTLM or Negotiate.
+        case connectionIfOffered
+        /// The connection: a server takes whatever comes over it later for the same user's.
+        case connection
+    }
+
+    /// What a libcurl can do in a protocol. NTLM and Negotiate authenticate a connection, and need HTTP/1.1 for that: a connection
+    /// of HTTP/2 or HTTP/3 has many users.
+    static func capabilities(_ capabilities: Capabilities, over version: HTTPVersionPolicy) -> Capabilities {
+        switch version {
+        case .automatic, .http1_1, .http2: return capabilities
+        case .http2PriorKnowledge, .http3:
+            var capabilities = capabilities
+            capabilities.features.subtract(["NTLM", "SPNEGO"])
+            return capabilities
+        }
+    }
+
+    static func reach(of scheme: TransferAuthentication.Scheme, _ capabilities: Capabilities) -> Reach {
+        switch scheme {
+        case .basic, .digest, .bearer, .awsSigV4: .request
+        case .ntlm, .negotiate: .connection
+        case .any where capabilities.features.isDisjoint(with: ["NTLM", "SPNEGO"]): .request
+        // Before 7.80 libcurl does not ask before it answers.
+        case .any: capabilities.isAtLeast(7, 80, 0) ? .connectionIfOffered : .connection
+        }
+    }
+
     /// libcurl writes a token or a user name into a header line as it is, and cuts every text at a NUL.
     static func check(_ parts: [String?]) throws(CurlewError) {
         for case let part? in parts where !part.isHTTPFieldValue {

@@ -28,6 +28,10 @@ struct RequestPlan: Sendable {
     private var ownSettings: [OptionValue] = []
     /// A handle must not carry anything from an earlier request (authentication state), nor on to a later one.
     var needsOwnHandle = false
+    /// The request has a connection that no other request uses, before or after: see `goAlone`.
+    private(set) var isAlone = false
+    /// The request has to leave the shared connection if the server offers to authenticate the connection.
+    private(set) var goesAloneIfOffered = false
     /// No request is sent: see `onlyConnect`.
     private(set) var connectsOnly = false
     private(set) var wire: WireURL
@@ -137,15 +141,9 @@ struct RequestPlan: Sendable {
         }
         planContentCoding(configuration, options, planner.capabilities)
         try planLimits(configuration, options)
-        try planAuthentication(options, planner.capabilities)
+        try planAuthentication(configuration, options, planner.capabilities)
         try planProxy(configuration, options, planner.capabilities)
-        if isTLS, !leavesOutProxy, let proxy = options.proxy, !planner.tunnels.mayShare(proxy) {
-            // HTTP/1.1 is the one way to be alone on a connection.
-            ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
-            ownSettings.append(.long(CURLOPT_PIPEWAIT, 0))
-            ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
-        }
+        if !leavesOutProxy, let proxy = options.proxy, !planner.proxies.mayShare(proxy) { goAlone() }
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
         ownDefaultList = try planner.list(of: request.defaultHeaders)
         if !leavesOutProxy { planner.keep(self, for: request) }
@@ -289,12 +287,18 @@ struct RequestPlan: Sendable {
         }
     }
 
-    private mutating func planAuthentication(_ options: TransferOptions, _ capabilities: Capabilities)
-        throws(CurlewError)
-    {
+    private mutating func planAuthentication(
+        _ configuration: TransportConfiguration, _ options: TransferOptions, _ capabilities: Capabilities
+    ) throws(CurlewError) {
         guard let authentication = options.authentication else { return }
+        let capabilities = AuthenticationPlan.capabilities(capabilities, over: configuration.httpVersion)
         ownSettings += try AuthenticationPlan.options(authentication, capabilities)
         needsOwnHandle = true
+        switch AuthenticationPlan.reach(of: authentication.scheme, capabilities) {
+        case .request: break
+        case .connectionIfOffered: goesAloneIfOffered = true
+        case .connection: goAlone()
+        }
     }
 
     private mutating func planHeaders(_ request: TransferRequest, _ configuration: TransportConfiguration)
@@ -360,6 +364,20 @@ struct RequestPlan: Sendable {
         guard let route else { return }
         headerLines.removeAll { $0 == route.headerLine }
         self.route = nil
+    }
+
+    /// Gives the request a connection of its own, which is closed after it.
+    ///
+    /// A connection that NTLM or Negotiate has authenticated, or that leads through a proxy with credentials of its own, is
+    /// the user's: libcurl up to 8.18 would use it for requests of others (CVE-2026-1965). HTTP/1.1 is the one way to be alone on a
+    /// connection. `Handles` runs such requests apart: the later rounds of a handshake ignore CURLOPT_FRESH_CONNECT.
+    mutating func goAlone() {
+        guard !isAlone else { return }
+        isAlone = true
+        ownSettings += [
+            .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
+            .long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1),
+        ]
     }
 
     /// Only the connection is wanted, for the HTTP/1.1 of its user. Through an HTTP proxy it is a tunnel.

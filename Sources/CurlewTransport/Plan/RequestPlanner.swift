@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import Foundation
 
 /// What the plans of one transport's requests have in common, and what was worked out for earlier ones.
 final class RequestPlanner: Sendable {
@@ -10,14 +11,16 @@ final class RequestPlanner: Sendable {
     private let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
     private let lists: DefaultHeaderLists
-    let tunnels: TunnelOwners
+    let proxies: ProxyOwners
 
     init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
         self.configuration = configuration
         self.capabilities = capabilities
         lists = DefaultHeaderLists(
             end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
-        tunnels = TunnelOwners(configuration.proxy)
+        let environment = configuration.proxy == .environment ? ProcessInfo.processInfo.environment : [:]
+        let isDirect = configuration.proxy == .environment && !ProxyPlan.environmentNamesProxy(environment)
+        proxies = ProxyOwners(isDirect ? .none : configuration.proxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
         // The surroundings are looked at where it matters alone.
         let hasHTTP3 = capabilities.features.contains("HTTP3")

@@ -74,6 +74,56 @@ struct RequestPlanTests {
                 == ["HTTP_VERSION=5", "FRESH_CONNECT=1", "FORBID_REUSE=1"])
     }
 
+    @Test(arguments: [
+        (.basic, false, false), (.digest, false, false), (.bearer, false, false), (.any, false, true),
+        (.ntlm, true, false), (.negotiate, true, false),
+    ] as [(TransferAuthentication.Scheme, Bool, Bool)])
+    func connectionsThatMayBeAuthenticatedAreOneRequests(
+        _ scheme: TransferAuthentication.Scheme, _ isAlone: Bool, _ goesAloneIfOffered: Bool
+    ) throws {
+        for url in ["http://h/", "https://h/"] {
+            let plan = try plan(url) {
+                $0.options.authentication = TransferAuthentication(scheme: scheme, username: "u", password: "p")
+            }
+            #expect(plan.isAlone == isAlone)
+            #expect(plan.goesAloneIfOffered == goesAloneIfOffered)
+            let settings = texts(plan)
+            #expect(settings.contains("FORBID_REUSE=1") == isAlone)
+            #expect(!isAlone || settings.last { $0.hasPrefix("HTTP_VERSION") } == "HTTP_VERSION=2")
+        }
+    }
+
+    @Test func anyOfTheSchemesDependsOnLibcurl() throws {
+        let any = TransferAuthentication(username: "u", password: "p")
+        var capabilities = Self.capabilities
+        // It does not ask before it answers a challenge.
+        (capabilities.version, capabilities.versionNumber) = ("7.74.0", 0x074A00)
+        #expect(try plan(capabilities: capabilities) { $0.options.authentication = any }.isAlone)
+        capabilities.features.subtract(["NTLM", "SPNEGO"])
+        let plan = try plan(capabilities: capabilities) { $0.options.authentication = any }
+        #expect(!plan.isAlone && !plan.goesAloneIfOffered)
+    }
+
+    @Test(arguments: [HTTPVersionPolicy.http2PriorKnowledge, .http3])
+    func connectionsOfManyRequestsAreNotAuthenticated(_ version: HTTPVersionPolicy) throws {
+        var capabilities = Self.capabilities
+        capabilities.features.insert("HTTP3")
+        let configuration = configured { $0.httpVersion = version }
+        for scheme in [TransferAuthentication.Scheme.ntlm, .negotiate] {
+            let error = #expect(throws: CurlewError.self) {
+                _ = try plan("https://h/", configuration: configuration, capabilities: capabilities) {
+                    $0.options.authentication = TransferAuthentication(scheme: scheme, username: "u", password: "p")
+                }
+            }
+            #expect(error?.code == .unsupported)
+        }
+        let any = try plan("https://h/", configuration: configuration, capabilities: capabilities) {
+            $0.options.authentication = TransferAuthentication(username: "u", password: "p")
+        }
+        #expect(texts(any).contains("HTTPAUTH=3"))
+        #expect(!any.isAlone && !any.goesAloneIfOffered)
+    }
+
     @Test func aSmallPostGoesInOnePiece() throws {
         let plan = try plan(method: .post, body: .data(Data("a=1".utf8)))
         #expect(texts(plan)[0] == "POST=1")

@@ -4,28 +4,39 @@ import Testing
 
 @testable import CurlewTransport
 
-@Suite("Tunnels through proxies")
-struct TunnelOwnersTests {
+@Suite("Connections to proxies")
+struct ProxyOwnersTests {
     private func proxy(_ user: String?, _ url: String = "http://proxy.test:3128") throws -> Proxy {
         .url(try #require(URL(string: url)), username: user, password: user == nil ? nil : "secret")
     }
 
     @Test func belongToTheCredentialsThatCameFirst() throws {
-        let owners = TunnelOwners(.none)
+        let owners = ProxyOwners(.none)
         #expect(owners.mayShare(try proxy("a")))
         #expect(!owners.mayShare(try proxy(nil)))
         #expect(!owners.mayShare(try proxy("b")))
         #expect(owners.mayShare(try proxy(nil, "http://a:secret@PROXY.test:3128")))
         #expect(owners.mayShare(try proxy("b", "http://other.test:3128")))
+        // libcurl's own port for a proxy whose URL has none, and its own reading of an address.
+        #expect(owners.mayShare(try proxy("a", "http://127.0.0.9")))
+        #expect(!owners.mayShare(try proxy("b", "http://127.0.0.9:1080")))
+        #expect(!owners.mayShare(try proxy("b", "http://127.9:1080")))
         // libcurl compares those of SOCKS itself.
         #expect(owners.mayShare(try proxy("b", "socks5://proxy.test:3128")))
         #expect(owners.mayShare(.none))
     }
 
     @Test func belongToTheTransportsOwn() throws {
-        let owners = TunnelOwners(try proxy("a"))
+        let owners = ProxyOwners(try proxy("a"))
         #expect(!owners.mayShare(try proxy(nil)))
         #expect(owners.mayShare(try proxy("a")))
+    }
+
+    @Test func areNobodysIfTheEnvironmentMayNameTheSameProxy() throws {
+        let owners = ProxyOwners(.environment)
+        #expect(!owners.mayShare(try proxy("a")))
+        #expect(!owners.mayShare(try proxy(nil)))
+        #expect(owners.mayShare(.none))
     }
 
     @Test func areNotUsedWithOtherCredentials() throws {
@@ -36,12 +47,15 @@ struct TunnelOwnersTests {
             let wanted = request(try #require(URL(string: url))) { $0.options.proxy = proxy }
             let plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
             let texts = plan.settings.map(\.description)
-            return texts.contains("FRESH_CONNECT=1") && texts.contains("FORBID_REUSE=1")
+            #expect(plan.isAlone == (texts.contains("FRESH_CONNECT=1") && texts.contains("FORBID_REUSE=1")))
+            return plan.isAlone
         }
         #expect(try connectsAlone("https://a.test/", proxy(nil)))
         #expect(try !connectsAlone("https://a.test/", proxy("a")))
         #expect(try !connectsAlone("https://a.test/", nil))
-        // Such a request has its credentials with it.
-        #expect(try !connectsAlone("http://a.test/", proxy(nil)))
+        // NTLM and Negotiate authenticate the connection to the proxy, without a tunnel, too.
+        #expect(try connectsAlone("http://a.test/", proxy(nil)))
+        #expect(try !connectsAlone("http://a.test/", proxy("a")))
+        #expect(try !connectsAlone("http://a.test/", nil))
     }
 }

@@ -1,0 +1,46 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// With which credentials connections to a proxy are kept for later requests.
+///
+/// libcurl takes any tunnel through the same proxy, whatever credentials opened it, and any connection to the proxy, although NTLM
+/// and Negotiate have authenticated it. So only the credentials that came first keep their connections. Requests with others
+/// go alone.
+final class ProxyOwners: Sendable {
+    private struct Credentials: Equatable {
+        var username: String?
+        var password: String?
+    }
+
+    private let owners = Lock<[String: Credentials]>([:])
+    /// The transport's other requests may go through any proxy, because libcurl reads the environment.
+    private let isUnknown: Bool
+
+    /// No entry is removed, because connections of its owner may still be open: a proxy beyond these has no owner.
+    private static let most = 4096
+
+    /// `proxy` is that of the transport; `.environment` only if the environment names one.
+    init(_ proxy: Proxy) {
+        isUnknown = proxy == .environment
+        _ = mayShare(proxy)
+    }
+
+    /// Whether requests through the proxy may use connections of earlier ones, and leave theirs.
+    func mayShare(_ proxy: Proxy) -> Bool {
+        guard case .url(let url, let username, let password, _) = proxy,
+            let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https"
+        else { return true }
+        if isUnknown { return false }
+        // As libcurl reads it, which compares what it has read.
+        let host = URLParts.host(of: url.absoluteString) ?? url.host() ?? ""
+        let name = "\(scheme)://\(host.lowercased()):\(url.port ?? (scheme == "https" ? 443 : 1080))"
+        let own = Credentials(username: username ?? url.user(), password: password ?? url.password())
+        return owners.withLock { owners in
+            if let known = owners[name] { return known == own }
+            guard owners.count < Self.most else { return false }
+            owners[name] = own
+            return true
+        }
+    }
+}

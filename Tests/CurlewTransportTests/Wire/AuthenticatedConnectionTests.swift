@@ -1,0 +1,112 @@
+import CurlewCore
+import CurlewTesting
+import CurlewTransport
+import Foundation
+import Testing
+
+@Suite("Connections that NTLM or Negotiate may authenticate", .timeLimit(.minutes(4)))
+struct AuthenticatedConnectionTests {
+    /// A message of type 2 with an 8-byte challenge and no target information.
+    private static let ntlmChallenge: String = {
+        var message = Data("NTLMSSP\0".utf8)
+        message += [2, 0, 0, 0, 0, 0, 0, 0, 48, 0, 0, 0, 0x06, 0x82, 0, 0]
+        message += [1, 2, 3, 4, 5, 6, 7, 8] + [UInt8](repeating: 0, count: 8) + [0, 0, 0, 0, 48, 0, 0, 0]
+        return message.base64EncodedString()
+    }()
+
+    /// A server of Windows' kind: who has finished a handshake on a connection is the user of all its later requests.
+    private static func serve(_ server: TestServer, offering schemes: [String] = ["NTLM"]) {
+        server.route("/x") { request in
+            let field = request.headers["Authorization"] ?? ""
+            guard field.hasPrefix("NTLM "), let message = Data(base64Encoded: String(field.dropFirst(5))),
+                message.count > 8
+            else {
+                return schemes.reduce(.text("who?", status: 401)) { $0.header("WWW-Authenticate", $1) }
+            }
+            if message[8] == 3 { return .text("ada") }
+            return .text("more", status: 401).header("WWW-Authenticate", "NTLM \(ntlmChallenge)")
+        }
+        server.route("/open") { _ in .text("open") }
+    }
+
+    private static func credentials(_ scheme: TransferAuthentication.Scheme) -> TransferAuthentication {
+        TransferAuthentication(scheme: scheme, username: "ada", password: "secret")
+    }
+
+    @Test(arguments: [TransferAuthentication.Scheme.ntlm, .any], [HTTPMethod.get, .put])
+    func aHandshakeGoesOverOneConnectionThatNobodyUsesAfterwards(
+        _ scheme: TransferAuthentication.Scheme, _ method: HTTPMethod
+    ) async throws {
+        try await withTransport { transport, server in
+            Self.serve(server)
+            // Connections that wait to be used again.
+            async let first = transport.fetch(request(server.url("/open")))
+            async let second = transport.fetch(request(server.url("/open")))
+            _ = try await (first, second)
+            let body: BodySource = method == .put ? .data(Data(count: 100_000)) : .none
+            let result = try await transport.fetch(
+                request(server.url("/x"), method: method, body: body) {
+                    $0.options.authentication = Self.credentials(scheme)
+                })
+            #expect(result.text == "ada")
+            let authenticated = try #require(server.requests.last).connection
+            let rounds = server.requests.filter { $0.path == "/x" && $0.connection == authenticated }
+            #expect(rounds.count { $0.headers["Authorization"] != nil } == 2)
+            for _ in 0..<3 { _ = try await transport.fetch(request(server.url("/open"))) }
+            let other = try await transport.fetch(
+                request(server.url("/x")) { $0.options.authentication = Self.credentials(.basic) })
+            #expect(other.status == 401)
+            #expect(server.requests.last { $0.connection == authenticated }?.path == "/x")
+            #expect(server.requests.count { $0.connection == authenticated } == rounds.count)
+        }
+    }
+
+    @Test func aConnectionOfOthersIsLeftWhereNegotiateIsOffered() async throws {
+        try await withTransport { transport, server in
+            Self.serve(server, offering: ["Negotiate", "Basic realm=\"r\""])
+            let open = try await transport.fetch(request(server.url("/open")))
+            #expect(open.status == 200)
+            let shared = server.requests[0].connection
+            _ = try await transport.fetch(
+                request(server.url("/x")) { $0.options.authentication = Self.credentials(.any) })
+            // Asked over the shared one, which did not get an answer to its challenge.
+            #expect(server.requests.count { $0.connection == shared } == 2)
+            #expect(server.requests.last?.connection != shared)
+            let own = server.requests.last?.connection
+            _ = try await transport.fetch(request(server.url("/open")))
+            #expect(server.requests.last?.connection != own)
+        }
+    }
+
+    @Test func requestsWithNegotiateHaveConnectionsOfTheirOwn() async throws {
+        try await withTransport { transport, server in
+            Self.serve(server)
+            for path in ["/open", "/x", "/open", "/x"] {
+                _ = try await transport.fetch(
+                    request(server.url(path)) {
+                        if path == "/x" { $0.options.authentication = Self.credentials(.negotiate) }
+                    })
+            }
+            let connections = server.requests.map(\.connection)
+            #expect(connections.count == 4)
+            #expect(connections[0] == connections[2])
+            #expect(Set(connections).count == 3)
+        }
+    }
+
+    @Test func passwordsThatProveTheRequestShareConnections() async throws {
+        try await withTransport { transport, server in
+            server.route("/x") { request in
+                request.headers["Authorization"] == nil
+                    ? .text("who?", status: 401).header("WWW-Authenticate", "Digest realm=\"r\", nonce=\"1\", qop=\"auth\"")
+                    : .text("ada")
+            }
+            for _ in 0..<3 {
+                let result = try await transport.fetch(
+                    request(server.url("/x")) { $0.options.authentication = Self.credentials(.any) })
+                #expect(result.text == "ada")
+            }
+            #expect(server.connectionCount == 1)
+        }
+    }
+}
