@@ -184,6 +184,14 @@ static int judged(X509_STORE_CTX *context, void *data) {
     return 0;
 }
 
+// OpenSSL calls it for every step of a handshake, and for alerts: level in the upper byte, number in the lower.
+static void informed(const SSL *ssl, int where, int value) {
+    struct witness *witness = where == SSL_CB_READ_ALERT ? witness_of(ssl) : NULL;
+    if (witness) witness->tell.alerted(witness->owner, witness->transfer, value & 0xff);
+}
+
+const char *curlew_tls_alert_text(int alert) { return SSL_alert_desc_string_long(alert); }
+
 int curlew_tls_context_verifies(const void *ssl_ctx) { return SSL_CTX_get_verify_mode(ssl_ctx) != SSL_VERIFY_NONE; }
 
 void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long transfer, struct curlew_tls_witness tell) {
@@ -191,6 +199,7 @@ void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long tra
     if (!witness) return;
     *witness = (struct witness){owner, transfer, tell};
     if (SSL_CTX_set_ex_data(ssl_ctx, witness_index, witness) != 1) return free(witness);
+    if (tell.alerted) SSL_CTX_set_info_callback(ssl_ctx, informed);
     if (tell.asked) SSL_CTX_set_client_cert_cb(ssl_ctx, certificate_wanted);
     int mode = SSL_CTX_get_verify_mode(ssl_ctx);
     if (tell.judge) {

@@ -47,9 +47,13 @@ struct curlew_tls_witness {
     // Decides about the chain within the handshake, before a certificate of our own is shown; not 0 accepts it. The
     // chain is the connection's. NULL leaves the decision to OpenSSL and libcurl.
     int (*judge)(void *owner, unsigned long long transfer, const void *chain, long verify_result);
+    // The peer has sent an alert, at any time in the connection's life: `alert` is its number (RFC 8446, 6).
+    void (*alerted)(void *owner, unsigned long long transfer, int alert);
     // Whether `judge` is also asked about chains that OpenSSL does not trust.
     int judges_alone;
 };
+// An alert in words.
+const char *curlew_tls_alert_text(int alert);
 // Whether OpenSSL's verdict ends a handshake.
 int curlew_tls_context_verifies(const void *ssl_ctx);
 void curlew_tls_context_watch(void *ssl_ctx, void *owner, unsigned long long transfer, struct curlew_tls_witness tell);

@@ -33,6 +33,7 @@ package enum ConditionalFeature: CaseIterable, Sendable {
     case interfaceWithAddress
     case trustEvaluation
     case revocationList
+    case ocspStapling
     case identityInMemory
     case keyLog
     case quicWithoutNameVerification
@@ -49,6 +50,7 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .interfaceWithAddress: "an interface together with a local address"
         case .trustEvaluation: "trust evaluation"
         case .revocationList: "a revocation list"
+        case .ocspStapling: "required OCSP stapling"
         case .identityInMemory: "a client identity in memory"
         case .keyLog: "a TLS key log"
         case .quicWithoutNameVerification: "HTTP/3 without name verification"
@@ -67,6 +69,7 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .interfaceWithAddress: "libcurl 8.9"
         case .trustEvaluation: "libcurl 7.80 with OpenSSL"
         case .revocationList: "libcurl with OpenSSL or GnuTLS"
+        case .ocspStapling: "libcurl with OpenSSL, or 8.10 with GnuTLS"
         case .identityInMemory, .keyLog: "libcurl with OpenSSL"
         case .quicWithoutNameVerification: "libcurl with OpenSSL, or 8.18"
         }
@@ -89,6 +92,10 @@ package enum ConditionalFeature: CaseIterable, Sendable {
                 "OpenSSL", "GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls",
             ]
             return backends.contains(where: capabilities.usesTLS)
+        // Up to 8.9.1 a GnuTLS libcurl takes every response but "revoked" for a good one (CVE-2024-8096).
+        case .ocspStapling:
+            return ["OpenSSL", "LibreSSL", "quictls"].contains(where: capabilities.usesTLS)
+                || capabilities.usesTLS("GnuTLS") && capabilities.isAtLeast(8, 10, 0)
         // GnuTLS's libcurl takes the bytes, does nothing with them, and sends the request anonymously.
         case .identityInMemory, .keyLog: return capabilities.usesOpenSSL
         // Up to 8.17 a GnuTLS libcurl looks at nothing of the server's chain over QUIC once names are not to be checked:

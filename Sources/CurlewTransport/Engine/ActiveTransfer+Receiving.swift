@@ -62,7 +62,10 @@ extension ActiveTransfer {
     private func received(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
         clocks.receivingStarted(at: transfers.now)
         transfers.clockChanged(self)
-        if let answered = deferredHead, answered.status == 401 { answeredChallenges.append(answered) }
+        if let answered = deferredHead {
+            if answered.status == 401 { answeredChallenges.append(answered) }
+            if answered.isChallenge { answeredChallengeCount += 1 }
+        }
         if mayBeAnsweredByAnotherRequest(head.status) {
             deferredHead = head
             return true

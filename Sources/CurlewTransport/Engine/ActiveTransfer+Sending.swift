@@ -112,7 +112,7 @@ extension ActiveTransfer {
 
     /// Whether the last response is a challenge, after as many that were answered as a handshake may need.
     var hasAnsweredEnough: Bool {
-        answeredChallenges.count >= Self.mostAnsweredChallenges && deferredHead?.status == 401
+        answeredChallengeCount >= Self.mostAnsweredChallenges && deferredHead?.isChallenge == true
     }
 
     /// NTLM needs two, Digest two where a nonce has become stale.
@@ -205,4 +205,9 @@ extension ActiveTransfer {
         guard case .fields(let data) = plan.body, !data.isEmpty else { return }
         sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
     }
+}
+
+extension ResponseHead {
+    /// Whether libcurl may answer it with credentials.
+    var isChallenge: Bool { status == 401 || status == 407 }
 }

@@ -76,6 +76,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var deferredHead: ResponseHead?
     /// Challenges that libcurl has answered.
     var answeredChallenges: [ResponseHead] = []
+    /// The same and the proxy's.
+    var answeredChallengeCount = 0
+    /// How often a proxy was asked for a tunnel.
+    private var tunnelRequests = 0
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
     var isUploadMoot = false
     /// It was suspended when libcurl was about to send it, or its connection is of no use.
@@ -107,6 +111,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     private(set) var hasOpenedSocket = false
     var refusedAddress: String?
     var wasAskedForCertificate = false
+    /// The last TLS alert that came over the transfer's own new connection.
+    var tlsAlert: Int32?
     /// What the server showed in the handshake of the transfer's own new connection.
     var shownChain: ShownChain?
     /// A TLS handshake has begun on the transfer's own new connection.
@@ -163,8 +169,20 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
 
     /// What stopped it on a way that it leaves.
     func forgetsObstacles() {
-        (refusedAddress, socketError, shownChain, hasOpenedSocket) = (nil, 0, nil, false)
+        (refusedAddress, socketError, shownChain, hasOpenedSocket, tlsAlert) = (nil, 0, nil, false, nil)
     }
+
+    /// Libcurl answers each challenge to CONNECT by itself, some thousand times. Its callback for the trace cannot end a transfer.
+    func asksForTunnel() {
+        tunnelRequests += 1
+        guard tunnelRequests == Self.mostTunnelRequests else { return }
+        var error = makeError(.proxyFailed, "the proxy asks for credentials again and again", phase: .proxy)
+        error.responseCode = 407
+        send(.cancel(error))
+    }
+
+    /// A handshake needs three, and libcurl may make its connection anew.
+    private static let mostTunnelRequests = 12
 
     func startsOver() {
         easy = nil
@@ -172,6 +190,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         isHeldBack = false
         openedSockets = []
         isSecuring = false
+        tlsAlert = nil
         clocks.startOver(isHeld: pauses.isHeld)
     }
 

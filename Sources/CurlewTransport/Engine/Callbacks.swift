@@ -106,8 +106,8 @@ enum Callbacks {
             let text = UnsafeMutableRawBufferPointer(start: bytes, count: count)
             switch kind {
             case CURLINFO_TEXT: transfer.sending.note(UnsafeRawBufferPointer(text))
-            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending:
-                if !text.starts(with: tunnel) { transfer.wasSent(transfers) }
+            case CURLINFO_HEADER_OUT where text.starts(with: tunnel): transfer.asksForTunnel()
+            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending: transfer.wasSent(transfers)
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
                 // libcurl does not store a line that begins so. It hands it on, and the transfer ends there.
@@ -147,6 +147,7 @@ enum Callbacks {
                 asked: transfers.settings.hasClientIdentity ? nil : certificateAsked,
                 shown: chainShown,
                 judge: transfers.handshakes.judges(context, transfer) ? chainJudged : nil,
+                alerted: alertReceived,
                 judges_alone: transfers.settings.evaluatorDecidesAlone ? 1 : 0
             )
         )
@@ -169,6 +170,15 @@ enum Callbacks {
         // SAFETY: see above.
         Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
             $0.transfer(number)?.wasAskedForCertificate = true
+        }
+    }
+
+    private static let alertReceived: @convention(c) (UnsafeMutableRawPointer?, UInt64, Int32) -> Void = {
+        data, number, alert in
+        guard let data else { return }
+        // SAFETY: see above.
+        Unmanaged<Handshakes>.fromOpaque(data)._withUnsafeGuaranteedRef {
+            $0.transfer(number)?.tlsAlert = alert
         }
     }
 

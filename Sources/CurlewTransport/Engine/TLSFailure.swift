@@ -23,6 +23,15 @@ enum TLSFailure {
         }
     }
 
+    /// What a server says of our certificate after the handshake, by the alert's number (RFC 8446, 6.2).
+    ///
+    /// Over TLS 1.3 a client is connected before the server has looked at its certificate. If the server closes the connection
+    /// before the request is sent, sending fails, and libcurl reads the alert only when it closes the connection.
+    static func isAboutCertificate(alert: Int32) -> Bool {
+        // bad_certificate, certificate_revoked, certificate_expired, certificate_unknown, unknown_ca, certificate_required
+        [42, 44, 45, 46, 48, 116].contains(alert)
+    }
+
     /// An alert of the peer that says more than "handshake failed".
     static func alert(_ text: String) -> CurlewError.Code? {
         if text.contains("alert certificate required") { return .clientCertificateRequired }

@@ -100,6 +100,9 @@ extension ActiveTransfer {
     /// What libcurl says where it could not open a file of keys, certificates or lists, for whatever reason.
     private static let fileFailures = [58, 77, 82]
 
+    /// What libcurl says where a connection broke: nothing came, sending or receiving failed.
+    private static let brokenConnection = [52, 55, 56]
+
     /// What libcurl's result means here, by its number.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
         if var failure {
@@ -122,7 +125,13 @@ extension ActiveTransfer {
             }
             if number == 60 { text = GnuTLSFailure.text(text, bits) }
         }
-        let (code, phase) = classify(meaning, text, easy)
+        var (code, phase) = classify(meaning, text, easy)
+        if code != .clientCertificateRequired, Self.brokenConnection.contains(number), let tlsAlert,
+            TLSFailure.isAboutCertificate(alert: tlsAlert)
+        {
+            (code, phase) = (.clientCertificateRequired, .tls)
+            text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(tlsAlert))
+        }
         var error = CurlewError(
             code,
             phase: phase,
@@ -174,6 +183,16 @@ extension ActiveTransfer {
                 isTLS: plan.isTLS,
                 environment: ProcessInfo.processInfo.environment
             )
+        }
+    }
+
+    /// Whether the transfer may open a tunnel through a proxy, with credentials that answer challenges.
+    func mayOpenTunnel(_ usual: Proxy) -> Bool {
+        guard plan.isTLS || plan.connectsOnly, !plan.leavesOutProxy else { return false }
+        switch request.options.proxy ?? usual {
+        case .none: return false
+        case .environment: return true
+        case .url(let url, let username, _, _): return username != nil || url.user != nil
         }
     }
 

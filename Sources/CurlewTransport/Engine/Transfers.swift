@@ -113,7 +113,7 @@ final class Transfers {
             return end(transfer, failure)
         }
         easy.transfer = transfer
-        if !settings.libcurlAsksBeforeSending { easy.traces = true }
+        if !settings.libcurlAsksBeforeSending || transfer.mayOpenTunnel(settings.proxy) { easy.traces = true }
         transfer.runs(on: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)

@@ -14,24 +14,32 @@ final class ProxyOwners: Sendable {
     }
 
     private let owners = Lock<[String: Credentials]>([:])
-    /// The transport's other requests may go through any proxy, because libcurl reads the environment.
-    private let isUnknown: Bool
+    private let environmentNamesProxy: Bool
+    /// The transport's requests go through the environment's proxy, whose credentials only libcurl reads.
+    private let usesEnvironment: Bool
 
     /// No entry is removed, because connections of its owner may still be open: a proxy beyond these has no owner.
     private static let most = 4096
 
-    /// `proxy` is that of the transport; `.environment` only if the environment names one.
-    init(_ proxy: Proxy) {
-        isUnknown = proxy == .environment
+    /// `proxy` is that of the transport.
+    init(_ proxy: Proxy, environmentNamesProxy: Bool) {
+        self.environmentNamesProxy = environmentNamesProxy
+        usesEnvironment = proxy == .environment && environmentNamesProxy
         _ = mayShare(proxy)
     }
 
     /// Whether requests through the proxy may use connections of earlier ones, and leave theirs.
     func mayShare(_ proxy: Proxy) -> Bool {
-        guard case .url(let url, let username, let password, _) = proxy,
-            let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https"
-        else { return true }
-        if isUnknown { return false }
+        let (url, username, password): (URL, String?, String?)
+        switch proxy {
+        case .none: return true
+        case .environment: return usesEnvironment || !environmentNamesProxy
+        case .url(let own, let name, let secret, _): (url, username, password) = (own, name, secret)
+        }
+        // libcurl compares the credentials of other proxies itself.
+        guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return true }
+        // It may be the environment's proxy.
+        if usesEnvironment { return false }
         // As libcurl reads it, which compares what it has read.
         let host = URLParts.host(of: url.absoluteString) ?? url.host() ?? ""
         let name = "\(scheme)://\(host.lowercased()):\(url.port ?? (scheme == "https" ? 443 : 1080))"

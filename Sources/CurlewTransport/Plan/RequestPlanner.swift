@@ -18,9 +18,9 @@ final class RequestPlanner: Sendable {
         self.capabilities = capabilities
         lists = DefaultHeaderLists(
             end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
-        let environment = configuration.proxy == .environment ? ProcessInfo.processInfo.environment : [:]
-        let isDirect = configuration.proxy == .environment && !ProxyPlan.environmentNamesProxy(environment)
-        proxies = ProxyOwners(isDirect ? .none : configuration.proxy)
+        proxies = ProxyOwners(
+            configuration.proxy,
+            environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment))
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
         // The surroundings are looked at where it matters alone.
         let hasHTTP3 = capabilities.features.contains("HTTP3")

@@ -38,7 +38,12 @@ enum TLSPlan {
             options.append(.list(CURLOPT_CONNECT_TO, lines))
         }
         if let list = tls.certificateRevocationList { options += try revocations(list, trust, capabilities) }
-        if tls.requiresOCSPStapling { options.append(.long(CURLOPT_SSL_VERIFYSTATUS, 1)) }
+        if tls.requiresOCSPStapling {
+            try capabilities.require(.ocspStapling)
+            // A server staples nothing when it resumes a session. libcurl 8.5.0 keeps the sessions of servers that it refused
+            // (CVE-2024-0853).
+            options += [.long(CURLOPT_SSL_VERIFYSTATUS, 1), .long(CURLOPT_SSL_SESSIONID_CACHE, 0)]
+        }
         if tls.keyLogFile != nil { try capabilities.require(.keyLog) }
         return options
     }

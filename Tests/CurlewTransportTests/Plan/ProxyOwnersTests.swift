@@ -11,7 +11,7 @@ struct ProxyOwnersTests {
     }
 
     @Test func belongToTheCredentialsThatCameFirst() throws {
-        let owners = ProxyOwners(.none)
+        let owners = ProxyOwners(.none, environmentNamesProxy: false)
         #expect(owners.mayShare(try proxy("a")))
         #expect(!owners.mayShare(try proxy(nil)))
         #expect(!owners.mayShare(try proxy("b")))
@@ -27,16 +27,21 @@ struct ProxyOwnersTests {
     }
 
     @Test func belongToTheTransportsOwn() throws {
-        let owners = ProxyOwners(try proxy("a"))
+        let owners = ProxyOwners(try proxy("a"), environmentNamesProxy: false)
         #expect(!owners.mayShare(try proxy(nil)))
         #expect(owners.mayShare(try proxy("a")))
     }
 
     @Test func areNobodysIfTheEnvironmentMayNameTheSameProxy() throws {
-        let owners = ProxyOwners(.environment)
-        #expect(!owners.mayShare(try proxy("a")))
-        #expect(!owners.mayShare(try proxy(nil)))
-        #expect(owners.mayShare(.none))
+        let environments = ProxyOwners(.environment, environmentNamesProxy: true)
+        #expect(!environments.mayShare(try proxy("a")))
+        #expect(!environments.mayShare(try proxy(nil)))
+        #expect(environments.mayShare(.environment))
+        #expect(environments.mayShare(.none))
+        #expect(!ProxyOwners(try proxy("a"), environmentNamesProxy: true).mayShare(.environment))
+        let unnamed = ProxyOwners(.environment, environmentNamesProxy: false)
+        #expect(unnamed.mayShare(.environment))
+        #expect(unnamed.mayShare(try proxy("a")))
     }
 
     @Test func areNotUsedWithOtherCredentials() throws {

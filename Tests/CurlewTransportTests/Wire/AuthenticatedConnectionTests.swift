@@ -14,10 +14,15 @@ struct AuthenticatedConnectionTests {
         return message.base64EncodedString()
     }()
 
-    /// A server of Windows' kind: who has finished a handshake on a connection is the user of all its later requests.
+    /// A server of Windows' kind. Negotiate takes two steps with the tokens "one" and "two", as a GSSAPI gives them that is
+    /// preloaded for this test. Without one, and without a ticket of Kerberos, libcurl sends none.
     private static func serve(_ server: TestServer, offering schemes: [String] = ["NTLM"]) {
         server.route("/x") { request in
             let field = request.headers["Authorization"] ?? ""
+            if field == "Negotiate dHdv" { return .text("ada") }
+            if field == "Negotiate b25l" {
+                return .text("more", status: 401).header("WWW-Authenticate", "Negotiate eA==")
+            }
             guard field.hasPrefix("NTLM "), let message = Data(base64Encoded: String(field.dropFirst(5))),
                 message.count > 8
             else {
@@ -78,19 +83,32 @@ struct AuthenticatedConnectionTests {
         }
     }
 
-    @Test func requestsWithNegotiateHaveConnectionsOfTheirOwn() async throws {
+    @Test(arguments: [TransferAuthentication.Scheme.negotiate, .any])
+    func requestsWithNegotiateHaveConnectionsOfTheirOwn(_ scheme: TransferAuthentication.Scheme) async throws {
         try await withTransport { transport, server in
-            Self.serve(server)
-            for path in ["/open", "/x", "/open", "/x"] {
-                _ = try await transport.fetch(
-                    request(server.url(path)) {
-                        if path == "/x" { $0.options.authentication = Self.credentials(.negotiate) }
-                    })
+            Self.serve(server, offering: ["Negotiate"])
+            async let first = transport.fetch(request(server.url("/open")))
+            async let second = transport.fetch(request(server.url("/open")))
+            _ = try await (first, second)
+            var authenticated: Set<Int> = []
+            for _ in 0..<3 {
+                let before = server.requests.count
+                let result = try await transport.fetch(
+                    request(server.url("/x")) { $0.options.authentication = Self.credentials(scheme) })
+                let rounds = server.requests.dropFirst(before)
+                let connection = try #require(rounds.last?.connection)
+                #expect(authenticated.insert(connection).inserted)
+                if rounds.contains(where: { $0.headers["Authorization"] != nil }) {
+                    #expect(result.text == "ada")
+                    #expect(
+                        rounds.filter { $0.headers["Authorization"] != nil }.map(\.connection) == [
+                            connection, connection,
+                        ])
+                }
+                let other = try await transport.fetch(request(server.url("/open")))
+                #expect(other.text == "open")
+                #expect(try !authenticated.contains(#require(server.requests.last).connection))
             }
-            let connections = server.requests.map(\.connection)
-            #expect(connections.count == 4)
-            #expect(connections[0] == connections[2])
-            #expect(Set(connections).count == 3)
         }
     }
 
@@ -98,7 +116,8 @@ struct AuthenticatedConnectionTests {
         try await withTransport { transport, server in
             server.route("/x") { request in
                 request.headers["Authorization"] == nil
-                    ? .text("who?", status: 401).header("WWW-Authenticate", "Digest realm=\"r\", nonce=\"1\", qop=\"auth\"")
+                    ? .text("who?", status: 401).header(
+                        "WWW-Authenticate", "Digest realm=\"r\", nonce=\"1\", qop=\"auth\"")
                     : .text("ada")
             }
             for _ in 0..<3 {
@@ -107,6 +126,8 @@ struct AuthenticatedConnectionTests {
                 #expect(result.text == "ada")
             }
             #expect(server.connectionCount == 1)
+            #expect(
+                server.requests.map { $0.headers["Authorization"] != nil } == [false, true, false, true, false, true])
         }
     }
 }

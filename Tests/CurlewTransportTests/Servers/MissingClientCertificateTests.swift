@@ -1,0 +1,29 @@
+import CurlewCore
+import Foundation
+import Testing
+
+@testable import CurlewTransport
+
+@Suite(
+    "A client certificate that is missing",
+    .enabled(if: Capabilities.ofLibcurl.usesOpenSSL, "GnuTLS does not tell which alert came"),
+    .timeLimit(.minutes(4))
+)
+struct MissingClientCertificateTests {
+    /// Over TLS 1.3 the server's alert comes after the handshake: the request may be on its way already, or the connection
+    /// closed before it is sent.
+    @Test(arguments: ["tls1_2", "tls1_3"])
+    func isToldEachTime(_ version: String) async throws {
+        let server = try OpenSSLServer(version, "-Verify 1 -verify_return_error")
+        var configuration = TransportConfiguration()
+        configuration.proxy = .none
+        configuration.tls.certificateVerification = .none
+        let transport = CurlTransport(configuration: configuration)
+        for _ in 0..<100 {
+            let error = await transport.failure(request(server.url))
+            #expect(error.code == .clientCertificateRequired, "\(error)")
+            #expect(error.phase == .tls)
+        }
+        await transport.shutdown()
+    }
+}

@@ -1,0 +1,58 @@
+import CurlewCore
+import Foundation
+import Testing
+
+/// `openssl s_server` with a certificate that it has signed itself, on a port of the system's choice.
+final class OpenSSLServer {
+    let url: URL
+    /// Its certificate, which clients must trust, and with its key an identity.
+    let certificate: URL
+    let identity: ClientIdentity
+    private let process = Process()
+    private let output = Pipe()
+    private let directory: URL
+
+    /// `preparation` is a shell command in the folder of `cert.pem` and `key.pem`.
+    init(_ version: String, _ options: String, preparation: String = ":") throws {
+        directory = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID())")
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = [
+            "-c",
+            """
+            set -e; mkdir -p \(directory.path); cd \(directory.path)
+            openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -set_serial 1 -keyout key.pem \
+              -out cert.pem -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
+            \(preparation)
+            exec openssl s_server -\(version) -www \(options) -accept 127.0.0.1:0 -cert cert.pem -key key.pem 2>&1
+            """,
+        ]
+        process.standardOutput = output
+        process.standardInput = FileHandle.nullDevice
+        try process.run()
+        let reading = output.fileHandleForReading
+        let port = try Self.text(from: reading) { $0.firstMatch(of: /ACCEPT 127\.0\.0\.1:(\d+)\n/)?.output.1 }
+        url = try #require(URL(string: "https://localhost:\(port)/"))
+        certificate = directory.appending(path: "cert.pem")
+        identity = .files(certificate: certificate, key: directory.appending(path: "key.pem"))
+    }
+
+    private static func text(from file: FileHandle, until match: (String) -> Substring?) throws -> Substring {
+        var text = ""
+        while true {
+            if let found = match(text) { return found }
+            let data = file.availableData
+            guard !data.isEmpty else { throw CocoaError(.fileReadUnknown) }
+            text += String(decoding: data, as: UTF8.self)
+        }
+    }
+
+    /// The line that a shown certificate leaves, or that of a handshake that the client has ended.
+    func nextEvent() throws -> String {
+        String(try Self.text(from: output.fileHandleForReading) { $0.firstMatch(of: /depth=0|alert [a-z ]+/)?.output })
+    }
+
+    deinit {
+        process.terminate()
+        try? FileManager.default.removeItem(at: directory)
+    }
+}
