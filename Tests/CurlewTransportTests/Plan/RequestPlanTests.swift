@@ -74,10 +74,11 @@ struct RequestPlanTests {
                 == ["HTTP_VERSION=5", "FRESH_CONNECT=1", "FORBID_REUSE=1"])
     }
 
-    @Test(arguments: [
-        (.basic, false, false), (.digest, false, false), (.bearer, false, false), (.any, false, true),
-        (.ntlm, true, false), (.negotiate, true, false),
-    ] as [(TransferAuthentication.Scheme, Bool, Bool)])
+    @Test(
+        arguments: [
+            (.basic, false, false), (.digest, false, false), (.bearer, false, false), (.any, false, true),
+            (.ntlm, true, false), (.negotiate, true, false),
+        ] as [(TransferAuthentication.Scheme, Bool, Bool)])
     func connectionsThatMayBeAuthenticatedAreOneRequests(
         _ scheme: TransferAuthentication.Scheme, _ isAlone: Bool, _ goesAloneIfOffered: Bool
     ) throws {
