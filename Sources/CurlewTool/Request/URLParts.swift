@@ -22,6 +22,16 @@ struct URLParts: Equatable, Sendable {
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
     }
 
+    /// Scheme, host and port, in one spelling: the schemes of WebSockets are those of HTTP, and a default port is left out.
+    var origin: String {
+        let scheme = ["ws": "http", "wss": "https"][scheme.lowercased()] ?? scheme.lowercased()
+        var authority = authority.lowercased()
+        if let port = ["http": ":80", "https": ":443"][scheme], authority.hasSuffix(port) {
+            authority.removeLast(port.count)
+        }
+        return "\(scheme)://\(authority)"
+    }
+
     /// The host alone, without port and brackets.
     var host: String {
         if authority.hasPrefix("["), let end = authority.firstIndex(of: "]") {

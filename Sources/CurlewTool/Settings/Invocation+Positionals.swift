@@ -101,6 +101,11 @@ extension Invocation {
             if output.harFile != nil || output.drawsTiming {
                 throw UsageError("--har and --timing show one exchange, and a download may take several")
             }
+            if output.isStandardOutput, output.mode == .send {
+                throw UsageError(
+                    "--download saves a file, and '--output -' is standard output",
+                    hint: "Without --download the body goes to standard output.")
+            }
             if output.mode != .send, urls.count > 1 {
                 throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")
             }

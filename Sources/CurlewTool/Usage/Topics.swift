@@ -134,7 +134,9 @@ enum Topics {
         lines: [
             "--session NAME stores headers, cookies and credentials in "
                 + "$XDG_CONFIG_HOME/curlew/sessions/HOST/NAME.json (or in $CURLEW_CONFIG_DIR). Only you can read the file. "
-                + "Content-* and If-* headers are not stored. --session-read-only uses a session without changing it."
+                + "Content-* and If-* headers are not stored. --session-read-only uses a session without changing it.",
+            "A NAME with a slash is a file. Headers and credentials are only sent to the scheme, host and port that they "
+                + "were stored for ('origin' in the file); another one is an error. Cookies go by their domains.",
         ]
     )
 
