@@ -66,7 +66,7 @@ struct Download: Sendable {
         } else {
             request = session.download(try preparation.plan.urlRequest(), interceptor: interceptor, to: destination)
         }
-        let retry = RetrySettings(limit: preparation.invocation.network.retries)
+        let retry = RetrySettings(preparation)
         request.validate { [weak request] _, response, _ in retry.check(response, retryCount: request?.retryCount ?? 0)
         }
         request.validate(statusCode: 200..<300)
@@ -126,7 +126,7 @@ struct Download: Sendable {
     }
 
     private var retries: (any RequestInterceptor)? {
-        RetrySettings(limit: preparation.invocation.network.retries).interceptor { [job, context] note in
+        RetrySettings(preparation).interceptor { [job, context] note in
             // A line between bars would tear them apart.
             if context.terminal.isError {
                 await job.waits(note.text, until: Date(timeIntervalSinceNow: note.delay))

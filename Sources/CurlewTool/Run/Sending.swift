@@ -83,7 +83,7 @@ struct Sending: Sendable {
 
     private func plannedRequest() throws -> URLRequest { try preparation.plan.urlRequest() }
 
-    private var retry: RetrySettings { RetrySettings(limit: preparation.invocation.network.retries) }
+    private var retry: RetrySettings { RetrySettings(preparation) }
 
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []

@@ -170,6 +170,21 @@ struct PipeTests {
         #expect(try await ToolProcess("-q", "--retry", "2", base + "/busy").run().errors == "")
     }
 
+    @Test(
+        "the response to a request that may be sent only once is shown, with --retry too",
+        arguments: [["POST"], ["--chunked", "PUT"]])
+    func showsTheResponseOfWhatIsNotRetried(words: [String]) async throws {
+        server.script("/busy", TestServer.Response.text("later").changed { $0.status = 503 }, .text("twice"))
+        var tool = ToolProcess(input: words == ["POST"] ? nil : "abc")
+        tool.arguments = ["--retry", "2", "--check-status"] + words + [base + "/busy"]
+        let outcome = try await tool.run()
+        #expect(outcome.text == "later")
+        #expect(outcome.status == 5, "\(outcome.errors)")
+        #expect(server.requests.count == 1)
+        let download = try await ToolProcess("--retry", "2", "-d", "POST", base + "/none").run()
+        #expect(download.errors.contains("none: the server answered 404"), "\(download.errors)")
+    }
+
     @Test func sendsNothingOffline() async throws {
         let outcome = try await ToolProcess("--offline", base + "/post", "a=1").run()
         #expect(outcome.text.hasPrefix("POST /post HTTP/1.1\nHost: localhost:\(server.port)\n"))
