@@ -102,7 +102,8 @@ enum OptionTable {
         ),
         OptionSpec(
             .output, "output", short: "o", value: .file(), group: .output,
-            help: "Write the output to FILE, which is created or emptied when a response has come. '-' is standard output."
+            help:
+                "Write the output to FILE, which is created or emptied when a response has come. '-' is standard output."
         ),
         OptionSpec(
             .quiet, "quiet", short: "q", group: .output,

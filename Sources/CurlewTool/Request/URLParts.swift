@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A URL taken apart as far as a request line needs.
 struct URLParts: Equatable, Sendable {
     let scheme: String
@@ -22,10 +24,18 @@ struct URLParts: Equatable, Sendable {
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
     }
 
+    /// Host and port as they are sent: a name in another script in its ASCII form.
+    var sentAuthority: String {
+        guard authority.utf8.contains(where: { $0 >= 0x80 }), let url = URL(string: "http://\(authority)/"),
+            let host = url.host(percentEncoded: false)
+        else { return authority }
+        return host + (url.port.map { ":\($0)" } ?? "")
+    }
+
     /// Scheme, host and port, in one spelling: the schemes of WebSockets are those of HTTP, and a default port is left out.
     var origin: String {
         let scheme = ["ws": "http", "wss": "https"][scheme.lowercased()] ?? scheme.lowercased()
-        var authority = authority.lowercased()
+        var authority = sentAuthority.lowercased()
         if let port = ["http": ":80", "https": ":443"][scheme], authority.hasSuffix(port) {
             authority.removeLast(port.count)
         }

@@ -100,7 +100,7 @@ struct Download: Sendable {
         let plan = preparation.plan
         let length = (try? plan.bodyLength()) ?? nil
         var head = plan.head(bodyLength: length, acceptEncoding: nil)
-        head.show(preparation.invocation, body: plan.body)
+        head.show(preparation.invocation, isCompressed: preparation.compressesBody)
         try? context.errors.write(heads.request(head) + "\n")
     }
 
@@ -121,7 +121,7 @@ struct Download: Sendable {
         var parts: [any RequestInterceptor] = []
         if let retries { parts.append(retries) }
         let compression = preparation.invocation.body.compression
-        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
+        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0) }) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 

@@ -51,7 +51,7 @@ struct ExchangeRun: Sendable {
         guard !printer.parts.isDisjoint(with: [.requestHead, .requestBody]) else { return }
         let encodings = plan.suppressedHeaders.contains("accept-encoding") ? nil : AcceptedEncodings.value
         var head = plan.head(bodyLength: try plan.bodyLength(), acceptEncoding: encodings)
-        head.show(invocation, body: plan.body)
+        head.show(invocation, isCompressed: preparation.compressesBody)
         if let url = URL(string: plan.url), let cookies = preparation.jar?.cookies(for: url), !cookies.isEmpty {
             head.headers.append(HeaderField("Cookie", cookies.map(\.pair).joined(separator: "; ")))
         }
@@ -107,7 +107,7 @@ struct ExchangeRun: Sendable {
             try await write(recorder)
             throw error
         }
-        let facts = ExchangeFacts.rows(outcome.metrics, elapsed: Date().timeIntervalSince(began))
+        let facts = ExchangeFacts.rows(outcome.head, outcome.metrics, elapsed: Date().timeIntervalSince(began))
         try await printer.use {
             try $0.endBody()
             try $0.metadata(facts)

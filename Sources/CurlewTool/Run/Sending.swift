@@ -89,7 +89,7 @@ struct Sending: Sendable {
         var parts: [any RequestInterceptor] = []
         if let policy = retry.interceptor(announce) { parts.append(policy) }
         let compression = preparation.invocation.body.compression
-        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
+        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0) }) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 }

@@ -83,11 +83,11 @@ enum Topics {
         title: "Output",
         lines: [
             "On a terminal, the response's head and body are shown with colours. JSON, XML and HTML are indented, also JSON "
-                + "in text/plain and in the data of event streams. Binary data is not shown, and control characters that "
+                + "in text/plain (up to 1 MiB) and in the data of event streams. Binary data is not shown, and control characters that "
                 + "the server sent are written as \\x1b.",
             "In a pipe or a file, only the body is written, byte for byte.",
             "--print chooses the parts: H and B are the request's head and body, h and b the response's, m the metadata "
-                + "(duration and addresses). NO_COLOR in the environment switches colours off.",
+                + "(status, duration and addresses). NO_COLOR in the environment switches colours off.",
             "Event streams (text/event-stream) and NDJSON are shown while they arrive; --stream does this for all bodies.",
         ]
     )

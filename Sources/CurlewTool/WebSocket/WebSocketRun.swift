@@ -101,7 +101,7 @@ struct WebSocketRun: Sendable {
         try await receive(
             from: socket, farewell, parts.contains(.responseBody) ? MessagePrinter(target: target, output: output) : nil
         )
-        try printer.metadata(ExchangeFacts.rows(socket.metrics, elapsed: Date().timeIntervalSince(began)))
+        try printer.metadata(ExchangeFacts.rows(head, socket.metrics, elapsed: Date().timeIntervalSince(began)))
         return .success
     }
 

@@ -57,7 +57,9 @@ struct OutputFileTests {
 
     @Test(
         "a path that cannot be written is an error before anything is sent",
-        arguments: [["-o", "dir"], ["-o", "none/x"], ["-d", "-o", "dir/"], ["-d", "-o", "dir"], ["-d", "-o", "none/x"]])
+        arguments: [
+            ["-o", "dir"], ["-o", "none/x"], ["-d", "-o", "dir/"], ["-d", "-o", "dir"], ["-d", "-o", "none/x"],
+        ])
     func refusesBadPaths(options: [String]) async throws {
         try FileManager.default.createDirectory(at: folder.file("dir"), withIntermediateDirectories: false)
         var tool = ToolProcess()
