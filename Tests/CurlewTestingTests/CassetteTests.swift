@@ -114,7 +114,7 @@ struct CassetteTests {
         ("application/json", "{\"token\":\"s3cret\",\"a\":[1", "{\"token\":\"_\",\"a\":[1"),
         ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"_\""),
         (nil, " {\"pin\":\"s3cret\"}", "{\"pin\":\"<redacted>\"}"),
-        (nil, "token=s3cret", "token=s3cret"),
+        (nil, "token=s3cret", "token=<redacted>"),
         ("application/json", "not json", "not json"),
     ])
     func brokenJSONIsNoWayOut(type: String?, text: String, kept: String) {
@@ -166,7 +166,10 @@ struct CassetteTests {
     }
 
     @Test func recordsWhatTheSinkTookAndThePulledBody() async throws {
-        let recorder = RecordingTransport(MockTransport { _ in .chunks(["ab", "cd"].map { Data($0.utf8) }) })
+        var redaction = CassetteRedaction()
+        redaction.keepsOtherRequestBodies = true
+        let recorder = RecordingTransport(
+            MockTransport { _ in .chunks(["ab", "cd"].map { Data($0.utf8) }) }, redaction: redaction)
         let sink = RecordingSink([.proceed, .pause, .proceed])
         let body = PiecewiseBody(["x", nil, "yz"])
         async let outcome = recorder.perform(.test(method: .put, body: .stream(body)), sink: sink)
@@ -192,7 +195,10 @@ struct CassetteTests {
         let scratch = try ScratchDirectory()
         let file = try scratch.write("a", "abcdef")
         for range in [nil, 0..<6] as [Range<Int64>?] {
-            let recorder = RecordingTransport(MockTransport { _ in .text("x") }, bodyLimit: limit)
+            var redaction = CassetteRedaction()
+            redaction.keepsOtherRequestBodies = true
+            let recorder = RecordingTransport(
+                MockTransport { _ in .text("x") }, redaction: redaction, bodyLimit: limit)
             _ = try await recorder.perform(.test(method: .put, body: .file(file, range: range)), sink: RecordingSink())
             #expect(recorder.cassette.exchanges.map(\.request.body) == (limit < 6 ? [] : [.text("abcdef")]))
         }

@@ -2,14 +2,14 @@ internal import CurlewCore
 
 /// A request that a cassette has no exchange for.
 struct CassetteMiss {
-    let asked: Cassette.Request
+    let asked: ReplayTransport.Question
     let left: [Cassette.Request]
     let used: [Cassette.Request]
     let matching: ReplayTransport.Matching
 
     /// Names the request and what comes nearest.
     var error: CurlewError {
-        let reason = "the cassette has no exchange left for \(asked.method) \(asked.url)\(clause)"
+        let reason = "the cassette has no exchange left for \(asked.request.method) \(asked.request.url)\(clause)"
         return CurlewError(.unsupported, phase: .waiting, reason: reason)
     }
 
@@ -18,8 +18,8 @@ struct CassetteMiss {
         guard !candidates.isEmpty else { return "; it is empty" }
         // One part that differs weighs more than any number of characters.
         let nearest = Nearness.nearest(of: candidates) { candidate in
-            let differences = matching.differences(candidate.request, asked).count
-            return differences * 1_000 + Nearness.distance(candidate.request.url, asked.url)
+            let differences = asked.differences(from: candidate.request, matching).count
+            return differences * 1_000 + Nearness.distance(candidate.request.url, asked.request.url)
         }
         let texts = nearest.map { candidate in
             "\(candidate.request.method) \(candidate.request.url) (\(verdict(candidate.request, candidate.isUsed)))"
@@ -28,7 +28,7 @@ struct CassetteMiss {
     }
 
     private func verdict(_ request: Cassette.Request, _ isUsed: Bool) -> String {
-        let differences = matching.differences(request, asked).map(\.name)
+        let differences = asked.differences(from: request, matching).map(\.name)
         guard let last = differences.last else { return "used already" }
         let parts = differences.dropLast().joined(separator: ", ")
         return parts.isEmpty ? "\(last) differs" : "\(parts) and \(last) differ"

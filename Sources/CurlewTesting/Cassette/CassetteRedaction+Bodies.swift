@@ -6,60 +6,82 @@ extension CassetteRedaction {
     /// is left out, since it may hold some.
     func sent(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body? {
         let coded = CodedBody(fields)
-        guard coded.hasCodings else { return self.body(body, type: type) }
+        let isSent = true
+        guard coded.hasCodings else { return self.body(body, type: type, isSent: isSent) }
         if let plain = coded.decoded(body.data) {
             Self.removeCodings(&fields)
-            return Cassette.Body(plain).map { self.body($0, type: type) }
+            return Cassette.Body(plain).map { self.body($0, type: type, isSent: isSent) }
         }
-        // No coding gives a text: this one stands for a body that was left out.
-        if case .text = body { return self.body(body, type: type) }
-        return .text("<redacted: a body with Content-Encoding \(coded.names) that cannot be decoded>")
+        let leftOut = Cassette.Body.text(
+            "<redacted: a body with Content-Encoding \(coded.names) that cannot be decoded>")
+        // No coding gives a text: one that is there was never coded, or stands for a body that was left out.
+        if case .text = body { return body == leftOut ? body : self.body(body, type: type, isSent: isSent) }
+        return leftOut
     }
 
     /// A response's body, which mostly came without its content codings. Where a secret stands under one, the coding goes with it.
     func received(_ body: Cassette.Body, _ fields: inout [Cassette.Field], type: String) -> Cassette.Body {
         if let plain = CodedBody(fields).decoded(body.data).flatMap({ Cassette.Body($0) }), plain != body {
-            let clean = self.body(plain, type: type)
+            let clean = self.body(plain, type: type, isSent: false)
             if clean != plain {
                 Self.removeCodings(&fields)
                 return clean
             }
         }
-        return self.body(body, type: type)
+        return self.body(body, type: type, isSent: false)
     }
 
     private static func removeCodings(_ fields: inout [Cassette.Field]) {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, "Content-Encoding") }
     }
 
-    /// The body without its secrets. `type` is the media type as it stands in the field: a boundary's case counts.
-    func body(_ body: Cassette.Body, type: String, depth: Int = 0) -> Cassette.Body {
+    /// The body without its secrets. `type` is the media type as it stands in the field: a boundary's case counts. `isSent`: a body
+    /// that cannot be read is left out.
+    func body(_ body: Cassette.Body, type: String, isSent: Bool, depth: Int = 0) -> Cassette.Body {
         let kind = type.lowercased()
         if kind.hasPrefix("multipart/") {
             // Where one part ends and the next begins is not known otherwise, nor which of them is secret.
-            let clean = MultipartRedaction(redaction: self, depth: depth).redacted(Array(body.data), type: type)
+            let clean = MultipartRedaction(redaction: self, isSent: isSent, depth: depth)
+                .redacted(Array(body.data), type: type)
             return clean.flatMap { Cassette.Body(Data($0)) } ?? .text(Self.replacement)
         }
+        let leavesOut = isSent && !keepsOtherRequestBodies && !body.isLeftOut
         switch body {
-        case .text(let text): return .text(self.text(text, kind))
+        case .text(let text):
+            return self.text(text, kind).map { .text($0) } ?? (leavesOut ? .leftOut(body) : .text(plain(text)))
         case .base64(let data):
             // Bytes that are not UTF-8 are read as far as they can be, and stay as they are only if that text holds no
             // secret: base64 hides nothing.
             let text = Self.readable(data)
-            let clean = self.text(text, kind)
-            return clean == text ? body : .text(clean)
+            if let clean = self.text(text, kind) { return clean == text ? body : .text(clean) }
+            let clean = plain(text)
+            return leavesOut ? .leftOut(body) : clean == text ? body : .text(clean)
         }
     }
 
-    private func text(_ text: String, _ type: String) -> String {
+    /// `nil` for what is in none of the formats that have names for their values.
+    private func text(_ text: String, _ type: String) -> String? {
         if type.contains("x-www-form-urlencoded") { return form(text[...]) }
+        // A document begins with a brace too.
+        if type.contains("graphql") { return json(text) ?? graphQL(text) }
         // Servers label JSON as text/plain too.
-        guard type.contains("json") || Self.looksLikeJSON(text) else { return text }
-        if let clean = json(text) { return clean }
-        // A value a line, or one that was cut off or is otherwise broken: that is no way out either.
-        let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
-        let clean = lines.compactMap { $0 }
-        return clean.count == lines.count ? clean.joined(separator: "\n") : Redaction.body(text, type: "json")
+        if Self.looksLikeJSON(text) { return jsonText(text) }
+        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
+        guard first == UInt8(ascii: "<"), type.isEmpty || type.contains("xml") || type.contains("html") else {
+            return nil
+        }
+        var markup = MarkupRedaction(text, by: self)
+        return markup.redacted()
+    }
+
+    private func plain(_ text: String) -> String {
+        var pairs = PairRedaction(text, .plain, by: self)
+        return pairs.redacted()
+    }
+
+    func graphQL(_ text: String) -> String {
+        var pairs = PairRedaction(text, .graphQL, by: self)
+        return pairs.redacted()
     }
 
     private static func readable(_ data: Data) -> String {
@@ -73,50 +95,23 @@ extension CassetteRedaction {
         return text ?? String(decoding: data, as: UTF8.self)
     }
 
-    private static func looksLikeJSON(_ text: String) -> Bool {
+    static func looksLikeJSON(_ text: String) -> Bool {
         let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
+}
 
-    /// nil for what is no JSON. What holds no secret stays as it was written.
-    private func json(_ text: String) -> String? {
-        guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else { return nil }
-        var hasChanged = false
-        let clean = json(value, &hasChanged)
-        guard hasChanged else { return text }
-        return (try? JSONSerialization.data(withJSONObject: clean, options: [.sortedKeys, .withoutEscapingSlashes]))
-            .map { String(decoding: $0, as: UTF8.self) }
+extension Cassette.Body {
+    /// Stands for a request's body that is not kept. Its length tells some bodies apart when a request is looked for.
+    static func leftOut(_ body: Cassette.Body) -> Cassette.Body {
+        .text("<redacted: \(body.data.count) bytes>")
     }
 
-    private func json(_ value: Any, _ hasChanged: inout Bool) -> Any {
-        if let object = value as? [String: Any] {
-            var clean = object
-            for (name, member) in object {
-                if isNamed(name), !(member is NSNull) {
-                    clean[name] = Self.replacement
-                    hasChanged = true
-                } else if SecretNames.containsMember(name) {
-                    clean[name] = Self.masked(member, &hasChanged)
-                } else {
-                    clean[name] = json(member, &hasChanged)
-                }
-            }
-            return clean
-        }
-        if let array = value as? [Any] { return array.map { json($0, &hasChanged) } }
-        return value
-    }
-
-    /// Of the same types as before: code under test decodes it, and a name is not always right about a secret.
-    private static func masked(_ value: Any, _ hasChanged: inout Bool) -> Any {
-        if let object = value as? [String: Any] { return object.mapValues { masked($0, &hasChanged) } }
-        if let array = value as? [Any] { return array.map { masked($0, &hasChanged) } }
-        if value is String {
-            hasChanged = true
-            return replacement
-        }
-        guard let number = value as? NSNumber, String(cString: number.objCType) != "c" else { return value }
-        hasChanged = true
-        return 0
+    /// Whether it stands for a body that is not kept.
+    var isLeftOut: Bool {
+        guard case .text(let text) = self else { return false }
+        return text == CassetteRedaction.replacement || text == MarkupRedaction.replacement
+            || text.wholeMatch(of: /<redacted: [0-9]+ bytes>/) != nil
+            || text.hasPrefix("<redacted: a body with Content-Encoding ") && text.hasSuffix(" that cannot be decoded>")
     }
 }

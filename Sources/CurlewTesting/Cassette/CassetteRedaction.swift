@@ -11,12 +11,27 @@ internal import Foundation
 /// Values give way to `<redacted>`; in cookies the names stay. It is applied when an exchange is recorded,
 /// before anything is kept, and to a request again when it is looked for in a cassette, so that a request
 /// with another token finds the recorded one.
+///
+/// | of | a cassette keeps |
+/// |---|---|
+/// | URLs, also in fields and JSON | everything but user information, secret values, and items without a name |
+/// | header fields | everything but secret fields, those that name the client (`Forwarded`), and `Sec-WebSocket-Protocol` |
+/// | JSON, forms, multipart, XML, HTML, GraphQL | everything but secret values |
+/// | other request bodies | their length, because a text or a message in a format of your own may be a secret as a whole |
+/// | other response bodies | everything but `name: value` pairs with a secret name |
 public struct CassetteRedaction: Sendable {
     /// Further fields whose value is a secret.
     public var headers: Set<String> = []
     /// Further names of query items, form fields, parts of multipart bodies and members of JSON objects, at any depth, whose
     /// value is a secret.
     public var names: Set<String> = ["key", "code"]
+    /// Query items without a value that stay, as they choose what is asked for. All others without a name may be secrets.
+    public var flags: Set<String> = [
+        "acl", "cors", "delete", "lifecycle", "location", "logging", "policy", "tagging", "uploads", "versioning",
+        "versions", "website", "wsdl", "xsd",
+    ]
+    /// Keeps request bodies that are neither JSON, a form, multipart, XML nor GraphQL.
+    public var keepsOtherRequestBodies = false
     /// What else is to change, after the rest.
     public var change: @Sendable (inout Cassette.Exchange) -> Void = { _ in }
 
@@ -28,6 +43,13 @@ public struct CassetteRedaction: Sendable {
 
     /// The exchange without its secrets.
     public func redacted(_ exchange: Cassette.Exchange) -> Cassette.Exchange {
+        var exchange = clean(exchange)
+        change(&exchange)
+        return exchange
+    }
+
+    /// Without `change`, which need not give the same result twice.
+    func clean(_ exchange: Cassette.Exchange) -> Cassette.Exchange {
         var exchange = exchange
         var request = exchange.request
         let type = Self.type(request.headers)
@@ -42,7 +64,6 @@ public struct CassetteRedaction: Sendable {
             response.trailers = response.trailers.map(fields)
             exchange.response = response
         }
-        change(&exchange)
         return exchange
     }
 
@@ -55,12 +76,31 @@ public struct CassetteRedaction: Sendable {
             case "link": return Cassette.Field(field.name, links(field.value))
             default: break
             }
-            guard SecretNames.containsField(name) || headers.contains(where: { $0.lowercased() == name }) else {
-                return field
-            }
+            let isSecret =
+                SecretNames.containsField(name) || Self.privateFields.contains(name)
+                || headers.contains { $0.lowercased() == name }
+            guard isSecret else { return Cassette.Field(field.name, references(field.value)) }
             guard name == "cookie" || name == "set-cookie" else { return Cassette.Field(field.name, Self.replacement) }
             return Cassette.Field(field.name, Self.cookie(field.value, isSet: name == "set-cookie"))
         }
+    }
+
+    /// They name the client, or hold a token among protocols.
+    private static let privateFields: Set<String> = [
+        "forwarded", "x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip",
+        "sec-websocket-protocol",
+    ]
+
+    /// A value that may be a URL, or has some among its words: `Origin`, `X-Original-Url`.
+    private func references(_ text: String) -> String {
+        if text.hasPrefix("/") { return url(text) }
+        guard text.contains("://") else { return text }
+        return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
+            guard word.contains("://") else { return String(word) }
+            let clean = url(String(word))
+            // A list of URLs without spaces: the second one may stand in the query of the first.
+            return clean != word && word.ranges(of: "://").count > 1 ? Self.replacement : clean
+        }.joined(separator: " ")
     }
 
     // By scalars, here and below: a mark that combines with what separates parts makes another character of it.
@@ -75,15 +115,16 @@ public struct CassetteRedaction: Sendable {
     }
 
     /// Without user information and without the values of secret query items; the fragment too may carry some.
-    func url(_ text: String) -> String {
+    /// `keepsNameless`: a URL in a body is data that code under test reads, and only names say what is secret in it.
+    func url(_ text: String, keepsNameless: Bool = false) -> String {
         var rest = text[...]
         var end = ""
         if let hash = rest.unicodeScalars.firstIndex(of: "#") {
-            end = "#" + form(rest[rest.unicodeScalars.index(after: hash)...])
+            end = "#" + form(rest[rest.unicodeScalars.index(after: hash)...], keepsNameless: keepsNameless)
             rest = rest[..<hash]
         }
         if let question = rest.unicodeScalars.firstIndex(of: "?") {
-            end = "?" + form(rest[rest.unicodeScalars.index(after: question)...]) + end
+            end = "?" + form(rest[rest.unicodeScalars.index(after: question)...], keepsNameless: keepsNameless) + end
             rest = rest[..<question]
         }
         return Self.withoutUser(rest) + end
@@ -108,15 +149,37 @@ public struct CassetteRedaction: Sendable {
         return shown + String(rest)
     }
 
-    func form(_ text: Substring) -> String {
+    /// The items of a form, a query or a fragment.
+    func form(_ text: Substring, keepsNameless: Bool = false) -> String {
         Self.parts(of: text, at: "&").map { pair in
-            guard let equals = pair.unicodeScalars.firstIndex(of: "=") else { return String(pair) }
-            let name = String(pair[..<equals]).replacing("+", with: " ")
-            let plain = name.removingPercentEncoding ?? name
-            guard isNamed(plain) || SecretNames.containsMember(plain) else { return String(pair) }
-            return String(pair.unicodeScalars[...equals]) + Self.replacement
+            guard let equals = pair.unicodeScalars.firstIndex(of: "=") else {
+                let stays = pair.isEmpty || keepsNameless || flags.contains(Self.decoded(pair))
+                return stays ? String(pair) : Self.replacement
+            }
+            let name = Self.decoded(pair[..<equals])
+            let value = pair.unicodeScalars[pair.unicodeScalars.index(after: equals)...]
+            // In markup, `&amp;` separates items.
+            let isSecret = isSecret(name) || name.hasPrefix("amp;") && isSecret(String(name.dropFirst(4)))
+            let isHidden =
+                isSecret || name.isEmpty && !keepsNameless || hasSecrets(Self.decoded(Substring(value)), in: name)
+            return isHidden ? String(pair.unicodeScalars[...equals]) + Self.replacement : String(pair)
         }.joined(separator: "&")
     }
+
+    private static func decoded(_ text: Substring) -> String {
+        let text = String(text).replacing("+", with: " ")
+        return text.removingPercentEncoding ?? text
+    }
+
+    /// Whether a value is itself a URL, JSON or a GraphQL document in which something is secret.
+    private func hasSecrets(_ value: String, in name: String) -> Bool {
+        if value.contains("://"), url(value, keepsNameless: true) != value { return true }
+        if Self.looksLikeJSON(value) { return json(value) != value }
+        return name == "query" && graphQL(value) != value
+    }
+
+    /// Whether the value of a member, a form field or an element is secret by its name.
+    func isSecret(_ name: String) -> Bool { isNamed(name) || SecretNames.containsMember(name) }
 
     private static func parts(of text: Substring, at separator: Unicode.Scalar) -> [Substring] {
         text.unicodeScalars.split(separator: separator, omittingEmptySubsequences: false).map(Substring.init)

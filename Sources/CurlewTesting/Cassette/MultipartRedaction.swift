@@ -4,6 +4,7 @@ internal import Foundation
 /// Takes the secrets out of a body in parts (RFC 2046, 5.1). Everything else stays byte for byte.
 struct MultipartRedaction {
     let redaction: CassetteRedaction
+    let isSent: Bool
     /// How many bodies this one is a part of.
     let depth: Int
 
@@ -62,17 +63,20 @@ struct MultipartRedaction {
 
     private func content(_ bytes: ArraySlice<UInt8>, _ fields: HTTPHeaders) -> [UInt8] {
         let name = fields["Content-Disposition"].flatMap { TestServer.Request.parameter("name", of: $0) } ?? ""
-        if !bytes.isEmpty, redaction.isNamed(name) || SecretNames.containsMember(name) { return Self.replacement }
+        if !bytes.isEmpty, redaction.isSecret(name) { return Self.replacement }
         let type = fields["Content-Type"] ?? ""
         guard fields["Content-Transfer-Encoding"]?.lowercased() == "base64",
             let data = Data(base64Encoded: Data(bytes), options: .ignoreUnknownCharacters)
-        else { return content(Data(bytes), type) }
-        let clean = content(data, type)
+        else { return content(Data(bytes), type, hasName: !name.isEmpty) }
+        let clean = content(data, type, hasName: !name.isEmpty)
         return clean.elementsEqual(data) ? Array(bytes) : Array(Data(clean).base64EncodedString().utf8)
     }
 
-    private func content(_ data: Data, _ type: String) -> [UInt8] {
-        Cassette.Body(data).map { Array(redaction.body($0, type: type, depth: depth + 1).data) } ?? []
+    /// A part with a name is kept like a form's field; one without is a body of its own.
+    private func content(_ data: Data, _ type: String, hasName: Bool) -> [UInt8] {
+        Cassette.Body(data).map {
+            Array(redaction.body($0, type: type, isSent: isSent && !hasName, depth: depth + 1).data)
+        } ?? []
     }
 
     private static func add(_ line: ArraySlice<UInt8>, to fields: inout [HTTPHeader]) {

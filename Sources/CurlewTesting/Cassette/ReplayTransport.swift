@@ -11,9 +11,42 @@ public import Foundation
 /// `.unsupported`; the error names the request and the recorded requests that come nearest, and says in what they differ.
 public final class ReplayTransport: Transport {
     private struct State: Sendable {
-        var left: [Cassette.Exchange]
+        var left: [Candidate]
         /// Requests whose exchanges are used up.
         var used: [Cassette.Request] = []
+    }
+
+    struct Candidate: Sendable {
+        let exchange: Cassette.Exchange
+        /// As a request is compared with it. Cassettes that were written by hand, or by a redaction that kept more, lose here what
+        /// the redaction takes out of the request that is compared, but not the bodies.
+        let request: Cassette.Request
+
+        init(_ exchange: Cassette.Exchange, _ redaction: CassetteRedaction) {
+            var redaction = redaction
+            redaction.keepsOtherRequestBodies = true
+            self.exchange = exchange
+            request = redaction.clean(exchange).request
+        }
+    }
+
+    /// A request that an exchange is looked for.
+    struct Question: Sendable {
+        /// As it would be recorded.
+        let request: Cassette.Request
+        /// With its body, to be compared with a recorded one that was kept.
+        private let whole: Cassette.Request
+
+        init(_ request: Cassette.Request, _ redaction: CassetteRedaction) {
+            var keeping = redaction
+            keeping.keepsOtherRequestBodies = true
+            self.request = redaction.redacted(Cassette.Exchange(request: request)).request
+            whole = keeping.redacted(Cassette.Exchange(request: request)).request
+        }
+
+        func differences(from recorded: Cassette.Request, _ matching: Matching) -> [Matching.Part] {
+            matching.differences(recorded, recorded.body?.isLeftOut == true ? request : whole)
+        }
     }
 
     private let mock: MockTransport
@@ -26,26 +59,25 @@ public final class ReplayTransport: Transport {
         redaction: CassetteRedaction = .init(),
         isEndless: Bool = false
     ) {
-        let state = Watched(State(left: cassette.exchanges))
+        let state = Watched(State(left: cassette.exchanges.map { Candidate($0, redaction) }))
         self.state = state
         mock = MockTransport { request in
-            let asked = redaction.redacted(
-                Cassette.Exchange(
-                    request: Cassette.Request(
-                        method: request.method.rawValue,
-                        url: request.url.absoluteString,
-                        headers: request.headers.fields,
-                        body: Cassette.Body(request.body)
-                    )
-                )
-            ).request
+            let asked = Question(
+                Cassette.Request(
+                    method: request.method.rawValue,
+                    url: request.url.absoluteString,
+                    headers: request.headers.fields,
+                    body: Cassette.Body(request.body)
+                ),
+                redaction
+            )
             let found = state.change { state -> Cassette.Exchange? in
-                let index = state.left.firstIndex { matching.differences($0.request, asked).isEmpty }
+                let index = state.left.firstIndex { asked.differences(from: $0.request, matching).isEmpty }
                 guard let index else { return nil }
-                guard !isEndless else { return state.left[index] }
-                let exchange = state.left.remove(at: index)
-                state.used.append(exchange.request)
-                return exchange
+                guard !isEndless else { return state.left[index].exchange }
+                let candidate = state.left.remove(at: index)
+                state.used.append(candidate.request)
+                return candidate.exchange
             }
             guard let found else {
                 let state = state.value
@@ -68,7 +100,7 @@ public final class ReplayTransport: Transport {
     }
 
     /// Exchanges that no request has got yet.
-    public var unusedExchanges: [Cassette.Exchange] { state.value.left }
+    public var unusedExchanges: [Cassette.Exchange] { state.value.left.map(\.exchange) }
 
     /// Answers from the cassette.
     public func perform(

@@ -3,7 +3,7 @@ extension OptionTable {
         OptionSpec(
             .session, "session", value: .session, group: .session,
             help: "Store headers, cookies and credentials under NAME and reuse them, per host. A NAME with a slash is "
-                + "a file.",
+                + "a file. Headers and credentials are only sent to the server that they were stored for.",
             example: "curlew --session ada -a ada:secret example.org"
         ),
         OptionSpec(

@@ -100,7 +100,11 @@ enum OptionTable {
             .stream, "stream", short: "S", group: .output,
             help: "Print the body while it arrives: line by line for NDJSON and event streams, flushed at once."
         ),
-        OptionSpec(.output, "output", short: "o", value: .file(), group: .output, help: "Write the output to FILE."),
+        OptionSpec(
+            .output, "output", short: "o", value: .file(), group: .output,
+            help:
+                "Write the output to FILE, which is created or emptied when a response has come. '-' is standard output."
+        ),
         OptionSpec(
             .quiet, "quiet", short: "q", group: .output,
             help: "Print only errors and warnings; given twice, only errors."

@@ -49,7 +49,7 @@ extension RequestPlan {
             fields.append(HeaderField(name, value))
         }
         let parts = URLParts(url)
-        add("Host", parts.authority)
+        add("Host", parts.sentAuthority)
         fields += headers
         add("Accept-Encoding", acceptEncoding)
         if case .none = body {
@@ -66,13 +66,13 @@ extension RequestPlan {
 extension RequestHead {
     /// Shows what the library makes of the plan: the version that it was told to speak, and compression, which
     /// leaves the length to be seen later.
-    mutating func show(_ invocation: Invocation, body: PlannedBody) {
+    mutating func show(_ invocation: Invocation, isCompressed: Bool) {
         switch invocation.network.httpVersion {
         case .http2PriorKnowledge: version = "HTTP/2"
         case .http3: version = "HTTP/3"
         case .http1_1, .http2, nil: break
         }
-        if case .data(let bytes) = body, invocation.body.compression.applies(to: bytes.count) {
+        if isCompressed {
             headers.removeAll { $0.name == "Content-Length" }
             headers.append(HeaderField("Content-Encoding", "deflate"))
         }

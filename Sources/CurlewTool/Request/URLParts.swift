@@ -1,3 +1,5 @@
+internal import Foundation
+
 /// A URL taken apart as far as a request line needs.
 struct URLParts: Equatable, Sendable {
     let scheme: String
@@ -20,6 +22,24 @@ struct URLParts: Equatable, Sendable {
         authority = String(full.lastIndex(of: "@").map { full[full.index(after: $0)...] } ?? full)
         let tail = rest[end...]
         target = tail.hasPrefix("/") ? String(tail) : "/" + tail
+    }
+
+    /// Host and port as they are sent: a name in another script in its ASCII form.
+    var sentAuthority: String {
+        guard authority.utf8.contains(where: { $0 >= 0x80 }), let url = URL(string: "http://\(authority)/"),
+            let host = url.host(percentEncoded: false)
+        else { return authority }
+        return host + (url.port.map { ":\($0)" } ?? "")
+    }
+
+    /// Scheme, host and port, in one spelling: the schemes of WebSockets are those of HTTP, and a default port is left out.
+    var origin: String {
+        let scheme = ["ws": "http", "wss": "https"][scheme.lowercased()] ?? scheme.lowercased()
+        var authority = sentAuthority.lowercased()
+        if let port = ["http": ":80", "https": ":443"][scheme], authority.hasSuffix(port) {
+            authority.removeLast(port.count)
+        }
+        return "\(scheme)://\(authority)"
     }
 
     /// The host alone, without port and brackets.

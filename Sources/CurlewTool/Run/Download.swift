@@ -66,7 +66,7 @@ struct Download: Sendable {
         } else {
             request = session.download(try preparation.plan.urlRequest(), interceptor: interceptor, to: destination)
         }
-        let retry = RetrySettings(limit: preparation.invocation.network.retries)
+        let retry = RetrySettings(preparation)
         request.validate { [weak request] _, response, _ in retry.check(response, retryCount: request?.retryCount ?? 0)
         }
         request.validate(statusCode: 200..<300)
@@ -100,7 +100,7 @@ struct Download: Sendable {
         let plan = preparation.plan
         let length = (try? plan.bodyLength()) ?? nil
         var head = plan.head(bodyLength: length, acceptEncoding: nil)
-        head.show(preparation.invocation, body: plan.body)
+        head.show(preparation.invocation, isCompressed: preparation.compressesBody)
         try? context.errors.write(heads.request(head) + "\n")
     }
 
@@ -121,12 +121,12 @@ struct Download: Sendable {
         var parts: [any RequestInterceptor] = []
         if let retries { parts.append(retries) }
         let compression = preparation.invocation.body.compression
-        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
+        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0) }) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 
     private var retries: (any RequestInterceptor)? {
-        RetrySettings(limit: preparation.invocation.network.retries).interceptor { [job, context] note in
+        RetrySettings(preparation).interceptor { [job, context] note in
             // A line between bars would tear them apart.
             if context.terminal.isError {
                 await job.waits(note.text, until: Date(timeIntervalSinceNow: note.delay))

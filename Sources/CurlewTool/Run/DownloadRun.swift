@@ -12,6 +12,9 @@ struct DownloadRun: Sendable {
     func run() async throws -> ExitStatus {
         var context = context
         context.quietness = invocation.output.quietness
+        if let file = invocation.output.file, let obstacle = OutputDestination.obstacle(toDownload: file) {
+            throw UsageError("cannot write \(file): \(obstacle.text)")
+        }
         var downloads: [Download] = []
         var shared: Session?
         var stored: [String: Download] = [:]

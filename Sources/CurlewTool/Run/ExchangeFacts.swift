@@ -3,8 +3,12 @@ internal import Foundation
 
 /// What `--print=m` shows.
 enum ExchangeFacts {
-    static func rows(_ metrics: TransferMetrics?, elapsed: Double) -> [(name: String, value: String)] {
-        var rows = [(name: "Elapsed time", value: Amount.time(elapsed))]
+    static func rows(
+        _ head: ResponseHead?, _ metrics: TransferMetrics?, elapsed: Double
+    ) -> [(name: String, value: String)] {
+        var rows: [(name: String, value: String)] = []
+        if let head { rows.append(("Status", String(head.status))) }
+        rows.append(("Elapsed time", Amount.time(elapsed)))
         guard let metrics else { return rows }
         if let cache = metrics.cacheStatus { rows.append(("Cache", cache.description)) }
         if let version = metrics.httpVersion { rows.append(("Protocol", version.rawValue)) }

@@ -2,16 +2,31 @@
 struct ExchangePrinter: Sendable {
     let parts: Set<OutputPart>
     let target: BodyFormatter.Target
-    let output: OutputFile
+    private let destination: OutputDestination
+    /// `nil` until `begin`.
+    private var output: OutputFile?
+    /// The request, until the response's arrival opens the file for it.
+    private var pending: [UInt8] = []
     private var formatter: BodyFormatter?
     private var hasWritten = false
     /// Whether the body has begun: what is held back has not been written yet.
     private var hasBody = false
 
-    init(parts: Set<OutputPart>, target: BodyFormatter.Target, output: OutputFile) {
+    init(parts: Set<OutputPart>, target: BodyFormatter.Target, destination: OutputDestination) {
         self.parts = parts
         self.target = target
+        self.destination = destination
+    }
+
+    /// Opens the destination, emptying a file. Without it, output waits in memory.
+    @discardableResult
+    mutating func begin() throws(OutputFile.Failure) -> OutputFile {
+        if let output { return output }
+        let output = try destination.begin()
         self.output = output
+        try output.write(pending)
+        pending = []
+        return output
     }
 
     private var heads: HeadPrinter {
@@ -41,6 +56,7 @@ struct ExchangePrinter: Sendable {
         reason: String,
         headers: [HeaderField]
     ) throws(OutputFile.Failure) {
+        try begin()
         if parts.contains(.responseHead) {
             try block(heads.response(version: version, status: status, reason: reason, headers: headers))
         }
@@ -84,6 +100,11 @@ struct ExchangePrinter: Sendable {
     private mutating func write(_ bytes: [UInt8]) throws(OutputFile.Failure) {
         guard !bytes.isEmpty else { return }
         hasWritten = true
+        if destination.isOpen { try begin() }
+        guard let output else {
+            pending += bytes
+            return
+        }
         try output.write(bytes)
     }
 }

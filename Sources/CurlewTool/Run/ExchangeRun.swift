@@ -12,10 +12,11 @@ struct ExchangeRun: Sendable {
     func run() async throws -> ExitStatus {
         var context = context
         context.quietness = invocation.output.quietness
-        let output = try OutputFile.destination(invocation.output.file, otherwise: context.output)
-        let isTerminal = context.terminal.isOutput && invocation.output.file == nil
+        let file = invocation.output.printedFile(isDownload: invocation.download != nil)
+        let destination = try OutputDestination(path: file, otherwise: context.output)
+        let isTerminal = context.terminal.isOutput && file == nil
         var parts = invocation.output.effectiveParts(isTerminal: isTerminal)
-        if invocation.output.quietness > 0, invocation.output.file == nil { parts = [] }
+        if invocation.output.quietness > 0, file == nil { parts = [] }
         let pretty = invocation.output.effectivePretty(
             isTerminal: isTerminal,
             noColorInEnvironment: context.terminal.noColor
@@ -25,7 +26,7 @@ struct ExchangeRun: Sendable {
         let printer = ExchangePrinter(
             parts: parts,
             target: BodyFormatter.Target(isTerminal: isTerminal, pretty: pretty, look: look),
-            output: output
+            destination: destination
         )
         switch invocation.output.mode {
         case .curl:
@@ -34,10 +35,11 @@ struct ExchangeRun: Sendable {
                 invocation: invocation,
                 auth: preparation.isAuthInHeader ? nil : preparation.auth
             )
-            try output.write(command.text(isMultiline: isTerminal) + "\n")
+            try destination.begin().write(command.text(isMultiline: isTerminal) + "\n")
             return .success
         case .offline:
             var printer = printer
+            try printer.begin()
             try printRequest(&printer)
             return .success
         case .send:
@@ -49,7 +51,7 @@ struct ExchangeRun: Sendable {
         guard !printer.parts.isDisjoint(with: [.requestHead, .requestBody]) else { return }
         let encodings = plan.suppressedHeaders.contains("accept-encoding") ? nil : AcceptedEncodings.value
         var head = plan.head(bodyLength: try plan.bodyLength(), acceptEncoding: encodings)
-        head.show(invocation, body: plan.body)
+        head.show(invocation, isCompressed: preparation.compressesBody)
         if let url = URL(string: plan.url), let cookies = preparation.jar?.cookies(for: url), !cookies.isEmpty {
             head.headers.append(HeaderField("Cookie", cookies.map(\.pair).joined(separator: "; ")))
         }
@@ -105,7 +107,7 @@ struct ExchangeRun: Sendable {
             try await write(recorder)
             throw error
         }
-        let facts = ExchangeFacts.rows(outcome.metrics, elapsed: Date().timeIntervalSince(began))
+        let facts = ExchangeFacts.rows(outcome.head, outcome.metrics, elapsed: Date().timeIntervalSince(began))
         try await printer.use {
             try $0.endBody()
             try $0.metadata(facts)

@@ -74,7 +74,7 @@ actor SharedPrinter {
         }
         let encodings = plan.suppressedHeaders.contains("accept-encoding") ? nil : AcceptedEncodings.value
         var head = plan.head(bodyLength: length, acceptEncoding: encodings)
-        head.show(preparation.invocation, body: .none)
+        head.show(preparation.invocation, isCompressed: false)
         print { printer throws(OutputFile.Failure) in
             try printer.request(head, body: body, contentType: plan.header("Content-Type"))
         }

@@ -28,6 +28,8 @@ struct Preparation: Sendable {
             let path = try SessionPath.path(name: session.name, host: host, environment: context.environment)
             let file = SessionFile(path: path)
             stored = try file.load()
+            try stored.check(
+                URLParts(target).origin, isByHost: !SessionPath.isPath(session.name), path: session.name)
             jar = stored.jar()
             sessionFile = session.isReadOnly ? nil : file
         }

@@ -3,9 +3,21 @@ internal import Foundation
 
 /// What `--retry` means for a request.
 struct RetrySettings: Sendable {
+    /// 0 without `--retry`, and if the request may not be sent twice: then the response is the result, whatever its status.
     let limit: Int
 
-    /// nil without `--retry`.
+    init(limit: Int) { self.limit = limit }
+
+    /// A method that changes something may be sent once only, and a body that is read while it is sent can be.
+    init(_ preparation: Preparation) {
+        let method = HTTPMethod(rawValue: preparation.plan.method)
+        let mayRepeat = RetryPolicy.defaultRetryableHTTPMethods.contains(method)
+        var isReplayable = true
+        if case .standardInput = preparation.plan.body { isReplayable = false }
+        limit = mayRepeat && isReplayable ? preparation.invocation.network.retries : 0
+    }
+
+    /// nil if nothing is retried.
     func interceptor(_ announce: @escaping @Sendable (RetryNote) async -> Void) -> (any RequestInterceptor)? {
         guard limit > 0 else { return nil }
         return AnnouncedRetries(policy: RetryPolicy(retryLimit: UInt(limit)), limit: limit, announce: announce)

@@ -83,13 +83,13 @@ struct Sending: Sendable {
 
     private func plannedRequest() throws -> URLRequest { try preparation.plan.urlRequest() }
 
-    private var retry: RetrySettings { RetrySettings(limit: preparation.invocation.network.retries) }
+    private var retry: RetrySettings { RetrySettings(preparation) }
 
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
         if let policy = retry.interceptor(announce) { parts.append(policy) }
         let compression = preparation.invocation.body.compression
-        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0.count) }) }
+        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0) }) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 }

@@ -13,6 +13,7 @@ struct SessionUpdate: Sendable {
         if let auth = preparation.invocation.auth ?? preparation.stored.auth {
             session.auth = preparation.auth?.scheme == auth.scheme ? preparation.auth : auth
         }
+        session.origin = session.hasCredentials ? URLParts(preparation.plan.url).origin : nil
         try file.save(session)
     }
 }

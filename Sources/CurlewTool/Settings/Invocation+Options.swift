@@ -49,7 +49,9 @@ extension Invocation {
         case .style, .formatOptions, .sorted, .unsorted, .responseCharset, .responseMIME:
             try output.look.apply(option, value: value, flag: flag)
         case .stream: output.isStreaming = true
-        case .output: output.file = value
+        case .output:
+            output.file = value == "-" ? nil : value
+            output.isStandardOutput = value == "-"
         case .quiet: output.quietness += 1
         case .offline: output.mode = .offline
         case .curl: output.mode = .curl

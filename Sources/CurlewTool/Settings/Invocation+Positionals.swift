@@ -15,7 +15,7 @@ extension Invocation {
         try checkURL(url, before: words.first)
         urls = [url]
         for word in words {
-            if Self.looksLikeURL(word, among: download != nil) {
+            if try Self.looksLikeURL(word, among: download != nil) {
                 guard download != nil else {
                     throw UsageError(
                         "'\(word)' is a second URL",
@@ -74,9 +74,18 @@ extension Invocation {
     }
 
     /// Items never begin with a scheme or a colon and a port. A word without a separator can only be a URL, where URLs may stand.
-    private static func looksLikeURL(_ word: String, among manyURLs: Bool) -> Bool {
+    private static func looksLikeURL(_ word: String, among manyURLs: Bool) throws(UsageError) -> Bool {
         if isLocalURL(word) { return true }
-        return manyURLs && (try? RequestItem(parsing: word)) == nil
+        guard manyURLs else { return false }
+        switch FurtherURL(word) {
+        case .url: return true
+        case .item: return (try? RequestItem(parsing: word)) == nil
+        case .ambiguous:
+            throw UsageError(
+                "'\(word)' may be a URL or a request item",
+                hint: "Write 'http://\(word)' for a URL. A header has a space after its colon: "
+                    + "'\(word.replacing(":", with: ": ", maxReplacements: 1))'.")
+        }
     }
 
     /// Refuses what contradicts itself.
@@ -100,6 +109,11 @@ extension Invocation {
             }
             if output.harFile != nil || output.drawsTiming {
                 throw UsageError("--har and --timing show one exchange, and a download may take several")
+            }
+            if output.isStandardOutput, output.mode == .send {
+                throw UsageError(
+                    "--download saves a file, and '--output -' is standard output",
+                    hint: "Without --download the body goes to standard output.")
             }
             if output.mode != .send, urls.count > 1 {
                 throw UsageError("--offline and --curl show one request, but there are \(urls.count) URLs")

@@ -33,14 +33,6 @@ struct BodySettings: Equatable, Sendable {
 
         /// Shorter bodies do not become smaller.
         static let worthwhile = 200
-
-        func applies(to count: Int) -> Bool {
-            switch self {
-            case .off: false
-            case .ifSmaller: count > Self.worthwhile
-            case .always: true
-            }
-        }
     }
 }
 

@@ -8,7 +8,10 @@ struct OutputSettings: Equatable, Sendable {
     var pretty: Pretty?
     var look = Look()
     var isStreaming = false
+    /// The file of `--output`.
     var file: String?
+    /// `--output -`.
+    var isStandardOutput = false
     /// 1 mutes output, 2 warnings too.
     var quietness = 0
     var mode: Mode = .send
@@ -16,6 +19,12 @@ struct OutputSettings: Equatable, Sendable {
     var drawsTiming = false
 
     enum Mode: Equatable, Sendable { case send, offline, curl }
+
+    /// The file that the output is written to; `nil` is standard output.
+    ///
+    /// A request that is only shown goes to standard output if `--output` names what the request would have fetched: the file of
+    /// a download, or that of the printed curl command.
+    func printedFile(isDownload: Bool) -> String? { mode == .curl || isDownload ? nil : file }
 
     /// The parts to print, given where they go.
     func effectiveParts(isTerminal: Bool) -> Set<OutputPart> {

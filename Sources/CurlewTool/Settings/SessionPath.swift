@@ -1,9 +1,12 @@
 /// Where a session's file is.
 enum SessionPath {
+    /// Whether the user chose the file's place.
+    static func isPath(_ name: String) -> Bool { name.contains("/") }
+
     /// A name with a slash is a path; any other lives under the configuration folder, per host.
     static func path(name: String, host: String, environment: [String: String]) throws(UsageError) -> String {
         guard !name.isEmpty else { throw UsageError("--session: the name is empty") }
-        if name.contains("/") { return InputFile.expanded(name) }
+        if isPath(name) { return InputFile.expanded(name) }
         guard name != ".", name != "..", !name.contains("\0") else {
             throw UsageError("--session: '\(name)' cannot be a name")
         }

@@ -13,6 +13,8 @@ struct StoredSession: Equatable, Sendable {
         var expires: Double?
     }
 
+    /// Where headers and credentials are sent to. `nil` if there are none, and in files of version 1. Cookies have domains of their own.
+    var origin: String?
     var headers: [HeaderField] = []
     var cookies: [Cookie] = []
     var auth: AuthSettings?
@@ -25,6 +27,26 @@ struct StoredSession: Equatable, Sendable {
             || name == "host" || name == "range" || name == "transfer-encoding")
     }
 
+    // MARK: The origin
+
+    /// Whether there is something that only its origin may see.
+    var hasCredentials: Bool { auth != nil || !headers.isEmpty }
+
+    /// Refuses to send what was stored for another origin. A file of version 1 names no origin: its host is known if the command
+    /// chose its place (`isByHost`), and not if the user did.
+    func check(_ target: String, isByHost: Bool, path: String) throws(UsageError) {
+        guard hasCredentials, origin != target else { return }
+        guard let origin else {
+            if isByHost { return }
+            throw UsageError(
+                "\(path) does not say which server its headers and credentials are for",
+                hint: "Add \"origin\": \"\(target)\" to the file, or choose another file.")
+        }
+        throw UsageError(
+            "the headers and credentials of \(path) are for \(origin), and not sent to \(target)",
+            hint: "Use another session for this server.")
+    }
+
     // MARK: JSON
 
     init() {}
@@ -32,6 +54,7 @@ struct StoredSession: Equatable, Sendable {
     /// nil where the text is JSON but not a session.
     init?(_ json: JSONValue) {
         guard case .object = json else { return nil }
+        origin = json["origin"]?.text
         for field in json["headers"]?.elements ?? [] {
             guard let name = field["name"]?.text, let value = field["value"]?.text else { return nil }
             headers.append(HeaderField(name, value))
@@ -62,7 +85,8 @@ struct StoredSession: Equatable, Sendable {
             ])
         }
         return .object([
-            "__meta__": .object(["about": .string("curlew session"), "version": .number("1")]),
+            "__meta__": .object(["about": .string("curlew session"), "version": .number("2")]),
+            "origin": origin.map(JSONValue.string) ?? .null,
             "auth": authValue,
             "cookies": .array(cookies.map(Self.json)),
             "headers": .array(

@@ -91,8 +91,16 @@ enum InputFile {
 
     /// Whether a read would not block, be it for bytes, the end or an error.
     static func isReady(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
-        var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-        return poll(&entry, 1, milliseconds) > 0
+        let end = ContinuousClock.now.advanced(by: .milliseconds(milliseconds))
+        var left = milliseconds
+        while true {
+            var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
+            let count = poll(&entry, 1, left)
+            // A signal ends the wait, and says nothing about the input.
+            if count >= 0 || errno != EINTR { return count > 0 }
+            left = Int32(clamping: Int64(ContinuousClock.now.duration(to: end) / .milliseconds(1)))
+            left = max(0, left)
+        }
     }
 
     static func length(_ path: String) -> Int64? {

@@ -16,23 +16,6 @@ struct OutputFile: Sendable {
     static let standardOutput = OutputFile(descriptor: STDOUT_FILENO)
     static let standardError = OutputFile(descriptor: STDERR_FILENO)
 
-    /// Creates or empties the file.
-    static func create(_ path: String) throws(Failure) -> OutputFile {
-        let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
-        guard descriptor >= 0 else { throw Failure(code: errno) }
-        return OutputFile(descriptor: descriptor)
-    }
-
-    /// The file of `--output`.
-    static func destination(_ path: String?, otherwise output: OutputFile) throws(UsageError) -> OutputFile {
-        guard let path else { return output }
-        do throws(Failure) {
-            return try create(InputFile.expanded(path))
-        } catch {
-            throw UsageError("cannot write \(path): \(error.text)")
-        }
-    }
-
     func write(_ text: String) throws(Failure) { try write(Array(text.utf8)) }
 
     func write(_ bytes: [UInt8]) throws(Failure) {

@@ -34,6 +34,8 @@ enum Completions {
             \(sessionNames)
             _curlew() {
                 local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}
+                # The line editor takes the '=' of '--style=dark' for a word.
+                if [ "$prev" = = ]; then prev=${COMP_WORDS[COMP_CWORD-2]}; elif [ "$cur" = = ]; then cur=; fi
                 case $prev in
             \(cases.joined(separator: "\n"))
                     completions) COMPREPLY=($(compgen -W '\(Shell.allCases.map(\.rawValue).joined(separator: " "))' -- "$cur")); return ;;

@@ -83,11 +83,11 @@ enum Topics {
         title: "Output",
         lines: [
             "On a terminal, the response's head and body are shown with colours. JSON, XML and HTML are indented, also JSON "
-                + "in text/plain and in the data of event streams. Binary data is not shown, and control characters that "
+                + "in text/plain (up to 1 MiB) and in the data of event streams. Binary data is not shown, and control characters that "
                 + "the server sent are written as \\x1b.",
             "In a pipe or a file, only the body is written, byte for byte.",
             "--print chooses the parts: H and B are the request's head and body, h and b the response's, m the metadata "
-                + "(duration and addresses). NO_COLOR in the environment switches colours off.",
+                + "(status, duration and addresses). NO_COLOR in the environment switches colours off.",
             "Event streams (text/event-stream) and NDJSON are shown while they arrive; --stream does this for all bodies.",
         ]
     )
@@ -134,7 +134,9 @@ enum Topics {
         lines: [
             "--session NAME stores headers, cookies and credentials in "
                 + "$XDG_CONFIG_HOME/curlew/sessions/HOST/NAME.json (or in $CURLEW_CONFIG_DIR). Only you can read the file. "
-                + "Content-* and If-* headers are not stored. --session-read-only uses a session without changing it."
+                + "Content-* and If-* headers are not stored. --session-read-only uses a session without changing it.",
+            "A NAME with a slash is a file. Headers and credentials are only sent to the scheme, host and port that they "
+                + "were stored for ('origin' in the file); another one is an error. Cookies go by their domains.",
         ]
     )
 

@@ -26,7 +26,7 @@ struct WebSocketRun: Sendable {
             pretty: invocation.output.effectivePretty(
                 isTerminal: isTerminal, noColorInEnvironment: context.terminal.noColor),
             look: invocation.output.look)
-        let output = try OutputFile.destination(invocation.output.file, otherwise: context.output)
+        let destination = try OutputDestination(path: invocation.output.file, otherwise: context.output)
         let configuration = try SessionConfiguration(preparation)
         let session = Session(
             configuration: configuration,
@@ -45,7 +45,7 @@ struct WebSocketRun: Sendable {
         let farewell = Farewell(patience(configuration.timeouts.idle)) { try? await socket.close(code: $0) }
         interruption.answer { Task { await farewell.interrupt() } }
         do {
-            let status = try await talk(over: socket, farewell, target, output)
+            let status = try await talk(over: socket, farewell, target, destination)
             if let failure = await farewell.failure { throw failure }
             if await farewell.isInterrupted { throw ToolFailure.interrupted }
             return status
@@ -63,12 +63,13 @@ struct WebSocketRun: Sendable {
     // MARK: The exchange
 
     private func talk(
-        over socket: WebSocketRequest, _ farewell: Farewell, _ target: BodyFormatter.Target, _ output: OutputFile
+        over socket: WebSocketRequest, _ farewell: Farewell, _ target: BodyFormatter.Target,
+        _ destination: OutputDestination
     ) async throws -> ExitStatus {
         let began = Date()
         var parts = invocation.output.parts ?? [.responseBody]
         if invocation.output.quietness > 0, invocation.output.file == nil { parts = [] }
-        var printer = ExchangePrinter(parts: parts, target: target, output: output)
+        var printer = ExchangePrinter(parts: parts, target: target, destination: destination)
         try printer.request(requestHead(), body: nil, contentType: nil)
         let head: ResponseHead
         do {
@@ -79,10 +80,11 @@ struct WebSocketRun: Sendable {
             if invocation.output.parts == nil, invocation.output.quietness == 0 {
                 parts = invocation.output.effectiveParts(isTerminal: target.isTerminal)
             }
-            let refusal = ExchangePrinter(parts: parts, target: target, output: output)
+            let refusal = ExchangePrinter(parts: parts, target: target, destination: destination)
             return try printRefusal(head, error, invocation.output.parts == nil ? refusal : printer)
         }
         try printer.response(head)
+        let output = try printer.begin()
         if parts.contains(.responseHead), parts.contains(.responseBody) { try output.write("\n") }
         try SessionUpdate(preparation: preparation).store()
         let isTyped = context.terminal.isInput
@@ -99,7 +101,7 @@ struct WebSocketRun: Sendable {
         try await receive(
             from: socket, farewell, parts.contains(.responseBody) ? MessagePrinter(target: target, output: output) : nil
         )
-        try printer.metadata(ExchangeFacts.rows(socket.metrics, elapsed: Date().timeIntervalSince(began)))
+        try printer.metadata(ExchangeFacts.rows(head, socket.metrics, elapsed: Date().timeIntervalSince(began)))
         return .success
     }
 

@@ -170,6 +170,49 @@ struct PipeTests {
         #expect(try await ToolProcess("-q", "--retry", "2", base + "/busy").run().errors == "")
     }
 
+    @Test(
+        "the response to a request that may be sent only once is shown, with --retry too",
+        arguments: [["POST"], ["--chunked", "PUT"]])
+    func showsTheResponseOfWhatIsNotRetried(words: [String]) async throws {
+        server.script("/busy", TestServer.Response.text("later").changed { $0.status = 503 }, .text("twice"))
+        var tool = ToolProcess(input: words == ["POST"] ? nil : "abc")
+        tool.arguments = ["--retry", "2", "--check-status"] + words + [base + "/busy"]
+        let outcome = try await tool.run()
+        #expect(outcome.text == "later")
+        #expect(outcome.status == 5, "\(outcome.errors)")
+        #expect(server.requests.count == 1)
+        let download = try await ToolProcess("--retry", "2", "-d", "POST", base + "/none").run()
+        #expect(download.errors.contains("none: the server answered 404"), "\(download.errors)")
+    }
+
+    @Test("metadata begins with the status, for scripts")
+    func showsTheStatusAmongMetadata() async throws {
+        let outcome = try await ToolProcess("-m", base + "/status/404").run()
+        #expect(outcome.lines.first?.split(separator: ":").map { $0.filter { $0 != " " } } == ["Status", "404"])
+    }
+
+    @Test("a name in another script is shown as it is sent")
+    func showsTheHostThatIsSent() async throws {
+        let outcome = try await ToolProcess("--offline", "http://b\u{FC}cher.example:81/").run()
+        #expect(outcome.lines.contains("Host: xn--bcher-kva.example:81"), "\(outcome.text)")
+    }
+
+    @Test("--compress leaves a body as it is that would grow")
+    func compressesWhatShrinks() async throws {
+        var random = SplitMix(seed: 7)
+        let letters = Array("0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ+/".utf8)
+        let noise = Data((0..<4000).map { _ in UInt8(truncatingIfNeeded: random.next() >> 32) })
+        let text = Data((0..<4000).map { letters[$0 % 7] })
+        for (data, coding) in [(noise, nil), (text, "deflate")] as [(Data, String?)] {
+            var tool = ToolProcess("-vx", "PUT", base + "/put")
+            tool.input = data
+            let outcome = try await tool.run()
+            #expect(outcome.status == 0)
+            #expect(server.requests.last?.headers["Content-Encoding"] == coding)
+            #expect(outcome.text.contains("Content-Encoding: deflate") == (coding != nil))
+        }
+    }
+
     @Test func sendsNothingOffline() async throws {
         let outcome = try await ToolProcess("--offline", base + "/post", "a=1").run()
         #expect(outcome.text.hasPrefix("POST /post HTTP/1.1\nHost: localhost:\(server.port)\n"))
@@ -243,7 +286,9 @@ struct PipeTests {
     @Test func showsMetadataAndTiming() async throws {
         let outcome = try await ToolProcess("-m", "--timing", base + "/delay/0.05").run()
         #expect(
-            outcome.lines.map { $0.prefix { $0 != ":" } }.prefix(3) == ["Elapsed time", "Protocol", "Remote address"])
+            outcome.lines.map { $0.prefix { $0 != ":" } }.prefix(4) == [
+                "Status", "Elapsed time", "Protocol", "Remote address",
+            ])
         for phase in ["lookup", "connect", "send", "wait", "receive", "total"] {
             #expect(outcome.errors.contains("  \(phase)"))
         }

@@ -89,4 +89,63 @@ struct SessionFileTests {
         _ = try folder.write("broken.json", "[")
         #expect(try await run("--session", folder.url.path + "/broken.json", base + "/get").status == 1)
     }
+
+    // MARK: Whose the credentials are
+
+    @Test("what a session file holds goes to the origin that it was stored for alone")
+    func isBoundToItsOrigin() async throws {
+        let other = try TestServer()
+        let path = folder.url.path + "/s.json"
+        #expect(try await run("--session", path, "-a", "u:p", ":\(server.port)/cookies/set/a/b", "X-A:1").status == 0)
+        let elsewhere = try await run("--session", path, ":\(other.port)/get")
+        #expect(elsewhere.status == 1)
+        #expect(elsewhere.errors.contains("are for http://localhost:\(server.port), and not sent to"))
+        #expect(other.requests.isEmpty)
+        #expect(try await run("--session", path, "localhost:\(server.port)/get").status == 0)
+        #expect(server.requests.last?.headers["Authorization"] == "Basic dTpw")
+    }
+
+    @Test("cookies alone go by their own domains, and what is stored first decides the origin")
+    func cookiesHaveTheirOwnDomains() async throws {
+        let other = try TestServer()
+        let path = folder.url.path + "/s.json"
+        #expect(try await run("--session", path, ":\(server.port)/cookies/set/a/b").status == 0)
+        #expect(try await run("--session", path, ":\(other.port)/get", "X-A:1").status == 0)
+        #expect(other.requests.last?.headers["Cookie"] == "a=b")
+        #expect(try await run("--session", path, ":\(server.port)/get").status == 1)
+    }
+
+    @Test("a file that names no origin is used where the command chose its place, and not elsewhere")
+    func filesWithoutOrigin() async throws {
+        let text = #"{"headers":[{"name":"X-A","value":"1"}],"cookies":[{"name":"c","value":"d"}]}"#
+        let file = try folder.write("s.json", text).path
+        let outcome = try await run("--session", file, ":\(server.port)/get")
+        #expect(outcome.status == 1 && outcome.errors.contains("does not say which server"))
+        #expect(server.requests.isEmpty)
+        let named = folder.url.appending(path: self.path)
+        try FileManager.default.createDirectory(
+            at: named.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: named)
+        #expect(try await run("--session=me", ":\(server.port)/get").status == 0)
+        #expect(server.requests.last?.headers["X-A"] == "1")
+        // A cookie without a domain belongs to none.
+        #expect(server.requests.last?.headers["Cookie"] == nil)
+    }
+
+    @Test(
+        "origins are compared in one spelling",
+        arguments: [
+            ("http://Example.org:80/x", "http://example.org"), ("wss://example.org", "https://example.org"),
+            ("https://[::1]:443/", "https://[::1]"), ("https://example.org:80/", "https://example.org:80"),
+        ])
+    func origins(url: String, origin: String) { #expect(URLParts(url).origin == origin) }
+
+    @Test("credentials that were stored for https are not sent without it")
+    func schemes() throws {
+        var session = StoredSession()
+        session.headers = [HeaderField("X-A", "1")]
+        session.origin = "https://example.org"
+        #expect(throws: UsageError.self) { try session.check("http://example.org", isByHost: true, path: "me") }
+        #expect(throws: Never.self) { try session.check("https://example.org", isByHost: true, path: "me") }
+    }
 }

@@ -45,6 +45,8 @@ struct ShellTests {
         }
         #expect(try await words("curlew --fol") == ["--follow"])
         #expect(try await words("curlew --pretty f") == ["format"])
+        #expect(try await words("curlew --style = mono") == ["monokai", "mono"])
+        #expect(try await words("curlew --pretty =") == ["all", "colors", "format", "none"])
         #expect(try await words("curlew completions z") == ["zsh"])
         #expect(try await words("curlew help down") == ["download"])
         try scratch.write("photo.jpg", "")

@@ -33,6 +33,37 @@ struct CommandBuilderTests {
         #expect(throws: UsageError.self) { try invocation("-d", "-o", "f", "http://a/1", "http://b/2") }
     }
 
+    @Test(
+        "a further word of --download is a URL by its form",
+        arguments: [
+            "host:9901/b", "b.org/2?x=1", "b.org:80/", "localhost:8080/x", "localhost/x", "[::1]:8080/x", "[::1]/x",
+            "B.org:9901?q",
+        ])
+    func furtherURLs(word: String) throws {
+        let many = try invocation("--download", "host:9903/a", word)
+        #expect(many.urls == ["host:9903/a", word] && many.items.isEmpty)
+    }
+
+    @Test(
+        "a further word of --download that may be a URL or an item is an error",
+        arguments: ["host:9901", "b.org:8080", "X-Part:1/2", "localhost:80"])
+    func ambiguousURLs(word: String) throws {
+        let error = #expect(throws: UsageError.self) { try invocation("-d", "host:9903/a", word) }
+        #expect(error?.message.contains("may be a URL or a request item") == true)
+        // As the message says, and without --download, it is an item.
+        let header = word.replacing(":", with: ": ", maxReplacements: 1)
+        #expect(try invocation("-d", "host:9903/a", header).items.map(\.kind) == [.header])
+        #expect(try invocation("host:9903/a", word).items.map(\.kind) == [.header])
+    }
+
+    @Test(
+        "items of downloads stay items",
+        arguments: ["X-Count:1", "X-Key:a/b", "a=b/c?d", "a==b", "a:=[1]", "@dir/file", "Depth:99999", "if-range:x/1"])
+    func itemsOfDownloads(word: String) throws {
+        let one = try invocation("-d", "host:9903/a", word)
+        #expect(one.urls.count == 1 && one.items.map(\.original) == [word])
+    }
+
     @Test func readsCommands() throws {
         #expect(try CommandBuilder.command(for: ["--version"]) == .version)
         #expect(try CommandBuilder.command(for: ["--help"]) == .help(topic: nil))

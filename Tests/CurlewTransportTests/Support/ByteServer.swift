@@ -10,9 +10,7 @@ final class ByteServer: Sendable {
 
         /// The next bytes; empty at the end, and where the connection broke.
         func read(_ maximum: Int = 65536) -> [UInt8] {
-            [UInt8](unsafeUninitializedCapacity: maximum) { buffer, count in
-                count = max(0, recv(socket, buffer.baseAddress, maximum, 0))
-            }
+            BlockingSocket.read(socket, maximum)
         }
 
         /// Exactly so many bytes, fewer at the end.
@@ -39,15 +37,7 @@ final class ByteServer: Sendable {
 
         @discardableResult
         func write(_ bytes: [UInt8]) -> Bool {
-            var sent = 0
-            while sent < bytes.count {
-                let count = bytes.withUnsafeBytes {
-                    send(socket, $0.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
-                }
-                guard count > 0 else { return false }
-                sent += count
-            }
-            return true
+            BlockingSocket.write(socket, bytes)
         }
 
         func write(_ text: String) { write(Array(text.utf8)) }
@@ -109,7 +99,7 @@ final class ByteServer: Sendable {
         let open = open
         Thread.detachNewThread {
             while true {
-                let peer = accept(listener, nil, nil)
+                let peer = BlockingSocket.accept(listener)
                 guard peer >= 0 else { break }
                 open.withLock { $0 += 1 }
                 Thread.detachNewThread {

@@ -86,7 +86,7 @@ final class FrameServer: Sendable {
         let (requests, connections, gate) = (requests, connections, gate)
         Thread.detachNewThread {
             while true {
-                let peer = accept(listener, nil, nil)
+                let peer = BlockingSocket.accept(listener)
                 guard peer >= 0 else { break }
                 connections.withLock { $0.append(peer) }
                 Thread.detachNewThread { Self.serve(peer, requests, gate, answer) }
@@ -128,17 +128,16 @@ final class FrameServer: Sendable {
     }
 
     private static func take(_ count: Int, from peer: Int32) -> [UInt8]? {
-        var bytes = [UInt8](repeating: 0, count: count)
-        var taken = 0
-        while taken < count {
-            let read = bytes.withUnsafeMutableBytes { recv(peer, $0.baseAddress! + taken, count - taken, 0) }
-            guard read > 0 else { return nil }
-            taken += read
+        var bytes: [UInt8] = []
+        while bytes.count < count {
+            let more = BlockingSocket.read(peer, count - bytes.count)
+            guard !more.isEmpty else { return nil }
+            bytes += more
         }
         return bytes
     }
 
     private static func give(_ bytes: [UInt8], to peer: Int32) -> Bool {
-        send(peer, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+        BlockingSocket.write(peer, bytes)
     }
 }

@@ -50,7 +50,7 @@ extension FuzzTarget {
                 var read: [String: String] = [:]
                 for pair in text.split(separator: "&") {
                     let sides = pair.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map {
-                        $0.replacing("+", with: " ").removingPercentEncoding
+                        decoded(String($0.replacing("+", with: " ")))
                     }
                     guard sides.count == 2, let key = sides[0], let value = sides[1] else {
                         throw BrokenProperty(description: "a form has pairs")
@@ -69,4 +69,20 @@ extension FuzzTarget {
                 try? ResumeData(resume.encoded), equals: resume, "resume data is read as it was written")
         },
     ]
+
+    /// Foundation's `removingPercentEncoding` drops a byte order mark at the beginning.
+    private static func decoded(_ text: String) -> String? {
+        var bytes: [UInt8] = []
+        var rest = Array(text.utf8)[...]
+        while let byte = rest.popFirst() {
+            guard byte == UInt8(ascii: "%") else {
+                bytes.append(byte)
+                continue
+            }
+            guard let value = UInt8(String(decoding: rest.prefix(2), as: UTF8.self), radix: 16) else { return nil }
+            bytes.append(value)
+            rest = rest.dropFirst(2)
+        }
+        return String(validating: bytes, as: UTF8.self)
+    }
 }

@@ -34,8 +34,8 @@ extension FuzzTarget {
         },
         FuzzTarget("target-url") { input throws(BrokenProperty) in
             guard let text = try? TargetURL.resolve(input.text, query: [("k", input.text)]) else { return }
-            let scheme = URL(string: text)?.scheme
-            try require(scheme == "http" || scheme == "https", "a URL that can be asked for: \(text)")
+            let scheme = URL(string: text)?.scheme ?? ""
+            try require(["http", "https", "ws", "wss"].contains(scheme), "a URL that can be asked for: \(text)")
         },
     ]
 

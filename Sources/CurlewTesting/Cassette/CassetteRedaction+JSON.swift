@@ -1,0 +1,95 @@
+internal import CurlewCore
+internal import Foundation
+
+extension CassetteRedaction {
+    /// JSON without its secrets, whatever its state.
+    func jsonText(_ text: String) -> String {
+        if let clean = json(text) { return clean }
+        // A value a line, or one that was cut off or is otherwise broken: that is no way out either.
+        let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
+        let clean = lines.compactMap { $0 }
+        return clean.count == lines.count ? clean.joined(separator: "\n") : Redaction.body(text, type: "json")
+    }
+
+    /// nil for what is no JSON. What holds no secret stays as it was written.
+    func json(_ text: String) -> String? {
+        guard let value = try? JSONSerialization.jsonObject(with: Data(text.utf8)) else { return nil }
+        var hasChanged = false
+        let clean = json(value, &hasChanged)
+        guard hasChanged else { return text }
+        return (try? JSONSerialization.data(withJSONObject: clean, options: [.sortedKeys, .withoutEscapingSlashes]))
+            .map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    private func json(_ value: Any, _ hasChanged: inout Bool) -> Any {
+        if let object = value as? [String: Any] {
+            var clean = object
+            for (name, member) in object {
+                if isNamed(name), !(member is NSNull), !(isName(member) && hasValue(object)) {
+                    clean[name] = Self.replacement
+                    hasChanged = true
+                } else if SecretNames.containsMember(name)
+                    || Self.valued.contains(name.lowercased()) && isNamedSecret(object)
+                {
+                    clean[name] = Self.masked(member, &hasChanged)
+                } else if name == "query", let document = member as? String {
+                    clean[name] = changed(document, to: graphQL(document), &hasChanged)
+                } else {
+                    clean[name] = json(member, &hasChanged)
+                }
+            }
+            return clean
+        }
+        if let array = value as? [Any] {
+            // `["password", "…"]`, as a pair is written too.
+            if array.count == 2, isName(array[0]) { return [array[0], Self.masked(array[1], &hasChanged)] }
+            return array.map { json($0, &hasChanged) }
+        }
+        guard let text = value as? String else { return value }
+        if text.contains("://"), !text.contains(" ") {
+            return changed(text, to: url(text, keepsNameless: true), &hasChanged)
+        }
+        if Self.looksLikeJSON(text), let clean = json(text) { return changed(text, to: clean, &hasChanged) }
+        return text
+    }
+
+    private func changed(_ text: String, to clean: String, _ hasChanged: inout Bool) -> String {
+        if clean != text { hasChanged = true }
+        return clean
+    }
+
+    // MARK: Pairs
+
+    private static let naming = ["name", "key", "field", "param", "parameter", "header", "k"]
+    private static let valued: Set<String> = ["value", "values", "content", "val", "v", "data", "text"]
+
+    /// `{"name": "password", "value": "…"}`
+    private func isNamedSecret(_ object: [String: Any]) -> Bool {
+        object.contains { name, member in Self.naming.contains(name.lowercased()) && isName(member) }
+    }
+
+    private func hasValue(_ object: [String: Any]) -> Bool {
+        object.keys.contains { Self.valued.contains($0.lowercased()) }
+    }
+
+    /// Whether a value is a name whose value is secret, and no secret itself.
+    private func isName(_ value: Any) -> Bool {
+        guard let text = value as? String, text.utf8.count <= 64, !text.contains(where: \.isWhitespace) else {
+            return false
+        }
+        return SecretNames.containsField(text) || SecretNames.containsMember(text)
+    }
+
+    /// Of the same types as before: code under test decodes it, and a name is not always right about a secret.
+    private static func masked(_ value: Any, _ hasChanged: inout Bool) -> Any {
+        if let object = value as? [String: Any] { return object.mapValues { masked($0, &hasChanged) } }
+        if let array = value as? [Any] { return array.map { masked($0, &hasChanged) } }
+        if value is String {
+            hasChanged = true
+            return replacement
+        }
+        guard let number = value as? NSNumber, String(cString: number.objCType) != "c" else { return value }
+        hasChanged = true
+        return 0
+    }
+}

@@ -1,0 +1,34 @@
+internal import Curlew
+internal import CurlewLocks
+internal import Foundation
+internal import FoundationNetworking
+
+extension BodySettings.Compression {
+    /// Whether this body is sent compressed. To find out whether it becomes smaller it is compressed.
+    func applies(to body: Data) -> Bool {
+        switch self {
+        case .off: false
+        case .ifSmaller: body.count > Self.worthwhile && Self.compressedCount(body).map { $0 < body.count } ?? false
+        case .always: true
+        }
+    }
+
+    private static func compressedCount(_ body: Data) -> Int? {
+        var request = URLRequest(url: URL(filePath: "/"))
+        request.httpBody = body
+        let count = Lock<Int?>(nil)
+        DeflateRequestCompressor().adapt(request, for: .default) { result in
+            let found = try? result.get().httpBody?.count
+            count.withLock { $0 = found }
+        }
+        return count.withLock { $0 }
+    }
+}
+
+extension Preparation {
+    /// What is in memory is compressed, if that was asked for.
+    var compressesBody: Bool {
+        guard case .data(let bytes) = plan.body else { return false }
+        return invocation.body.compression.applies(to: Data(bytes))
+    }
+}

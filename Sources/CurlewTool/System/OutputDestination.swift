@@ -1,0 +1,73 @@
+internal import Foundation
+
+/// Where the output of a request goes: standard output, or the file of `--output`.
+///
+/// A file that exists is emptied only by `begin`, which runs when a response has come, so a request that fails leaves it as it
+/// was. A path that cannot be written is found before the request is sent.
+struct OutputDestination: Sendable {
+    private enum Kind: Sendable {
+        case opened(OutputFile)
+        /// The path exists, and is open for writing.
+        case existing(OutputFile)
+        case missing(path: String)
+    }
+
+    private let kind: Kind
+
+    init(_ output: OutputFile) { kind = .opened(output) }
+
+    init(path: String?, otherwise output: OutputFile) throws(UsageError) {
+        guard let path else {
+            kind = .opened(output)
+            return
+        }
+        let expanded = InputFile.expanded(path)
+        let descriptor = open(expanded, O_WRONLY | O_CLOEXEC)
+        if descriptor >= 0 {
+            kind = .existing(OutputFile(descriptor: descriptor))
+            return
+        }
+        let failure = errno == ENOENT ? Self.obstacle(toCreating: expanded) : OutputFile.Failure(code: errno)
+        if let failure { throw UsageError("cannot write \(path): \(failure.text)") }
+        kind = .missing(path: expanded)
+    }
+
+    /// Whether writing may begin at once, because nothing can be lost by it.
+    var isOpen: Bool {
+        switch kind {
+        case .opened: true
+        case .existing, .missing: false
+        }
+    }
+
+    /// Empties or creates the file.
+    func begin() throws(OutputFile.Failure) -> OutputFile {
+        switch kind {
+        case .opened(let output): return output
+        case .existing(let output):
+            // Pipes and devices have no length.
+            if ftruncate(output.descriptor, 0) != 0, errno != EINVAL { throw OutputFile.Failure(code: errno) }
+            return output
+        case .missing(let path):
+            let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o666)
+            guard descriptor >= 0 else { throw OutputFile.Failure(code: errno) }
+            return OutputFile(descriptor: descriptor)
+        }
+    }
+
+    /// Why no file can be created at this path.
+    private static func obstacle(toCreating path: String) -> OutputFile.Failure? {
+        guard !path.isEmpty else { return OutputFile.Failure(code: ENOENT) }
+        guard !path.hasSuffix("/") else { return OutputFile.Failure(code: EISDIR) }
+        let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
+        return access(folder, W_OK | X_OK) == 0 ? nil : OutputFile.Failure(code: errno)
+    }
+
+    /// Why a download cannot be moved to this path. It replaces a file, but not a folder.
+    static func obstacle(toDownload path: String) -> OutputFile.Failure? {
+        let path = InputFile.expanded(path)
+        var info = stat()
+        if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFDIR { return OutputFile.Failure(code: EISDIR) }
+        return obstacle(toCreating: path)
+    }
+}

@@ -1,0 +1,214 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+/// Secrets that stand somewhere else than under a telling name of JSON or of a form.
+@Suite("Secrets and cassettes", .timeLimit(.minutes(4)))
+struct CassetteSecretTests {
+    private func recorded(
+        _ url: String = "http://mock.test/", _ fields: [Cassette.Field] = [], sent: String? = nil,
+        received: String? = nil, by redaction: CassetteRedaction = .init()
+    ) -> Cassette.Exchange {
+        let clean = redaction.redacted(
+            Cassette.Exchange(
+                request: Cassette.Request(
+                    method: "POST", url: url, headers: fields, body: sent.flatMap { Cassette.Body(Data($0.utf8)) }),
+                response: Cassette.Response(
+                    status: 200, headers: fields, body: received.flatMap { Cassette.Body(Data($0.utf8)) })))
+        // A recorded exchange is looked at once more when it is looked for.
+        #expect(redaction.redacted(clean) == clean)
+        return clean
+    }
+
+    private func body(_ text: String, type: String) -> (sent: String?, received: String?) {
+        let clean = recorded("http://mock.test/", [Cassette.Field("Content-Type", type)], sent: text, received: text)
+        func kept(_ body: Cassette.Body?) -> String? { body.map { String(decoding: $0.data, as: UTF8.self) } }
+        return (kept(clean.request.body), kept(clean.response?.body))
+    }
+
+    @Test(
+        "items without a name are secrets, except flags",
+        arguments: [
+            ("?s3cret", "?<redacted>"), ("?a=1&s3cret&acl", "?a=1&<redacted>&acl"), ("?=s3cret", "?=<redacted>"),
+            ("?a=1&&b=2#s3cret", "?a=1&&b=2#<redacted>"), ("?wsdl", "?wsdl"),
+            ("?next=https%3A%2F%2Fu%3As3cret%40h%2F", "?next=<redacted>"),
+            ("?variables=%7B%22password%22%3A%22s3cret%22%7D", "?variables=<redacted>"),
+            ("?query=%7Blogin(password%3A%22s3cret%22)%7D", "?query=<redacted>"), ("?query=a+word", "?query=a+word"),
+        ])
+    func namelessItems(query: String, kept: String) {
+        #expect(recorded("http://mock.test/" + query).request.url == "http://mock.test/" + kept)
+        guard !query.contains("#") else { return }
+        let form = body(String(query.dropFirst()), type: "application/x-www-form-urlencoded")
+        #expect(form.sent == String(kept.dropFirst()) && form.received == form.sent)
+    }
+
+    @Test(
+        "fields that hold URLs, clients or tokens lose them",
+        arguments: [
+            ("Origin", "https://u:s3cret@h.test", "https://h.test"),
+            ("X-Original-Url", "/login?token=s3cret&a=1", "/login?token=<redacted>&a=1"),
+            ("X-Rewrite-URL", "https://u:s3cret@h.test/a", "https://h.test/a"),
+            ("X-Next", "https://h.test/?a=1,https://u:s3cret@h.test/", "<redacted>"),
+            ("Forwarded", "for=\"_s3cret\";proto=https", "<redacted>"), ("X-Forwarded-For", "192.0.2.1", "<redacted>"),
+            ("Sec-WebSocket-Protocol", "chat, bearer.s3cret", "<redacted>"),
+            ("Content-Security-Policy", "default-src https://a.test https://b.test", nil), ("Accept", "a/b;q=1", nil),
+        ] as [(String, String, String?)])
+    func fields(name: String, value: String, kept: String?) {
+        #expect(
+            recorded("http://mock.test/", [Cassette.Field(name, value)]).request.headers.map(\.value) == [kept ?? value]
+        )
+    }
+
+    @Test(
+        "pairs of a name and a value are seen as such",
+        arguments: [
+            (#"{"name":"password","value":"s3cret"}"#, #"{"name":"password","value":"<redacted>"}"#),
+            (
+                #"[{"key":"X-Auth-Token","value":["s3cret",1]}]"#,
+                #"[{"key":"X-Auth-Token","value":["<redacted>",0]}]"#
+            ),
+            (#"[["Authorization","s3cret"],["Accept","a"]]"#, #"[["Authorization","<redacted>"],["Accept","a"]]"#),
+            (#"{"name":"plover","value":"kept"}"#, #"{"name":"plover","value":"kept"}"#),
+            (#"{"key":"session-s3cret"}"#, #"{"key":"<redacted>"}"#),
+            (#"{"next":"https://h/?a=1&token=s3cret"}"#, #"{"next":"https://h/?a=1&token=<redacted>"}"#),
+            (#"{"text":"{\"pin\":\"s3cret\"}"}"#, #"{"text":"{\"pin\":\"<redacted>\"}"}"#),
+            (
+                #"{"query":"mutation { login(user: \"a\", password: \"s3cret\") { id } }"}"#,
+                #"{"query":"mutation { login(user: \"a\", password: \"<redacted>\") { id } }"}"#
+            ),
+        ])
+    func pairs(text: String, kept: String) {
+        let (sent, received) = body(text, type: "application/json")
+        #expect(sent == kept && received == kept, "\(sent ?? "")")
+    }
+
+    @Test(
+        "GraphQL documents lose the values of secret arguments",
+        arguments: [
+            (
+                #"{ login(password: "s3\"cret", user: "a") { id } }"#,
+                #"{ login(password: "<redacted>", user: "a") { id } }"#
+            ),
+            (#"{ a(pin: 1234, b: 2) }"#, #"{ a(pin: <redacted>, b: 2) }"#),
+            (#"{ a(token: """s3 "cret" """) }"#, #"{ a(token: """<redacted>""") }"#),
+            (#"{ a(credentials: {user: "s3cret"}, b: 1) }"#, #"{ a(credentials: <redacted>, b: 1) }"#),
+            (
+                #"query($password: String!) { login(password: $password) }"#,
+                #"query($password: String!) { login(password: $password) }"#
+            ),
+        ])
+    func graphQL(text: String, kept: String) {
+        #expect(body(text, type: "application/graphql").sent == kept)
+    }
+
+    @Test(
+        "XML and HTML lose the values of secret elements and attributes",
+        arguments: [
+            ("<a><password>s3cret</password><b>1</b></a>", "<a><password>_</password><b>1</b></a>"),
+            ("<w:Password Type=\"x\">s3cret</w:Password>", "<w:Password Type=\"x\">_</w:Password>"),
+            ("<token><![CDATA[s3cret]]></token>", "<token><![CDATA[_]]></token>"),
+            ("<user pin='s3cret' id=\"1\"/>", "<user pin='_' id=\"1\"/>"),
+            (
+                "<form><input name=csrf_token value=s3cret><p>x</p></form>",
+                "<form><input name=csrf_token value=_><p>x</p></form>"
+            ),
+            ("<meta content=\"s3cret\" name=\"csrf-token\">", "<meta content=\"_\" name=\"csrf-token\">"),
+            (
+                "<m><name>password</name><value><string>s3cret</string></value></m>",
+                "<m><name>password</name><value><string>_</string></value></m>"
+            ),
+            (
+                "<d><key>apiKey</key><string>s3cret</string><key>b</key><string>c</string></d>",
+                "<d><key>apiKey</key><string>_</string><key>b</key><string>c</string></d>"
+            ),
+            (
+                "<secrets><a v=\"s3cret\">s3cret</a><secrets>s3cret</secrets>s3cret</secrets><b>1</b>",
+                "<secrets><a v=\"_\">_</a><secrets>_</secrets>_</secrets><b>1</b>"
+            ),
+            (
+                "<a href=\"https://u:s3cret@h/?a=1&amp;sid=s3cret\">x</a>",
+                "<a href=\"https://h/?a=1&amp;sid=<redacted>\">x</a>"
+            ),
+            ("<token><![CDATA[</token>]]>s3cret</token>", "<token><![CDATA[_]]>_</token>"),
+            ("<r><key>s3cret</key></r>", "<r><key>_</key></r>"),
+            // Cut off.
+            ("<a><password>s3cret", "<a><password>_"), ("<a><user pin=\"s3cret", "<a>_"), ("<", "_"), ("<a", "_"),
+            ("</", "_"),
+            ("<a ='x' =>1</a>", "<a ='x' =>1</a>"),
+        ])
+    func markup(text: String, kept: String) {
+        let kept = kept.replacing("_", with: "&lt;redacted&gt;").replacing(
+            "csrf&lt;redacted&gt;token", with: "csrf_token")
+        for type in ["text/xml", "text/html; charset=utf-8"] {
+            let (sent, received) = body(text, type: type)
+            #expect(sent == kept && received == kept, "\(sent ?? "")")
+        }
+    }
+
+    @Test(
+        "of a request in another format the length is kept, and of a response the text without secret pairs",
+        arguments: [
+            ("s3cret", "s3cret"), ("pin: s3cret\nb: 1", "pin: <redacted>\nb: 1"),
+            ("PASSWORD='s3cret' x", "PASSWORD='<redacted>' x"),
+            ("Authorization: Bearer s3cret", "Authorization: <redacted>"),
+        ])
+    func texts(text: String, received: String) {
+        let kept = body(text, type: "text/plain")
+        #expect(kept.sent == "<redacted: \(text.utf8.count) bytes>")
+        #expect(kept.received == received)
+        var redaction = CassetteRedaction()
+        redaction.keepsOtherRequestBodies = true
+        #expect(recorded(sent: text, by: redaction).request.body == .text(received))
+    }
+
+    @Test("a JSON text that is one value, and bytes, are left out of requests")
+    func lone() {
+        #expect(body("\"s3cret\"", type: "application/json").sent == "<redacted: 8 bytes>")
+        let bytes = Cassette.Body.base64(Data([0xFF, 0xFE, 0x00]))
+        let exchange = Cassette.Exchange(
+            request: Cassette.Request(method: "POST", url: "http://mock.test/", body: bytes),
+            response: Cassette.Response(status: 200, body: bytes))
+        let clean = CassetteRedaction().redacted(exchange)
+        #expect(clean.request.body == .text("<redacted: 3 bytes>") && clean.response?.body == bytes)
+    }
+
+    // MARK: Playing it back
+
+    private func answer(_ replay: ReplayTransport, _ path: String, _ body: String) async -> String? {
+        let sink = RecordingSink()
+        let request = TransferRequest.test(path, method: .post, body: .data(Data(body.utf8)))
+        return await replay.result(of: request, sink: sink).error == nil ? sink.taken : nil
+    }
+
+    @Test("a request finds its exchange by what was kept of it")
+    func playsBack() async throws {
+        let mock = MockTransport()
+        mock.enqueue(.text("one"), .text("two"), .text("three"))
+        let recorder = RecordingTransport(mock)
+        for (path, body) in [("/?s3cret", "s3cret"), ("/?acl", "longer s3cret"), ("/", "<pin>s3cret</pin>")] {
+            let request = TransferRequest.test(path, method: .post, body: .data(Data(body.utf8)))
+            _ = await recorder.result(of: request, sink: RecordingSink())
+        }
+        let text = String(decoding: try JSONEncoder().encode(recorder.cassette), as: UTF8.self)
+        #expect(!text.contains("s3cret"), "\(text)")
+        let replay = ReplayTransport(recorder.cassette, matching: .methodURLAndBody)
+        #expect(await answer(replay, "/", "<pin>other</pin>") == "three")
+        #expect(await answer(replay, "/?acl", "another one!!") == "two")
+        #expect(await answer(replay, "/?acl", "short") == nil)
+        #expect(await answer(replay, "/?other!", "secret") == "one")
+    }
+
+    @Test("bodies in cassettes that have kept them are compared whole")
+    func comparesWhatWasKept() async {
+        let exchanges = ["abc", "xyz"].map {
+            Cassette.Exchange(
+                request: Cassette.Request(method: "POST", url: "http://mock.test/?=a&flag", body: .text($0)),
+                response: Cassette.Response(status: 200, body: .text($0)))
+        }
+        let replay = ReplayTransport(Cassette(exchanges: exchanges), matching: .methodURLAndBody)
+        #expect(await answer(replay, "/?=a&flag", "xyz") == "xyz")
+        #expect(await answer(replay, "/?=a&flag", "xyz") == nil)
+        #expect(await answer(replay, "/?=a&flag", "abc") == "abc")
+    }
+}

@@ -1,0 +1,104 @@
+import CurlewCore
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import CurlewTool
+
+@Suite("curlew --output", .timeLimit(.minutes(4)))
+struct OutputFileTests {
+    private let server: TestServer
+    private let folder: ScratchDirectory
+    private let base: String
+
+    init() throws {
+        server = try TestServer()
+        folder = try ScratchDirectory()
+        base = ":\(server.port)"
+    }
+
+    private func run(_ arguments: String...) async throws -> ToolProcess.Outcome {
+        var tool = ToolProcess()
+        tool.arguments = arguments
+        tool.folder = folder.url
+        return try await tool.run()
+    }
+
+    private func text(_ name: String) -> String? { folder.read(name).map { String(decoding: $0, as: UTF8.self) } }
+
+    @Test("a request without a response leaves the file as it was, and makes none", arguments: [[], ["-v"]])
+    func keepsTheFileWithoutAResponse(options: [String]) async throws {
+        let reset = TestServer.Response.text("").faulting(.reset, at: .beforeHead)
+        // libcurl tries once more over a new connection.
+        server.script("/x", Array(repeating: reset, count: 8))
+        try folder.write("kept", "precious")
+        for name in ["kept", "new"] {
+            var tool = ToolProcess()
+            tool.arguments = options + ["-o", name, base + "/x"]
+            tool.folder = folder.url
+            #expect(try await tool.run().status == 1)
+        }
+        #expect(text("kept") == "precious")
+        #expect(folder.names == ["kept"])
+    }
+
+    @Test("a response replaces what was in the file, with the request before it if that was asked for")
+    func replacesTheFile() async throws {
+        server.script("/x", .text("short"), .text(""), .text("body"))
+        try folder.write("out", "something longer")
+        #expect(try await run("-o", "out", base + "/x").status == 0)
+        #expect(text("out") == "short")
+        #expect(try await run("-o", "out", base + "/x").status == 0)
+        #expect(text("out") == "")
+        #expect(try await run("-v", "-o", "out", base + "/x").status == 0)
+        let shown = try #require(text("out"))
+        #expect(shown.hasPrefix("GET /x HTTP/1.1\n") && shown.hasSuffix("\n\nbody"), "\(shown)")
+    }
+
+    @Test(
+        "a path that cannot be written is an error before anything is sent",
+        arguments: [
+            ["-o", "dir"], ["-o", "none/x"], ["-d", "-o", "dir/"], ["-d", "-o", "dir"], ["-d", "-o", "none/x"],
+        ])
+    func refusesBadPaths(options: [String]) async throws {
+        try FileManager.default.createDirectory(at: folder.file("dir"), withIntermediateDirectories: false)
+        var tool = ToolProcess()
+        tool.arguments = options + [base + "/get"]
+        tool.folder = folder.url
+        let outcome = try await tool.run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("cannot write \(options.last ?? "")"), "\(outcome.errors)")
+        #expect(server.requests.isEmpty)
+    }
+
+    @Test("a dash is standard output")
+    func dash() async throws {
+        server.script("/x", .text("abc"))
+        #expect(try await run("-o", "-", base + "/x").text == "abc")
+        let download = try await run("-d", "-o", "-", base + "/x")
+        #expect(download.status == 1 && download.errors.contains("--download saves a file"))
+        #expect(folder.names.isEmpty)
+    }
+
+    @Test(
+        "what is printed instead of a download does not go into its file",
+        arguments: [["--curl", "-d", "-c"], ["--offline", "-d"], ["--curl"]])
+    func printsBesideTheFile(options: [String]) async throws {
+        try folder.write("disk.img", "the beginning")
+        var tool = ToolProcess()
+        tool.arguments = options + ["-o", "disk.img", base + "/x"]
+        tool.folder = folder.url
+        let outcome = try await tool.run()
+        #expect(outcome.status == 0)
+        #expect(outcome.text.contains("/x"), "\(outcome.errors)")
+        #expect(text("disk.img") == "the beginning")
+    }
+
+    @Test("a WebSocket that does not open leaves the file as it was")
+    func webSocket() async throws {
+        try folder.write("kept", "precious")
+        server.script("/x", .text("").faulting(.reset, at: .beforeHead))
+        #expect(try await run("-I", "-v", "-o", "kept", "ws://\(base)/x").status == 1)
+        #expect(text("kept") == "precious")
+    }
+}
