@@ -90,11 +90,12 @@ format: ## Formats the Swift sources in place
 	swift format format --in-place --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 
 .PHONY: check
-check: ## Checks the arrows between targets, counted exceptions, the words, the compatibility page, the C for aarch64 and the formatting
+check: ## Checks the arrows between targets, counted exceptions, the words, the pages on compatibility and advisories, the C for aarch64 and the formatting
 	@scripts/check-arrows
 	@scripts/check-exceptions
 	@scripts/check-words
 	@scripts/check-compatibility
+	@scripts/advisories
 	@scripts/check-aarch64
 	swift format lint --strict --recursive --parallel --configuration .swift-format $(wildcard $(SWIFT_SOURCES))
 

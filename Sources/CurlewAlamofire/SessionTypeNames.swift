@@ -17,3 +17,5 @@ public typealias URLSessionUploadTask = TaskIdentifier
 public typealias URLSessionDownloadTask = TaskIdentifier
 /// What `EventMonitor` is told about an exchange that has ended.
 public typealias URLSessionTaskMetrics = TransferMetrics
+/// What `EventMonitor` is told about a response that is about to be stored, and what a `CachedResponseHandler` changes.
+public typealias CachedURLResponse = CachedResponse

@@ -85,3 +85,8 @@ extension CurlewError {
         }
     }
 }
+
+extension CurlewError {
+    /// `responseCode`, for a module that has a property of its own of that name.
+    package var statusOfResponse: Int? { responseCode }
+}

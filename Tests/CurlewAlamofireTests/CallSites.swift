@@ -18,6 +18,27 @@ private func freeFunctions(_ url: URL) {
     _ = AF.request(url)
 }
 
+private func descriptions(_ request: DataRequest, _ progress: @escaping Request.ProgressHandler) {
+    let describe: (@escaping @Sendable (String) -> Void) -> Request = request.cURLDescription(calling:)
+    _ = describe { print($0) }
+    request.downloadProgress(closure: progress).uploadProgress(queue: .main, closure: progress)
+}
+
+/// A program's own methods with names that requests have.
+extension DataRequest {
+    func string(_ encoding: String.Encoding = .utf8) async throws -> String { try await string(encoding: encoding) }
+}
+
+extension DownloadRequest {
+    func string(_ encoding: String.Encoding = .utf8) async throws -> String { try await string(encoding: encoding) }
+}
+
+private func own(_ session: Session, _ url: URL) async throws {
+    let text: String = try await session.request(url).string()
+    let file: String = try await session.download(url).string()
+    print(text, file)
+}
+
 private struct User: Codable, Sendable { var name: String }
 
 private func handles(_ session: Session, url: URL) async throws {

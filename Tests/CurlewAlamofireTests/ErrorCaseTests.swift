@@ -30,6 +30,21 @@ struct ErrorCaseTests {
         }
     }
 
+    /// Retriers and renewers take `responseCode` for a status that was refused.
+    @Test func onlyAnUnacceptableStatusHasAResponseCode() async throws {
+        let server = try TestServer()
+        let session = Session()
+        let own = await session.request(server.url("/status/401"))
+            .validate { _, _, _ in .failure(Refusal()) }.serializingData().response.error
+        #expect(own?.isResponseValidationError == true && own?.responseCode == nil)
+        let text = await session.request(server.url("/anything")).serializingDecodable(Int.self).response.error
+        #expect(text?.isResponseSerializationError == true && text?.responseCode == nil)
+        let status = await session.request(server.url("/status/401")).validate().serializingData().response.error
+        #expect(status?.responseCode == 401)
+        let reason = AFError.ResponseValidationFailureReason.unacceptableStatusCode(code: 403)
+        #expect(AFError.responseValidationFailed(reason: reason).responseCode == 403)
+    }
+
     @Test func aBodyThatCannotBeDecodedIsASerializationFailure() async throws {
         let server = try TestServer()
         let error = await Session().request(server.url("/anything")).serializingDecodable(Int.self).response.error

@@ -23,14 +23,24 @@ struct MonitorTypeTests {
         func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
             note("end")
         }
+        func urlSession(
+            _ session: URLSession, dataTask: URLSessionDataTask, willCacheResponse proposedResponse: CachedURLResponse
+        ) { note("cache") }
     }
 
     @Test func methodsWithFoundationsNamesAreCalled() async throws {
         let monitor = Monitor()
-        let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])
+        let session = Session(
+            configuration: SessionConfiguration { $0.cache = ResponseCache() },
+            transport: MockTransport { _ in
+                var response = MockResponse.text("x")
+                response.headers.add(name: "Cache-Control", value: "max-age=60")
+                return response
+            },
+            eventMonitors: [monitor])
         _ = try await session.request("https://example.org/").data()
         await session.invalidate()
         while !monitor.calls.contains("end") { await Task.yield() }
-        #expect(Set(monitor.calls) == ["task", "metrics", "data", "end"])
+        #expect(Set(monitor.calls) == ["task", "metrics", "data", "cache", "end"])
     }
 }

@@ -25,6 +25,21 @@ struct RequestTaskTests {
         #expect(request.task?.identifier == request.lastTask)
     }
 
+    @Test func aTaskIsDescribedByItsRequestsWords() async throws {
+        let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
+        _ = try await request.serializingData().value
+        request.task?.taskDescription = "mine"
+        #expect(request.task?.taskDescription == "mine" && request.taskDescription == "mine")
+    }
+
+    @Test func metricsHaveTheIntervalOfTheTask() {
+        let now = Date(timeIntervalSince1970: 1_700_000_000)
+        let metrics = TransferMetrics(queued: now, ended: now + 2)
+        #expect(metrics.taskInterval == DateInterval(start: now, duration: 2))
+        // A clock that was set back.
+        #expect(TransferMetrics(queued: now, ended: now - 2).taskInterval.duration == 0)
+    }
+
     /// As retriers written for Alamofire look at it.
     @Test func aRetrierSeesTheTaskThatHasEnded() async throws {
         let server = try TestServer()

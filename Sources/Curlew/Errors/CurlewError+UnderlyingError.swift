@@ -5,9 +5,11 @@ internal import FoundationNetworking
 
 extension CurlewError {
     /// What `URLSession` would have thrown: the `URLError` that user code put inside, else the one that stands for a failed
-    /// exchange; nil where there is none.
+    /// exchange, for a cancellation, or for a session that was invalidated; `nil` if there is none.
     public var urlError: URLError? {
-        URLError.given(by: self) ?? URLError.Code(standingFor: self).map { URLError($0, url: url) }
+        if let given = URLError.given(by: self) { return given }
+        let isCancellation = isExplicitlyCancelledError || isSessionInvalidatedError
+        return (isCancellation ? .cancelled : URLError.Code(standingFor: self)).map { URLError($0, url: url) }
     }
 
     /// The error inside this one: what an encoder, adapter, decoder or the system said. Where the exchange failed

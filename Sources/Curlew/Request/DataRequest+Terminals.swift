@@ -14,6 +14,8 @@ extension DataRequest {
 
     /// Returns the body as text. Without `encoding`, the charset of the response is used. If it names none, the body is read as
     /// UTF-8, or as ISO Latin 1 if it is not valid UTF-8.
+    // Disfavoured, so that a program's own `string()` with other parameters is not ambiguous.
+    @_disfavoredOverload
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await serialized { result throws(CurlewError) in
             try Self.text(of: result, data: result.body.contents, encoding: encoding)

@@ -22,6 +22,8 @@ extension DownloadRequest {
     }
 
     /// Reads the downloaded file as text.
+    // Disfavoured, so that a program's own `string()` with other parameters is not ambiguous.
+    @_disfavoredOverload
     public func string(encoding: String.Encoding? = nil) async throws(CurlewError) -> String {
         try await read { result, data throws(CurlewError) in
             try Self.text(of: result, data: data, encoding: encoding)

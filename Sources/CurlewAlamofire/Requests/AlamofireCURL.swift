@@ -17,12 +17,17 @@ extension Request {
     /// `.alamofire` show them.
     public func cURLDescription() -> String { cURLDescription(as: .quotedAsInAlamofire) }
 
+    /// Calls a closure once on the main queue with `cURLDescription()`, as soon as the `URLRequest` exists or has failed to be
+    /// created.
+    @discardableResult
+    public func cURLDescription(calling handler: @escaping @Sendable (String) -> Void) -> Self {
+        cURLDescription(on: .main, calling: handler)
+    }
+
     /// Calls a closure once with `cURLDescription()`, as soon as the `URLRequest` exists or has failed to be created.
     @discardableResult
-    public func cURLDescription(
-        on queue: DispatchQueue = .main,
-        calling handler: @escaping @Sendable (String) -> Void
-    ) -> Self {
+    public func cURLDescription(on queue: DispatchQueue, calling handler: @escaping @Sendable (String) -> Void) -> Self
+    {
         cURLDescription(as: .quotedAsInAlamofire, on: queue, calling: handler)
     }
 

@@ -1,7 +1,11 @@
 public import Curlew
 public import Dispatch
+public import Foundation
 
 extension Request {
+    /// What `uploadProgress` and `downloadProgress` call.
+    public typealias ProgressHandler = @Sendable (_ progress: Progress) -> Void
+
     /// The latest exchange with what code reads of a `URLSessionTask`; also after its end. It takes the place of Curlew's
     /// `task`, the identifier of the exchange in flight; in a file that imports `Curlew` too, only where more than the
     /// identifier is asked for.

@@ -65,7 +65,10 @@ public struct RequestTask: Sendable, Hashable {
     public var progress: Progress { request.downloadProgress }
 
     /// The request's own words.
-    public var taskDescription: String? { request.taskDescription }
+    public var taskDescription: String? {
+        get { request.taskDescription }
+        nonmutating set { request.taskDescription = newValue }
+    }
 
     /// Cancels the request.
     public func cancel() { request.cancel() }
@@ -75,6 +78,11 @@ public struct RequestTask: Sendable, Hashable {
 
     /// Lets the request go on.
     public func resume() { request.resume() }
+}
+
+extension TransferMetrics {
+    /// From when the transport received the exchange to its end.
+    public var taskInterval: DateInterval { DateInterval(start: queued, end: max(queued, ended)) }
 }
 
 extension RequestTask: CustomStringConvertible {

@@ -46,6 +46,10 @@ struct WireURL: Sendable {
 
     /// Where the parts of a URL are in its bytes.
     private struct Parts {
+        /// No name of DNS is longer. libcurl before 8.4 overflows a buffer when it hands a longer one to a SOCKS5 proxy
+        /// (CVE-2023-38545).
+        private static let longestHost = 255
+
         let isTLS: Bool
         let host: Range<Int>
         let port: Int
@@ -85,7 +89,7 @@ struct WireURL: Sendable {
                 guard hostEnd + 1 == end || base[hostEnd + 1] == UInt8(ascii: ":") else { return nil }
                 colon = hostEnd + 1
             }
-            guard host < hostEnd else { return nil }
+            guard host < hostEnd, hostEnd - host <= Self.longestHost else { return nil }
             self.host = host..<hostEnd
             guard colon >= 0, colon + 1 < end else {
                 port = isTLS ? 443 : 80

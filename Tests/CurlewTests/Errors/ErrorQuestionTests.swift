@@ -88,6 +88,13 @@ struct ErrorQuestionTests {
         #expect(move.underlyingError is CocoaError)
     }
 
+    /// Programs written for `URLSession` tell a cancellation by its `URLError`.
+    @Test func aCancellationIsAURLError() {
+        #expect(AFError.explicitlyCancelled.urlError?.code == .cancelled)
+        #expect(AFError.sessionInvalidated(error: nil).urlError?.code == .cancelled)
+        #expect(AFError.sessionDeinitialized.urlError == nil)
+    }
+
     @Test func aFailedRetryKeepsWhatFailedFirst() {
         var original = CurlewError(.receiveFailed, phase: .receive, url: URL(string: "https://example.com"), attempt: 2)
         original.responseCode = 503

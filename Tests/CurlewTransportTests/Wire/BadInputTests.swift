@@ -19,6 +19,19 @@ struct BadInputTests {
         }
     }
 
+    /// libcurl before 8.4 writes a host above 255 bytes into memory that is too small (CVE-2023-38545), if a SOCKS5 proxy
+    /// resolves names.
+    @Test func refusesAHostThatIsLongerThanAnyName() async throws {
+        let proxy = try #require(URL(string: "socks5h://127.0.0.1:1"))
+        try await withTransport({ $0.proxy = .url(proxy) }) { transport, _ in
+            for (count, code) in [(255, CurlewError.Code.proxyFailed), (256, .invalidURL), (70_000, .invalidURL)] {
+                let host = String(repeating: "a", count: count)
+                let error = await transport.failure(request(try #require(URL(string: "http://\(host)/"))))
+                #expect(error.code == code, "\(count): \(error)")
+            }
+        }
+    }
+
     @Test(arguments: ["a\r\nX-Evil: 1", "a\nb", "a\0b", "\r"])
     func refusesForgedHeaderValues(_ value: String) async throws {
         try await withTransport { transport, server in
