@@ -8,7 +8,10 @@ let url = URL(string: "https://api.example.com/users/1")!
 let fileURL = URL(filePath: "/tmp/file")
 let destinationURL = URL(filePath: "/tmp/destination")
 let token = "token"
+let data = Data()
 let destination: DownloadRequest.Destination = { _, _ in (destinationURL, []) }
+
+func serve(with session: Session) async {}
 
 struct User: Codable, Sendable {
     var name: String

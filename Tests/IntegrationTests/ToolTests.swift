@@ -27,9 +27,9 @@ struct ToolTests {
 
     @Test(arguments: [
         ("NGINX_TLS", "is not signed by a certificate authority trusted here", "--verify=FILE"),
-        ("NGINX_EXPIRED", "is not valid now", "check the date"),
-        ("NGINX_WRONG_HOST", "belongs to another host", "use the name"),
-        ("CLOSED", "no connection to", "is the server running"),
+        ("NGINX_EXPIRED", "is not valid now", "Check the clock"),
+        ("NGINX_WRONG_HOST", "belongs to another host", "Use a host name"),
+        ("CLOSED", "no connection to", "Check that the server is running"),
     ])
     func saysWhatIsWrong(_ server: String, _ what: String, _ hint: String) async throws {
         let url = try IntegrationEnvironment.text(server)

@@ -153,7 +153,7 @@ final class CacheExchange: TransferControl {
     }
 
     private static var late: CurlewError {
-        CurlewError(.totalTimedOut, phase: .receive, reason: "the request exceeded its total timeout")
+        .totalTimeout(nil, phase: .receive)
     }
 
     // MARK: Delivery from a store

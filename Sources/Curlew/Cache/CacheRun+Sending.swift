@@ -91,7 +91,7 @@ extension CacheRun {
                 throw CurlewError(
                     .totalTimedOut,
                     phase: .waiting,
-                    reason: "the request exceeded its total timeout",
+                    reason: CurlewError.timeoutReason(.totalTimedOut, after: nil),
                     url: request.url,
                     isSafeToRetry: true
                 )

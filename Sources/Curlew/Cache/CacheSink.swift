@@ -100,7 +100,9 @@ final class CacheSink: TransferSink, @unchecked Sendable {
         if case .withheld = fate {
             withheldBytes += body.count
             let isTooMuch = withheldBytes > Self.withheldLimit
-            return isTooMuch ? .abort(CurlewError(.limitExceeded, phase: .receive)) : .proceed
+            guard isTooMuch else { return .proceed }
+            let reason = "the body of a response that is not passed on is larger than \(Self.withheldLimit) bytes"
+            return .abort(CurlewError(.limitExceeded, phase: .receive, reason: reason))
         }
         guard let storage, storage.isStoring else { return reader.didReceive(body: body) }
         // The store is behind: it will let the network go on.

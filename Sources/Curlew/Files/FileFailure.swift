@@ -15,7 +15,8 @@ enum FileFailure {
         return CurlewError(
             code,
             phase: .file,
-            reason: "\(action) \(path): \(String(cString: strerror(number)))",
+            reason: "\(action) \(path): \(String(cString: strerror(number)))"
+                + (code == .destinationExists ? " (the option .removePreviousFile replaces it)" : ""),
             underlying: CocoaError(cocoa, userInfo: [NSFilePathErrorKey: path]),
             native: CurlewError.NativeCode(number: Int(number), name: name(of: number))
         )

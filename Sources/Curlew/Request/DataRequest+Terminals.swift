@@ -52,7 +52,9 @@ extension Request {
     func judged(_ result: RunResult) throws(CurlewError) -> RunResult {
         if let error = result.error { throw error }
         // Another awaiter's run may have been less strict.
-        guard let response = result.response, let error = StatusCheck.error(for: response, body: result.body) else {
+        guard let response = result.response,
+            let error = StatusCheck.error(for: response, to: result.request?.method, body: result.body)
+        else {
             return result
         }
         if !hasOwnRules { throw error }
@@ -94,12 +96,26 @@ extension Request {
 }
 
 extension CurlewError {
+    /// Adds media type and first bytes of a body that is not in the form that was expected, usually a page of HTML. A body that
+    /// is what its type says, but has other members, is described by `underlying`.
+    private mutating func showUnreadable(_ result: RunResult) {
+        guard code == .decodingFailed, let head = result.response?.head,
+            let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
+        else { return }
+        let type = head.headers["Content-Type"]
+        let isCorrupted = if case .dataCorrupted? = underlyingError as? DecodingError { true } else { false }
+        guard isCorrupted || type?.lowercased().contains("json") != true else { return }
+        if responseBody == nil { responseBody = body }
+        reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"
+    }
+
     /// Says which response it is about.
     func located(in result: RunResult) -> CurlewError {
         var error = self
         if error.url == nil { error.url = result.response?.url }
         if error.responseCode == nil { error.responseCode = result.response?.head.status }
         if error.metrics == nil { error.metrics = result.metrics }
+        error.showUnreadable(result)
         return error
     }
 }

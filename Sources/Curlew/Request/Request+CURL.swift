@@ -9,6 +9,8 @@ extension Request {
     /// tokens and query values are left out unless you ask for them, and so are form and JSON fields with secret names
     /// (`password`, `client_secret`, …).
     ///
+    /// A request that was not sent yet has no command; to wait for it, pass a closure, or read `cURLDescriptions()`.
+    ///
     /// Of a request that was redirected it is what was sent last, without what stayed behind: credentials, fields or a body.
     public func cURLDescription(includingCredentials: Bool = false) -> String {
         cURLDescription(as: includingCredentials ? .whole : .masked)

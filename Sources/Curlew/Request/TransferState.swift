@@ -121,7 +121,8 @@ struct HeldBackResponse: Sendable {
     let head: ResponseHead
     private(set) var body = Data()
 
-    private static let limit = 1024 * 1024
+    /// The most bytes of a body that are kept.
+    static let limit = 1024 * 1024
 
     init(_ head: ResponseHead) { self.head = head }
 

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewFailures
 internal import Foundation
 
 /// What terminals demand of a status, and what they show of a response that they reject.
@@ -6,13 +7,40 @@ enum StatusCheck {
     private static let excerptLimit = 64 * 1024
 
     /// nil where the status is acceptable.
-    static func error(for response: LazyResponse, body: ReceivedBody) -> CurlewError? {
+    static func error(for response: LazyResponse, to method: HTTPMethod?, body: ReceivedBody)
+        -> CurlewError?
+    {
         let status = response.head.status
         guard !ResponseValidation.acceptableStatusCodes.contains(status) else { return nil }
         var error = ResponseValidation.unacceptable(status)
         error.url = response.url
-        error.responseBody = excerpt(of: body)
+        explain(&error, response, to: method, body: body)
         return error
+    }
+
+    /// Adds what the server says to an error that only knows the status or the content type: the reason phrase, and the
+    /// beginning of the body.
+    static func explain(
+        _ error: inout CurlewError, _ response: LazyResponse?, to method: HTTPMethod?, body: ReceivedBody
+    ) {
+        guard error.responseBody == nil else { return }
+        error.responseBody = excerpt(of: body)
+        guard
+            case .unacceptableStatusCode(let status)? =
+                error.underlying as? CurlewError.ResponseValidationFailureReason
+        else { return }
+        let phrase = response.map { $0.head.reason.isEmpty ? HTTPStatus(status).reasonPhrase : $0.head.reason } ?? ""
+        var reason = "Response status code was unacceptable: \(status)"
+        if !phrase.isEmpty { reason += " " + Redaction.excerpt(of: phrase, limit: 60) }
+        if let method { reason += ", for \(method.rawValue)" }
+        if let text = shown(error.responseBody, of: response?.head) { reason += ". The body: " + text }
+        error.reason = reason + "."
+    }
+
+    /// The beginning of a body as a sentence shows it.
+    static func shown(_ body: Data?, of head: ResponseHead?) -> String? {
+        guard let body, !body.isEmpty else { return nil }
+        return Redaction.excerpt(of: body, type: head?.headers["Content-Type"] ?? "")
     }
 
     /// The body's beginning.

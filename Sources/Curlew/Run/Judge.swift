@@ -40,7 +40,7 @@ extension Run {
                 return result(of: exchange, ended.response, body, nil)
             }
             // While the file is there.
-            error = error.map { explained($0, by: body) }
+            error = error.map { explained($0, exchange, ended.response, body) }
             (body, error) = await settled(file, error)
         }
         let final = error.map { located($0, exchange, ended.response, body) }
@@ -107,7 +107,7 @@ extension Run {
         guard collected.error == nil, let response = ended.response else { return (collected.error, false) }
         guard !ended.validations.isEmpty else {
             guard rules.checksStatus, !ended.acceptsAnyStatus else { return (nil, false) }
-            return (StatusCheck.error(for: response, body: body), true)
+            return (StatusCheck.error(for: response, to: visible.method, body: body), true)
         }
         let seen = visible.urlRequest
         for validation in ended.validations {
@@ -124,21 +124,31 @@ extension Run {
         _ response: LazyResponse?,
         _ body: ReceivedBody
     ) -> CurlewError {
-        var error = explained(error, by: body)
+        var error = explained(error, exchange, response, body)
         error.url = request.urlInErrors(error.url ?? exchange.hop.visible.url)
         if error.attempt == 0 { error.attempt = attempt.number }
+        // The transport was given what an earlier attempt has left of it.
+        if error.code == .totalTimedOut, let total = budget.total {
+            error.reason = CurlewError.timeoutReason(.totalTimedOut, after: total)
+        }
         // The transport knows of the last exchange alone.
         if !attempt.hops.isEmpty, error.isSafeToRetry, request.wasCarriedOut { error.isSafeToRetry = false }
+        error.nameUnpinnedKey()
         error.metrics = exchange.metrics
         if error.responseCode == nil { error.responseCode = response?.head.status }
         return error
     }
 
     /// With the beginning of the body that a validation rejects.
-    private func explained(_ error: CurlewError, by body: ReceivedBody) -> CurlewError {
-        guard error.phase == .validation, error.responseBody == nil else { return error }
+    private func explained(
+        _ error: CurlewError,
+        _ exchange: Exchange,
+        _ response: LazyResponse?,
+        _ body: ReceivedBody
+    ) -> CurlewError {
+        guard error.phase == .validation else { return error }
         var error = error
-        error.responseBody = StatusCheck.excerpt(of: body)
+        StatusCheck.explain(&error, response, to: exchange.hop.visible.method, body: body)
         return error
     }
 

@@ -168,12 +168,7 @@ struct Lowering {
     private static func headers(of visible: VisibleRequest) throws(CurlewError) -> HTTPHeaders {
         let fields = visible.fields
         for field in fields where !field.isValid {
-            let name = field.name
-            throw CurlewError(
-                .invalidHeader,
-                phase: .creation,
-                reason: name.isHTTPToken ? "the value of \(name) has a line break" : "a header's name is no token"
-            )
+            throw CurlewError.invalidHeader(field)
         }
         return fields.isEmpty ? HTTPHeaders() : HTTPHeaders(received: fields)
     }

@@ -40,7 +40,7 @@ extension TimeoutBudget {
             group.addTask { try await work() }
             group.addTask {
                 guard await Pause.wait(for: remaining) else { throw CancellationError() }
-                throw CurlewError.totalTimeout(phase: phase)
+                throw CurlewError.totalTimeout(total, phase: phase)
             }
             defer { group.cancelAll() }
             guard let first = try await group.next() else { throw CancellationError() }

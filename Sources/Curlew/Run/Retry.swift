@@ -148,7 +148,7 @@ extension Run {
         }
         guard delay != .zero else { return await prepareRetry(after: failure) }
         guard budget.total == nil || budget.allows(delay, at: .now) else {
-            return .endWith(CurlewError.totalTimeout(phase: .retry).after(failure))
+            return .endWith(CurlewError.totalTimeout(budget.total, phase: .retry).after(failure))
         }
         do {
             try await foreign(in: .retry) { try await Task.sleep(for: delay) }
@@ -205,8 +205,7 @@ extension CurlewError {
         return error
     }
 
-    static func totalTimeout(phase: Phase, underlying: (any Error)? = nil) -> CurlewError {
-        CurlewError(
-            .totalTimedOut, phase: phase, reason: "the request exceeded its total timeout", underlying: underlying)
+    static func totalTimeout(_ limit: Duration?, phase: Phase) -> CurlewError {
+        CurlewError(.totalTimedOut, phase: phase, reason: timeoutReason(.totalTimedOut, after: limit))
     }
 }

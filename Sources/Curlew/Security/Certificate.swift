@@ -1,3 +1,4 @@
+internal import CurlewCore
 public import Foundation
 
 /// An X.509 certificate, parsed when it is created.
@@ -66,4 +67,15 @@ public struct PublicKey: Sendable, Hashable {
 
     /// The pin in the form of curl and `TLSConfiguration.publicKeyPins`: `sha256//<base64>`.
     public var pin: String { "sha256//\(sha256.base64EncodedString())" }
+}
+
+extension CurlewError {
+    /// Adds the server's key to the error of libcurl's pins. libcurl knows it, but tells it in its trace only.
+    mutating func nameUnpinnedKey() {
+        // CURLE_SSL_PINNEDPUBKEYNOTMATCH.
+        guard native?.number == 90, let der = serverTrust?.certificateChain.first,
+            let certificate = Certificate(data: der)
+        else { return }
+        reason += " (the server's key: \(certificate.publicKey.pin))"
+    }
 }

@@ -103,9 +103,12 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
         if validateHost { try trust.performValidation(forHost: host) }
         let shown = trust.verifiedCertificates.map(\.publicKey)
         guard shown.contains(where: { pins.contains($0.sha256) }) else {
-            throw CurlewError.serverTrustEvaluationFailed(
+            var error = CurlewError.serverTrustEvaluationFailed(
                 reason: .publicKeyPinningFailed(host: host, pinned: keys.map(\.data), server: shown.map(\.data))
             )
+            error.reason += " The server's: " + shown.map(\.pin).joined(separator: ", ") + "."
+            error.suggestion = CurlewError.pinSuggestion
+            throw error
         }
     }
 }

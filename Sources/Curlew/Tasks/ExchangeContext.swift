@@ -94,7 +94,10 @@ struct ExchangeContext: Sendable {
     }
 
     func tooMuchToKeepBack() -> Disposition {
-        abort(CurlewError(.limitExceeded, phase: .redirect, reason: "a redirect's body is too large to keep"))
+        abort(
+            CurlewError(
+                .limitExceeded, phase: .redirect,
+                reason: "a redirect's body is larger than \(HeldBackResponse.limit) bytes"))
     }
 
     /// Ends the exchange from here.

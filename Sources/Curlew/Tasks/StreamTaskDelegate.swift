@@ -43,7 +43,7 @@ final class StreamTaskDelegate: TaskDelegate {
         guard let response, !validations.isEmpty else {
             // Without code of the user's there is nothing to leave this thread for.
             let mustCheck = rules.checksStatus && !acceptsAny && validations.isEmpty
-            let error = mustCheck ? response.flatMap { StatusCheck.error(for: $0, body: .none) } : nil
+            let error = mustCheck ? response.flatMap(statusError) : nil
             settle(error, byTerminal: true, response)
             return .proceed
         }
@@ -57,6 +57,12 @@ final class StreamTaskDelegate: TaskDelegate {
             control.resumeReceiving()
         }
         return .pause
+    }
+
+    private func statusError(_ response: LazyResponse) -> CurlewError? {
+        let request = exchange.request
+        let method = request.record.withLock { $0.history.requests.last?.method }
+        return StatusCheck.error(for: response, to: method, body: .none)
     }
 
     private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation]) {

@@ -36,7 +36,7 @@ struct WebSocketUpgrade: Sendable {
             if let total = timeouts.total {
                 group.addTask {
                     guard await Pause.wait(for: total) else { return nil }
-                    return .failure(.totalTimeout(phase: .waiting))
+                    return .failure(.totalTimeout(total, phase: .waiting))
                 }
             }
             var result: Result<Outcome, CurlewError>?

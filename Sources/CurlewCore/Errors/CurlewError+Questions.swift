@@ -37,17 +37,3 @@ extension CurlewError {
         CurlewError(.unsupported, phase: .creation, reason: "\(feature) needs \(needs)")
     }
 }
-
-extension CurlewError: CustomStringConvertible {
-    public var description: String {
-        var text = code.rawValue
-        if !reason.isEmpty { text += ": \(reason)" }
-        text += " (phase \(phase.rawValue)"
-        if let url { text += ", \(url.absoluteString)" }
-        // The property counts from zero, people from one. The first try needs no number.
-        if attempt > 0 { text += ", attempt \(attempt + 1)" }
-        if let responseCode { text += ", status \(responseCode)" }
-        if let native { text += ", \(native)" }
-        return text + ")"
-    }
-}

@@ -92,6 +92,12 @@ public struct CurlewError: Error, Sendable {
         set { shared.values.isSafeToRetry = newValue }
     }
 
+    /// A suggestion that knows more than the code; set where the error is made.
+    package var suggestion: String? {
+        get { shared.values.suggestion }
+        set { shared.values.suggestion = newValue }
+    }
+
     // One reference: typed throws and results move one word, and most of them move none.
     private var shared: CopyOnWrite<Values>
 
@@ -110,6 +116,7 @@ public struct CurlewError: Error, Sendable {
         var downloadResumeData: Data?
         var closeCode: WebSocketCloseCode?
         var closeReason: String?
+        var suggestion: String?
     }
 
     /// Creates an error.

@@ -78,7 +78,7 @@ extension CurlewError.Code {
     public static let tooManyRedirects = Self(rawValue: "tooManyRedirects")
     /// A redirect that the policy does not follow, such as one from https to http.
     public static let redirectRefused = Self(rawValue: "redirectRefused")
-    /// The credentials were refused.
+    /// An authentication could not be carried out. Credentials that a server does not accept are a response with status 401.
     public static let authenticationFailed = Self(rawValue: "authenticationFailed")
     /// The retrier answered with an error.
     public static let retryFailed = Self(rawValue: "retryFailed")

@@ -147,6 +147,53 @@ extension TransferMetrics: Equatable {
     }
 }
 
+extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible {
+    /// The phases with the time that each took, the connection and the bytes, in one line:
+    /// `12.3 ms: lookup 0.4 ms, connect 1.1 ms, TLS 5.0 ms, send 0.1 ms, wait 4.9 ms, receive 0.8 ms; HTTP/2, …`.
+    public var description: String {
+        var parts = [phases, connection, "\(bytesSent) bytes sent, \(bytesReceived) received"]
+        if decodedBytesReceived > 0 { parts.append("body of \(decodedBytesReceived) bytes") }
+        if !redirects.isEmpty { parts.append("\(redirects.count) redirect\(redirects.count == 1 ? "" : "s")") }
+        // The property counts from zero, people from one.
+        if attempt > 0 { parts.append("attempt \(attempt + 1)") }
+        if let cacheStatus { parts.append("cache \(cacheStatus)") }
+        return parts.filter { !$0.isEmpty }.joined(separator: "; ")
+    }
+
+    public var debugDescription: String { description }
+
+    /// What has no date did not happen: its time belongs to the next phase.
+    private var phases: String {
+        var parts: [String] = []
+        var begin = queued
+        for (name, end) in [
+            ("lookup", nameLookupEnded), ("connect", connected), ("TLS", tlsEstablished), ("send", requestSent),
+            ("wait", firstByte), ("receive", ended),
+        ] {
+            guard let end else { continue }
+            parts.append("\(name) \(Self.milliseconds(end.timeIntervalSince(begin)))")
+            begin = end
+        }
+        return "\(Self.milliseconds(duration)): " + parts.joined(separator: ", ")
+    }
+
+    private var connection: String {
+        var parts: [String] = []
+        if let httpVersion { parts.append("\(httpVersion)") }
+        if let tlsVersion { parts.append(tlsVersion) }
+        if let remoteAddress { parts.append("to \(remoteAddress)") }
+        if isConnectionReused { parts.append("connection reused") }
+        return parts.joined(separator: ", ")
+    }
+
+    private static func milliseconds(_ seconds: TimeInterval) -> String {
+        // To tenths, without a formatter of a locale.
+        let tenths = (max(seconds, 0) * 10_000).rounded()
+        guard tenths.isFinite, tenths < 1e15 else { return "? ms" }
+        return "\(Int64(tenths) / 10).\(Int64(tenths) % 10) ms"
+    }
+}
+
 extension TransferMetrics: CustomReflectable {
     public var customMirror: Mirror {
         Mirror(self, children: Array(Mirror(reflecting: values).children) + [("cacheStatus", cacheStatus as Any)])

@@ -3,7 +3,7 @@ internal import Foundation
 
 extension ErrorReport {
     init(_ error: CurlewError, rows: [FailureText.Row] = FailureText.rows) {
-        let row = FailureText.row(error.code.rawValue, in: rows)
+        let row = FailureText.row(for: error, in: rows)
         let host = error.url.map { URLParts($0.absoluteString).authority } ?? "the server"
         let sentence = row?.what.split(separator: "%h", omittingEmptySubsequences: false).joined(separator: host)
         what = sentence ?? (error.reason.isEmpty ? error.code.rawValue : error.reason)
@@ -13,7 +13,7 @@ extension ErrorReport {
         if let reason = error.closeReason { parts.append(reason) }
         if error.attempt > 0 { parts.append("after \(error.attempt + 1) attempts") }
         detail = parts.joined(separator: "; ")
-        hints = row?.hints ?? []
+        hints = (error.recoverySuggestion.map { [$0] } ?? []) + (row?.hints ?? [])
     }
 }
 

@@ -1,65 +1,65 @@
-/// The sentences for each kind of failure, by the code's name. Codes without a row use the error's own text.
+internal import Curlew
+
+/// The command's sentences for each kind of failure, by the code's name, with hints that name the command's options. What to
+/// try otherwise is the library's `recoverySuggestion`. Codes without a row use the error's own text.
 enum FailureText {
     struct Row: Sendable {
         let code: String
+        /// libcurl's number, if the row is for one cause of the code.
+        let native: Int?
         /// `%h` is the host with its port.
         let what: String
         let hints: [String]
 
-        init(_ code: String, _ what: String, _ hints: String...) {
+        init(_ code: String, native: Int? = nil, _ what: String, _ hints: String...) {
             self.code = code
+            self.native = native
             self.what = what
             self.hints = hints
         }
     }
 
-    static func row(_ code: String, in rows: [Row] = rows) -> Row? { rows.first { $0.code == code } }
+    /// The row for an error. A row with libcurl's number is for that cause of the code alone.
+    static func row(for error: CurlewError, in rows: [Row]) -> Row? {
+        let ofCode = rows.filter { $0.code == error.code.rawValue }
+        return ofCode.first { $0.native != nil && $0.native == error.native?.number }
+            ?? ofCode.first { $0.native == nil }
+    }
 
     static let rows: [Row] = [
-        Row(
-            "resolveFailed", "the host name of %h cannot be resolved", "check the spelling, and that the network is up"),
-        Row(
-            "connectFailed", "no connection to %h",
-            "is the server running, and is this the right port?"
-        ),
-        Row("proxyFailed", "the proxy did not connect to %h", "check --proxy and http_proxy, or use '--proxy none'"),
+        Row("resolveFailed", "the host name of %h cannot be resolved"),
+        Row("connectFailed", "no connection to %h"),
+        Row("proxyFailed", "the proxy did not connect to %h", "--proxy=none goes without a proxy"),
         Row("addressRefused", "the address of %h may not be connected to"),
-        Row(
-            "tlsFailed", "no secure connection to %h",
-            "does the server speak TLS on this port? Otherwise use http://"
-        ),
+        Row("tlsFailed", "no secure connection to %h"),
         Row(
             "certificateUntrusted", "the certificate of %h is not signed by a certificate authority trusted here",
             "--verify=FILE trusts another certificate authority; --verify=no accepts every certificate"
         ),
-        Row(
-            "certificateExpired", "the certificate of %h is not valid now",
-            "check the date here, and tell the server's owner"),
-        Row(
-            "certificateHostMismatch", "the certificate belongs to another host than %h",
-            "use the name in the certificate"
-        ),
+        Row("certificateUntrusted", native: 90, "the key of %h is not the one of --pin"),
+        Row("certificateExpired", "the certificate of %h is not valid now"),
+        Row("certificateHostMismatch", "the certificate belongs to another host than %h"),
         Row("certificateRevoked", "the certificate of %h was revoked"),
         Row("clientCertificateRequired", "%h requires a client certificate", "--cert=FILE --cert-key=FILE"),
         Row("sendFailed", "the connection to %h broke while the request was being sent"),
         Row(
             "receiveFailed", "the connection to %h broke before the response was complete",
-            "the request again; --retry=3 does it automatically"
+            "--retry=3 sends it again automatically"
         ),
-        Row("truncated", "the response of %h is incomplete", "the request again; --continue resumes a download"),
-        Row("protocolViolation", "the response of %h is not HTTP", "is this the right port, and http or https?"),
+        Row("truncated", "the response of %h is incomplete", "--continue resumes a download"),
+        Row("protocolViolation", "the response of %h is not HTTP"),
         Row(
             "contentDecodingFailed", "the response's Content-Encoding is wrong",
             "'Accept-Encoding: identity' as an item"),
         Row("limitExceeded", "the response is larger than allowed", "--download writes bodies of any size to a file"),
         Row("queueTimedOut", "no free connection to %h in time", "a larger --timeout"),
-        Row("connectTimedOut", "no connection to %h in time", "a larger --connect-timeout; is a firewall in between?"),
+        Row("connectTimedOut", "no connection to %h in time", "a larger --connect-timeout"),
         Row("firstByteTimedOut", "%h did not answer in time", "a larger --timeout"),
         Row("idleTimedOut", "%h stopped sending", "a larger --timeout, or --retry"),
         Row("totalTimedOut", "the request took too long", "a larger --timeout"),
         Row("tooManyRedirects", "too many redirects", "a larger --max-redirects, or -v --all to see where they lead"),
         Row("redirectRefused", "the redirect leads from https to http and is not followed"),
-        Row("authenticationFailed", "%h did not accept the credentials", "check --auth and --auth-type"),
+        Row("authenticationFailed", "%h did not accept the credentials", "other values of --auth and --auth-type"),
         Row("destinationExists", "the file exists already", "--output=FILE replaces it, --continue resumes it"),
         Row("destinationMissing", "the folder for the file does not exist"),
         Row("diskFull", "the disk is full"),
@@ -67,7 +67,7 @@ enum FailureText {
         Row("fileUnreadable", "a file cannot be read"),
         Row("resumeRejected", "the download cannot be continued", "the same command without --continue starts over"),
         Row("notInCache", "there is no stored response for this request", "another --cache-policy asks the server"),
-        Row("webSocketRefused", "the response of %h opens no WebSocket", "is this the right path?"),
+        Row("webSocketRefused", "the response of %h opens no WebSocket"),
         Row("webSocketClosed", "%h closed the WebSocket"),
         Row("unsupported", "the libcurl on this system cannot do that", "'curlew --version' shows what it can"),
     ]

@@ -86,7 +86,7 @@ enum CurlCode {
         Row(56, "CURLE_RECV_ERROR", .receiveFailed),
         Row(57, "CURLE_OBSOLETE57", .`internal`),
         Row(58, "CURLE_SSL_CERTPROBLEM", .tlsFailed),
-        Row(59, "CURLE_SSL_CIPHER", .tlsFailed),
+        Row(59, "CURLE_SSL_CIPHER", .requestCreationFailed),
         Row(60, "CURLE_PEER_FAILED_VERIFICATION", .certificateUntrusted),
         Row(61, "CURLE_BAD_CONTENT_ENCODING", .contentDecodingFailed),
         Row(62, "CURLE_OBSOLETE62", .`internal`),

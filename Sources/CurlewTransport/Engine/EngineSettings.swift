@@ -33,8 +33,8 @@ struct EngineSettings: Sendable {
     let libcurlKeepsFreedField: Bool
     /// Before 8.0 libcurl sends over a connection on which there is something to read already. Before 7.80 it does not ask.
     let libcurlTakesUnaskedBytes: Bool
-    /// Connections lead to a Unix socket, whatever else is said.
-    let usesUnixSocket: Bool
+    /// Where connections lead, whatever else is said; `nil` if they lead to the URL's host.
+    let unixSocketPath: String?
     let loopMechanism: LoopMechanism
     /// Callers may start transfers on their own threads. The loop thread blocks SIGPIPE, theirs do not: a libcurl before 7.88
     /// lets its TLS libraries write to sockets without `MSG_NOSIGNAL`.
@@ -81,7 +81,7 @@ struct EngineSettings: Sendable {
             surroundings.capabilities.isAtLeast(7, 83, 0) && !surroundings.capabilities.isAtLeast(8, 1, 1)
         libcurlTakesUnaskedBytes =
             surroundings.capabilities.isAtLeast(7, 80, 0) && !surroundings.capabilities.isAtLeast(8, 0, 0)
-        usesUnixSocket = configuration.unixSocketPath != nil
+        unixSocketPath = configuration.unixSocketPath
         loopMechanism = surroundings.loopMechanism
         lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)
         decodesContent = configuration.acceptedEncodings?.isEmpty != true

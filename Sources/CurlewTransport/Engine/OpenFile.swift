@@ -7,28 +7,32 @@ internal import Glibc
 /// Opening comes first because its faults (missing, unreadable, a directory) must not cost a connection.
 final class OpenFile: Sendable {
     private let fd: Int32
+    private let path: String
     private let start: Int64
     /// nil where the system does not say it, as of the files in /proc: the body ends where the file does.
     let length: Int64?
 
     init(_ url: URL, range: Range<Int64>?) throws(CurlewError) {
-        guard url.isFileURL else { throw Self.failure(EINVAL, "not a file URL") }
+        guard url.isFileURL else {
+            throw Self.failure(EINVAL, Redaction.redacted(url).absoluteString, "not a file URL")
+        }
+        path = url.path(percentEncoded: false)
         // O_NONBLOCK: opening a FIFO would wait for a writer.
-        let fd = open(url.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard fd >= 0 else { throw Self.failure(errno) }
+        let fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard fd >= 0 else { throw Self.failure(errno, path) }
         var status = stat()
         guard fstat(fd, &status) == 0 else {
             let code = errno
             Glibc.close(fd)
-            throw Self.failure(code)
+            throw Self.failure(code, path)
         }
         let size = Int64(status.st_size)
         let kind = status.st_mode & S_IFMT
         let whole = range ?? 0..<size
         guard kind == S_IFREG, whole.lowerBound >= 0, whole.upperBound <= size else {
             Glibc.close(fd)
-            if kind == S_IFREG { throw Self.failure(EINVAL, "the range is not within the file") }
-            throw Self.failure(kind == S_IFDIR ? EISDIR : EINVAL, kind == S_IFDIR ? nil : "not a regular file")
+            if kind == S_IFREG { throw Self.failure(EINVAL, path, "the range is not within the file") }
+            throw Self.failure(kind == S_IFDIR ? EISDIR : EINVAL, path, kind == S_IFDIR ? nil : "not a regular file")
         }
         self.fd = fd
         start = whole.lowerBound
@@ -47,15 +51,15 @@ final class OpenFile: Sendable {
             let count = pread(fd, buffer.baseAddress, buffer.count, off_t(start + position))
             if count > 0 { return .bytes(count) }
             if count == 0 { return .end }
-            if errno != EINTR { return .failed(Self.failure(errno)) }
+            if errno != EINTR { return .failed(Self.failure(errno, path)) }
         }
     }
 
-    private static func failure(_ code: Int32, _ reason: String? = nil) -> CurlewError {
+    private static func failure(_ code: Int32, _ path: String, _ reason: String? = nil) -> CurlewError {
         CurlewError(
             .fileUnreadable,
             phase: .file,
-            reason: "the file of the body cannot be read: \(reason ?? SystemError.text(code))",
+            reason: "the file of the body, \(path), cannot be read: \(reason ?? SystemError.text(code))",
             native: SystemError.native(code)
         )
     }

@@ -32,6 +32,13 @@ enum TLSFailure {
         [42, 44, 45, 46, 48, 116].contains(alert)
     }
 
+    /// Whether the peer's bytes were no TLS records: a server that speaks HTTP, or another protocol, on this port.
+    static func isOfPlainPeer(_ text: String) -> Bool {
+        // OpenSSL up to 3.1, and from 3.2 on; GnuTLS.
+        text.contains("wrong version number") || text.contains("packet length too long")
+            || text.contains("http request") || text.contains("An unexpected TLS packet was received")
+    }
+
     /// An alert of the peer that says more than "handshake failed".
     static func alert(_ text: String) -> CurlewError.Code? {
         if text.contains("alert certificate required") { return .clientCertificateRequired }

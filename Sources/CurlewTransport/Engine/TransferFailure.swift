@@ -12,6 +12,9 @@ extension ActiveTransfer {
     func completed(_ error: CurlewError) -> CurlewError {
         var error = error
         if error.url == nil { error.url = request.url }
+        if error.code == .connectTimedOut, error.phase == .tls {
+            error.suggestion = "Check that the server speaks TLS on this port, or wait longer."
+        }
         error.attempt = request.attempt
         if error.responseCode == nil { error.responseCode = head?.status }
         if !error.isSafeToRetry { error.isSafeToRetry = isSafeToRetry(error) }
@@ -46,15 +49,7 @@ extension ActiveTransfer {
     }
 
     func timeout(_ code: CurlewError.Code) -> CurlewError {
-        let what =
-            switch code {
-            case .queueTimedOut: "no connection became free in time"
-            case .connectTimedOut: "the connection was not established in time"
-            case .firstByteTimedOut: "no response began in time"
-            case .idleTimedOut: "no byte moved in time"
-            default: "the request did not end in time"
-            }
-        return makeError(code, what)
+        makeError(code, CurlewError.timeoutReason(code, after: clocks.limit(code)))
     }
 
     func cancellation(_ error: CurlewError) -> CurlewError {
@@ -153,7 +148,27 @@ extension ActiveTransfer {
         } else if code == .connectFailed, hasOpenedSocket || number != 7 {
             let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
             if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
+            // libcurl names the host and port of the URL, to which nothing was connected.
+            if let path = easy.transfers.settings.unixSocketPath {
+                error.reason = "cannot connect to the Unix socket \(path)"
+                if system != 0 { error.reason += ": " + SystemError.text(system) }
+                error.suggestion = "Check the path of the socket, and that a server listens there."
+            }
         }
+        if error.code == .tlsFailed, TLSFailure.isOfPlainPeer(text) {
+            error.reason = "the server's response to the TLS handshake is not TLS (\(error.reason))"
+            error.suggestion =
+                "The server does not speak TLS on this port: use its TLS port, "
+                + "or begin the URL with http:// if the request may go unencrypted."
+        }
+        // A server of TLS answers a plain request with a record, or closes the connection: libcurl does not tell which.
+        if !plan.isTLS, hasSent, head == nil, [1, 52, 56].contains(number), let usual = error.recoverySuggestion {
+            error.suggestion = usual + " If the server speaks TLS on this port, begin the URL with https://."
+        }
+        if number == 59 {
+            error.suggestion = "Correct the list of ciphers: 'openssl ciphers -v LIST' shows what it means."
+        }
+        if number == 90 { error.suggestion = CurlewError.pinSuggestion }
         if error.isTLS, error.code != .clientCertificateRequired, let shownChain {
             error.underlying = UntrustedServer(trust: shownChain.trust(host: plan.host))
         }
@@ -173,7 +188,7 @@ extension ActiveTransfer {
 
     /// Whether the transfer's connection leads to a proxy.
     var isProxied: Bool {
-        guard let settings = easy?.transfers.settings, !settings.usesUnixSocket else { return false }
+        guard let settings = easy?.transfers.settings, settings.unixSocketPath == nil else { return false }
         switch request.options.proxy ?? settings.proxy {
         case .none: return false
         case .url: return !plan.leavesOutProxy
@@ -198,7 +213,7 @@ extension ActiveTransfer {
 
     /// Whether one of the transfer's TLS connections may be to a proxy.
     var mayMeetTLSProxy: Bool {
-        guard let settings = easy?.transfers.settings, !settings.usesUnixSocket else { return false }
+        guard let settings = easy?.transfers.settings, settings.unixSocketPath == nil else { return false }
         switch request.options.proxy ?? settings.proxy {
         case .none: return false
         case .url(let url, _, _, _): return !plan.leavesOutProxy && url.scheme?.lowercased() == "https"
@@ -244,6 +259,8 @@ extension ActiveTransfer {
             // Where there is a proxy, the connection leads to it.
             return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
+        // A list of ciphers that cannot be used is the configuration's fault, whatever the server speaks.
+        case 59: return (.requestCreationFailed, .creation)
         case 28:
             // Where the request was sent already, libcurl was making another connection for it without a word.
             if case .connect = clocks.stretch { return (row.code, phase) }

@@ -31,13 +31,5 @@ enum HeaderLines {
         return isBlank ? field.name + ";" : field.name + ": " + field.value
     }
 
-    static func invalid(_ field: HTTPHeader) -> CurlewError {
-        // The value may be a secret; the name may be the attack. Neither is repeated.
-        let part = field.name.isHTTPToken ? "the value of \(field.name)" : "a header's name"
-        return CurlewError(
-            .invalidHeader,
-            phase: .creation,
-            reason: "\(part) has characters that HTTP does not allow"
-        )
-    }
+    static func invalid(_ field: HTTPHeader) -> CurlewError { .invalidHeader(field) }
 }

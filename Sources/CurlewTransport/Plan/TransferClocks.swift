@@ -109,6 +109,19 @@ struct TransferClocks {
 
     // MARK: Questions
 
+    /// The time that a clock allows.
+    func limit(_ code: CurlewError.Code) -> Duration? {
+        let limit =
+            switch code {
+            case .queueTimedOut: queue
+            case .connectTimedOut: connect
+            case .firstByteTimedOut: firstByte
+            case .idleTimedOut: idle
+            default: total
+            }
+        return limit.map { .nanoseconds(Int64(clamping: $0)) }
+    }
+
     /// When the first running clock runs out, and which it is.
     var next: (at: LoopInstant, code: CurlewError.Code) {
         let (whole, own) = (totalDeadline, stretchDeadline)

@@ -28,7 +28,7 @@ struct WireURL: Sendable {
             throw CurlewError(
                 .invalidURL,
                 phase: .creation,
-                reason: "the URL is not an absolute http or https URL with a host",
+                reason: Self.problem(of: text),
                 url: url
             )
         }
@@ -37,6 +37,19 @@ struct WireURL: Sendable {
         (hostStart, hostEnd) = (parts.host.lowerBound, parts.host.upperBound)
         outline = parts.outline
     }
+
+    private static func problem(of text: String) -> String {
+        let problem = "the URL is not an absolute http or https URL with a host"
+        // `example.com/a`, `//example.com/a`, `localhost:8080/a`; not `ftp://…`, `mailto:…`.
+        let bare = text.hasPrefix("//") ? text.dropFirst(2) : text[...]
+        let host = bare.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+        let port = host.firstIndex(of: ":").map { host[$0...].dropFirst() }
+        // What stands in front of an @ may be a password.
+        guard !host.isEmpty, !host.contains("@"), port.map(Self.isPort) ?? true else { return problem }
+        return problem + "; write https://\(Redaction.reference(String(bare)))"
+    }
+
+    private static func isPort(_ text: Substring) -> Bool { !text.isEmpty && text.utf8.allSatisfy(ASCII.isDigit) }
 
     /// Another path of the same origin.
     mutating func replaceText(_ text: String) {

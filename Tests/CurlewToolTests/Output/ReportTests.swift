@@ -43,9 +43,30 @@ struct ReportTests {
             ErrorReport(error).text(palette: Palette(isColored: false)) == """
                 curlew: error: no connection to x.y:81
                   phase: connect; 7 CURLE_COULDNT_CONNECT; refused; after 3 attempts
-                  try: is the server running, and is this the right port?
+                  try: Check that the server is running, and that this is the right port.
 
                 """)
+    }
+
+    @Test("a key that is not pinned gets no hint to trust more")
+    func namesThePinMismatch() {
+        var error = CurlewError(
+            .certificateUntrusted, phase: .tls, reason: "SSL: public key does not match",
+            url: URL(string: "https://x.y"),
+            native: .init(number: 90, name: "CURLE_SSL_PINNEDPUBKEYNOTMATCH"))
+        error.suggestion = CurlewError.pinSuggestion
+        let report = ErrorReport(error)
+        #expect(report.what == "the key of x.y is not the one of --pin")
+        #expect(report.hints == [CurlewError.pinSuggestion])
+    }
+
+    @Test("the library's suggestion comes first, then what names an option")
+    func addsItsOwnOptions() {
+        let report = ErrorReport(CurlewError(.idleTimedOut, phase: .receive))
+        #expect(report.hints.first == CurlewError(.idleTimedOut, phase: .receive).recoverySuggestion)
+        #expect(report.hints.last == "a larger --timeout, or --retry")
+        let library = CurlewError.Code.allKnown.compactMap { CurlewError($0, phase: .connect).recoverySuggestion }
+        #expect(library.allSatisfy { !$0.contains("--") })
     }
 
     @Test func usesTheErrorsOwnTextElsewhere() {
@@ -61,7 +82,7 @@ struct ReportTests {
     }
 
     @Test func everyRowBelongsToACode() {
-        let codes = FailureText.rows.map(\.code)
+        let codes = FailureText.rows.filter { $0.native == nil }.map(\.code)
         #expect(Set(codes).count == codes.count)
         // The members of `Code` as API.md names them; a row for anything else would never be shown.
         let known: [CurlewError.Code] = [

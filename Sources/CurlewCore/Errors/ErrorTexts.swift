@@ -1,0 +1,42 @@
+// Sentences of errors that several places make.
+
+extension CurlewError {
+    /// Which timeout expired, and its value.
+    package static func timeoutReason(_ code: Code, after limit: Duration?) -> String {
+        let (what, name) =
+            switch code {
+            case .queueTimedOut: ("no connection became free", "queue")
+            case .connectTimedOut: ("the connection was not established", "connect")
+            case .firstByteTimedOut: ("no response began", "first-byte")
+            case .idleTimedOut: ("no byte was sent or received", "idle")
+            default: ("the request did not end", "total")
+            }
+        return "\(what) within " + (limit.map { "\($0), the \(name) timeout" } ?? "the \(name) timeout")
+    }
+
+    /// The error of a header field that may not be sent.
+    ///
+    /// The value may be a secret, and so may what follows a colon in a name: `HTTPHeader(name: "Authorization: Bearer …")`.
+    /// Only the characters that a name may have are shown, and the first one that it may not have.
+    package static func invalidHeader(_ field: HTTPHeader) -> CurlewError {
+        let reason: String
+        if field.name.isHTTPToken {
+            reason =
+                "the value of the header field \(field.name) has characters that HTTP does not allow, such as a line break"
+        } else if let bad = field.name.unicodeScalars.first(where: { !String($0).isHTTPToken }) {
+            let start = String(
+                field.name.unicodeScalars.prefix { String($0).isHTTPToken }.prefix(60).map(Character.init))
+            let code = String(bad.value, radix: 16, uppercase: true)
+            let number = String(repeating: "0", count: max(0, 4 - code.count)) + code
+            reason =
+                "the name of a header field, which begins with \"\(start)\", has a character that HTTP does not allow: U+\(number)"
+        } else {
+            reason = "the name of a header field is empty"
+        }
+        return CurlewError(.invalidHeader, phase: .creation, reason: reason)
+    }
+
+    /// For keys that are not the pinned ones: to trust something else would defeat the pins.
+    package static let pinSuggestion =
+        "If the server's owner has changed its key, pin the new one. Otherwise do not connect: another may be in between."
+}
