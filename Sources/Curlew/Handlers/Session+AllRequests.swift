@@ -8,8 +8,6 @@ extension Session {
     }
 
     /// Cancels every request that there is now, and calls the closure when all of them have ended.
-    // In top-level code, which is neither one nor the other to overload resolution, `await` must find the form that waits.
-    @_disfavoredOverload
     public nonisolated func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main,
         completion: (@Sendable () -> Void)? = nil
