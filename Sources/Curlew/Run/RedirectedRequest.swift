@@ -18,7 +18,7 @@ struct RedirectedRequest {
     init(_ redirect: Redirect, _ hop: Hop, in request: Request) {
         let context = request.context
         let removed = redirect.headersToRemove(
-            from: hop.lowered.effectiveHeaders.map(\.name), by: context.configuration.redirects)
+            from: hop.lowered.effectiveHeaders, by: context.configuration.redirects)
         var next = hop.lowered
         next.url = redirect.url
         next.method = redirect.method
@@ -73,7 +73,7 @@ struct RedirectedRequest {
             result.options.authentication = nil
             // The redirect may have stayed within the origin that the handler leaves.
             if let shared = next.defaultHeaders {
-                let secret = shared.headers.map(\.name).filter(context.configuration.redirects.staysBehind)
+                let secret = shared.headers.filter(context.configuration.redirects.staysBehind).map(\.name)
                 result.defaultHeaders = context.defaultHeaders(shared.without(secret), at: result.url)
             }
         }
