@@ -31,7 +31,9 @@ package enum SecretNames {
     package static func contains(_ field: HTTPHeader) -> Bool {
         if containsField(field.name) { return true }
         guard ASCII.equalsIgnoringCase(field.name, "Referer") else { return false }
-        return field.value.utf8.contains { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@") }
+        return field.value.utf8.contains {
+            $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@")
+        }
     }
 
     /// Whether a query item, a form field or a member of a JSON object is secret by its name. Counts of tokens are not.

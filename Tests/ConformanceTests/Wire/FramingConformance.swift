@@ -49,7 +49,8 @@ struct FramingConformance {
         "h1-status-06": "a status code has three digits, and the first is not 0 (RFC 9112, 4)",
         "h1-status-07": "a status code has three digits, and the first is not 0 (RFC 9112, 4)",
         "h1-lone-cr-06": "a line may end with a line feed alone (RFC 9112, 2.2)",
-        "h1-ff-dup-cd-differ": "the first of two Content-Disposition fields counts: it names a file, and frames nothing",
+        "h1-ff-dup-cd-differ":
+            "the first of two Content-Disposition fields counts: it names a file, and frames nothing",
         "h1-status-09": "the head is cut before its empty line: Curlew delivers no response whose head has not ended",
         "h1-keepalive-chromium-08": "libcurl looks for the beginning of the token only",
         "h1-keepalive-chromium-12": "libcurl heeds Proxy-Connection from proxies only: the connection is not re-used",

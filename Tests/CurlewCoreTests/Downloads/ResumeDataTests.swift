@@ -37,7 +37,8 @@ struct ResumeDataTests {
         "secrets are not kept",
         arguments: [
             "Authorization", "Cookie", "Proxy-Authorization", "X-Api-Key", "x-auth-token", "X-Amz-Security-Token",
-            "Set-Cookie", "X-Client-Secret", "Session-Id", "If-Range", "RANGE", "Accept-Encoding", "Host", "X-JWT", "X-OTP",
+            "Set-Cookie", "X-Client-Secret", "Session-Id", "If-Range", "RANGE", "Accept-Encoding", "Host", "X-JWT",
+            "X-OTP",
             "DPoP", "X-Pin", "X-CSRF", "X-Hmac", "X-Bearer", "X-JWS", "Authentication", "Key", "X-Access-Key-Id",
         ])
     func secrets(_ name: String) throws {

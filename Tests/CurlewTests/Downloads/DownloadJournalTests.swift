@@ -62,7 +62,8 @@ struct DownloadJournalTests {
         let data = try #require(request.resumeData)
         #expect(try ResumeData(data).headers.map(\.name).contains("Accept-Language"))
         #expect(!String(decoding: data, as: UTF8.self).contains("hush"))
-        let entries = FileManager.default.enumerator(at: journal.directory, includingPropertiesForKeys: nil)?
+        let entries =
+            FileManager.default.enumerator(at: journal.directory, includingPropertiesForKeys: nil)?
             .compactMap { ($0 as? URL).flatMap { try? Data(contentsOf: $0) } } ?? []
         #expect(!entries.isEmpty && entries.allSatisfy { !String(decoding: $0, as: UTF8.self).contains("hush") })
     }

@@ -237,7 +237,8 @@ struct RedirectTests {
         #expect(transport.requests.last?.headers["X-Other"] == "o")
     }
 
-    @Test("a handler that leaves the origin takes along the secrets alone that it set itself", arguments: [false, true])
+    @Test(
+        "a handler that leaves the origin takes along the secrets alone that it set itself", arguments: [false, true])
     func aHandlerThatLeavesTheOriginLeavesTheRequestsSecrets(staysWithin: Bool) async throws {
         let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next") : .text("ok") }
         let handler = Redirector(
