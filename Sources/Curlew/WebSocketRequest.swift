@@ -64,7 +64,12 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override var purpose: TransferPurpose { .stream }
 
     override func makeURLRequest() throws -> URLRequest {
-        let request = try convertible.asURLRequest()
+        var request = try convertible.asURLRequest()
+        if !protocols.isEmpty {
+            guard WebSocketHandshake.areValid(protocols) else { throw CurlewError.invalidSubprotocol }
+            // A field of the request, so that a redirect to another origin leaves it behind as it does other secrets.
+            request.headers.update(.websocketProtocol(protocols.joined(separator: ", ")))
+        }
         let scheme = request.url?.scheme?.lowercased()
         let isWebSocketScheme = scheme == "ws" || scheme == "wss"
         link.state.withLock { $0.namesWebSocketScheme = isWebSocketScheme }
@@ -77,7 +82,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override func transport(in session: Session) -> any Transport {
         let handlesCookies = record.withLock { $0.history.requests.last?.handlesCookies } ?? true
         return WebSocketTransport(
-            base: session.network, link: link, protocols: protocols,
+            base: session.network, link: link,
             maximumHeaderSize: session.configuration.maximumHeaderSize,
             willOpen: { [context] head, url in
                 context.remember(head.headers, from: url, handlesCookies: handlesCookies)

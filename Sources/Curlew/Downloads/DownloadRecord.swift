@@ -47,13 +47,16 @@ struct DescribedDownload: Sendable {
     /// A body, or a range of the user's own: such a response cannot be continued.
     let isPlain: Bool
 
-    init?(_ request: URLRequest) {
+    /// `sensitiveHeaders` are left out, because the rest is written to disk.
+    init?(_ request: URLRequest, sensitiveHeaders: [String]) {
         guard let url = request.url else { return nil }
         self.url = url
         method = request.httpMethod.map(HTTPMethod.init(rawValue:)) ?? .get
-        headers = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
+        var headers = HTTPHeaders(request.allHTTPHeaderFields ?? [:])
         let hasBody = request.httpBody?.isEmpty == false || request.httpBodyStream != nil
         isPlain = method == .get && !hasBody && !headers.contains(name: "Range")
+        for name in sensitiveHeaders { headers.remove(name: name) }
+        self.headers = headers
     }
 
     /// Whether it is the file that `part` is of. The query may differ: signed URLs get a new one each time,

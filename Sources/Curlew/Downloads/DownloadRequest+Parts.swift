@@ -8,7 +8,8 @@ extension DownloadRequest {
     /// The request of the next try: for the rest, where an earlier one has left a beginning of this file.
     func resuming(_ described: URLRequest) throws(CurlewError) -> URLRequest {
         examinePart()
-        let download = DescribedDownload(described)
+        let sensitive = context.configuration.redirects.sensitiveHeaders
+        let download = DescribedDownload(described, sensitiveHeaders: sensitive)
         let fields = try self.download.withLock { record throws(CurlewError) -> [HTTPHeader] in
             if let flaw = record.flaw { throw flaw }
             record.described = download

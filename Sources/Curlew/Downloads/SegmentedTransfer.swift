@@ -18,6 +18,10 @@ struct SegmentedTransfer: Sendable {
     /// The first exchange's.
     let lane: FileLane
 
+    /// An answer with fewer bytes is short unless it completes its segment.
+    private static let shortAnswer: Int64 = 64 * 1024
+    private static let maximumShortAnswers = 8
+
     /// nil when the file is complete.
     func run() async -> CurlewError? {
         let controls = SegmentControls()
@@ -38,7 +42,9 @@ struct SegmentedTransfer: Sendable {
     }
 
     private func fetch(segment index: Int, _ controls: SegmentControls) async -> CurlewError? {
-        // A server may send less than it was asked for, as long as it sends something.
+        // A server may send less than it was asked for. Without a limit, answers of one byte each would be as many requests
+        // as the file has bytes.
+        var shortAnswers = 0
         while let fields = progress.current.headers(forSegment: index) {
             var exchange = lowered
             for field in fields { exchange.headers.update(field) }
@@ -51,8 +57,12 @@ struct SegmentedTransfer: Sendable {
             } catch {
                 return error
             }
-            guard progress.current.segments[index].written > before else {
-                return CurlewError(.truncated, phase: .receive, reason: "the server sent an empty part of the file")
+            let segment = progress.current.segments[index]
+            if segment.isComplete { return nil }
+            if segment.written - before < Self.shortAnswer { shortAnswers += 1 }
+            guard segment.written > before, shortAnswers < Self.maximumShortAnswers else {
+                return CurlewError(
+                    .truncated, phase: .receive, reason: "the server sent less than was asked for, again and again")
             }
         }
         return nil

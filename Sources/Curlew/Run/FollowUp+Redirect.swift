@@ -53,7 +53,7 @@ extension Run {
             let context = request.context
             if let handler = redirectHandler {
                 guard let answer = try await ask(handler, about: proposal, for: response) else { return .deliver }
-                let changed = answer.withoutDotSegments(in: context)
+                let changed = redirected.withoutSecrets(answer.withoutDotSegments(in: context))
                 if !changed.isSent(like: proposal) {
                     next = try redirected.replaced(by: changed)
                     sendsSameBody = changed.hasBody(of: proposal)

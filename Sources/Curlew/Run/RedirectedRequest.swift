@@ -10,15 +10,13 @@ struct RedirectedRequest {
     let next: TransferRequest
     /// The same as users see it.
     let proposal: URLRequest
-    private let redirect: Redirect
     private let lowered: TransferRequest
-    private let removed: [String]
     private let request: Request
 
     init(_ redirect: Redirect, _ hop: Hop, in request: Request) {
         let context = request.context
         let removed = redirect.headersToRemove(
-            from: hop.lowered.effectiveHeaders.map(\.name), by: context.configuration.redirects)
+            from: hop.lowered.effectiveHeaders, by: context.configuration.redirects)
         var next = hop.lowered
         next.url = redirect.url
         next.method = redirect.method
@@ -33,8 +31,6 @@ struct RedirectedRequest {
         self.next = next
         proposal = Self.proposal(redirect, for: hop.visible.urlRequest, without: removed)
         lowered = hop.lowered
-        self.redirect = redirect
-        self.removed = removed
         self.request = request
     }
 
@@ -48,6 +44,20 @@ struct RedirectedRequest {
             proposal.httpBodyStream = nil
         }
         return proposal
+    }
+
+    /// The redirect handler's answer without the secrets that stay with their origin.
+    ///
+    /// A handler may move a redirect within the origin to another one. The fields that it left as they were then stay
+    /// behind, as they do if the server leads there. The fields that it set or changed are sent.
+    func withoutSecrets(_ answer: URLRequest) -> URLRequest {
+        guard let url = answer.url, !RedirectLocation.isSameOrigin(lowered.url, url) else { return answer }
+        var answer = answer
+        for field in HTTPHeaders(answer.allHTTPHeaderFields ?? [:])
+        where policy.staysBehind(field) && proposal.value(forHTTPHeaderField: field.name) == field.value {
+            answer.setValue(nil, forHTTPHeaderField: field.name)
+        }
+        return answer
     }
 
     /// The redirect handler has made a request of its own.
@@ -73,19 +83,23 @@ struct RedirectedRequest {
             result.options.authentication = nil
             // The redirect may have stayed within the origin that the handler leaves.
             if let shared = next.defaultHeaders {
-                let secret = shared.headers.map(\.name).filter(context.configuration.redirects.staysBehind)
+                let secret = shared.headers.filter(policy.staysBehind).map(\.name)
                 result.defaultHeaders = context.defaultHeaders(shared.without(secret), at: result.url)
             }
         }
         return result
     }
 
+    private var policy: RedirectPolicy { request.context.configuration.redirects }
+
     /// Whether secrets stayed behind with their origin, and no handler has put others in their place.
     func leavesCredentials(_ next: TransferRequest) -> Bool {
-        guard redirect.leavesOrigin else { return false }
+        guard !RedirectLocation.isSameOrigin(lowered.url, next.url) else { return false }
         if lowered.options.authentication != nil, next.options.authentication == nil { return true }
         let sent = next.effectiveHeaders
-        return removed.contains { SecretNames.containsField($0) && !sent.contains(name: $0) }
+        return lowered.effectiveHeaders.contains {
+            SecretNames.containsField($0.name) && policy.staysBehind($0) && !sent.contains(name: $0.name)
+        }
     }
 }
 

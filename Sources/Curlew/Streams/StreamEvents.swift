@@ -19,7 +19,7 @@ public struct StreamEvents: AsyncSequence, Sendable {
         var reader: StreamReader
         /// Of the response, once it has come.
         let status: @Sendable () -> Int?
-        /// Why the response is no stream of events, where its media type is another.
+        /// Why the response is no stream of events.
         var refusal: @Sendable () -> CurlewError? = { nil }
     }
 
@@ -35,7 +35,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
     ///
     /// It ends when the server answers 204. An error that another connection would not heal is thrown, and
     /// the last one of `maximumFailures` connections that failed in a row. A response of another media type than
-    /// `text/event-stream` that brings no event is such an error, `.unacceptableContentType`. Cancelling the request ends it with
+    /// `text/event-stream` is such an error, `.unacceptableContentType`, and so is one of another status than 200,
+    /// `.unacceptableStatus`: their events are not delivered. Cancelling the request ends it with
     /// `.cancelled`, whichever connection it has reached.
     public func reconnecting(
         delay: Duration = .seconds(3),
@@ -74,10 +75,8 @@ public struct StreamEvents: AsyncSequence, Sendable {
         /// The last first.
         private var ready: [ServerSentEvent] = []
         private var failure: CurlewError?
-        /// What the connection has brought.
-        private var progress = Progress.nothing
-
-        private enum Progress { case nothing, bytes, events }
+        /// Whether the connection has brought bytes.
+        private var hasBegun = false
 
         /// So many events are parsed at once, for the same reasons as `LineReader` cuts a few lines at a time.
         private static let batch = 7
@@ -125,8 +124,13 @@ public struct StreamEvents: AsyncSequence, Sendable {
                 (piece, place) = (Data(), EventStreamParser.Place())
                 do throws(CurlewError) {
                     if let next = try await connection?.reader.next(isolation: actor) {
+                        if reconnection != nil, !hasBegun, let refusal = connection?.refusal() {
+                            failure = refusal
+                            connection?.reader.leave()
+                            continue
+                        }
                         piece = next
-                        if progress == .nothing { progress = .bytes }
+                        hasBegun = true
                         reconnection?.streamed()
                     } else if let action = reconnection?.ended(status: connection?.status()) {
                         try await follow(action, nil, actor)
@@ -169,7 +173,6 @@ public struct StreamEvents: AsyncSequence, Sendable {
                     connection?.reader.leave()
                 }
             }
-            if !ready.isEmpty { progress = .events }
             ready.reverse()
             if let time = parser.reconnectionTime { reconnection?.serverAsked(for: time) }
         }
@@ -185,8 +188,9 @@ public struct StreamEvents: AsyncSequence, Sendable {
             case .end: return
             case .fail: if let error { throw error }
             case .reconnect(let delay):
-                if let refusal = refusal(of: ended, after: error) { throw refusal }
-                progress = .nothing
+                // Where it broke before its body, the head may be that of a redirect or of a status that is tried again.
+                if error == nil, let refusal = ended?.refusal() { throw refusal }
+                hasBegun = false
                 try await pause(for: delay)
                 parser = EventStreamParser(maximumEventSize: parser.maximumEventSize, lastEventID: parser.lastEventID)
                 connection = open(Reconnection(lastEventID: parser.lastEventID))
@@ -207,23 +211,18 @@ public struct StreamEvents: AsyncSequence, Sendable {
             guard Task.isCancelled else { return }
             throw CurlewError(.cancelled, phase: .retry, reason: "the reading task was cancelled")
         }
-
-        /// A page in place of events does not change by asking again: the HTML standard fails the connection (9.2.3).
-        /// Events under another type are taken all the same.
-        private func refusal(of ended: Connection?, after error: CurlewError?) -> CurlewError? {
-            switch progress {
-            case .events: nil
-            case .bytes: ended?.refusal()
-            // Where it broke before its body, the head may be that of a redirect or of a status that is tried again.
-            case .nothing: error == nil ? ended?.refusal() : nil
-            }
-        }
     }
 }
 
 extension StreamEvents {
-    /// Why a response is no stream of events. One without a media type is taken for one.
+    /// Why a response is no stream of events: asking again does not change that, and the HTML standard fails the connection
+    /// (9.2.3). One without a media type is taken for a stream.
     static func refusal(of response: LazyResponse) -> CurlewError? {
+        guard response.head.status == 200 else {
+            return CurlewError(
+                .unacceptableStatus, phase: .validation, reason: "a stream of events has status 200",
+                url: response.url, responseCode: response.head.status)
+        }
         guard let type = response.head.headers["Content-Type"] else { return nil }
         let verdict = ResponseValidation.contentType(type, in: ["text/event-stream"], bodyIsEmpty: false)
         guard case .failure(let failure as CurlewError) = verdict else { return nil }

@@ -23,11 +23,25 @@ public struct RequestBody: Sendable {
     }
 
     /// The chunks of a sequence, which is asked for the next one when the server has taken the last. It is read once: no
-    /// retry and no redirect that keeps the body. `length` counts all bytes; nil is unknown.
+    /// retry and no redirect that keeps the body. `sequence(length:_:)` can be sent again. `length` counts all bytes; `nil` is
+    /// unknown.
     public static func sequence<S: AsyncSequence & Sendable>(_ sequence: S, length: Int64? = nil) -> RequestBody
     where S.Element == Data {
         let body = UploadRequest.Uploadable(BodySource.sequence(sequence, length: length))
         return RequestBody(contentType: nil) { body }
+    }
+
+    /// The chunks of a sequence that `make` makes again whenever the body is sent again: for a retry, a 307 or 308, or a
+    /// challenge.
+    ///
+    ///     session.streamRequest(url, method: .post, body: .sequence { Rows(of: table) }).lines
+    ///
+    /// `make` has to make equal bytes each time. `length` counts all bytes; `nil` is unknown.
+    public static func sequence<S: AsyncSequence & Sendable>(
+        length: Int64? = nil,
+        _ make: @escaping @Sendable () -> S
+    ) -> RequestBody where S.Element == Data {
+        RequestBody(contentType: nil) { .stream(RemadeSequenceBody(make), length: length) }
     }
 
     /// A form as it is when its first `URLRequest` has been made; retries send the same. It sets `Content-Type`.

@@ -31,10 +31,11 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
         var task: Task<Void, Never>?
     }
 
-    private let source: Source
+    private let makeSource: @Sendable () -> Source
     private let state = Lock(State())
 
-    init(_ source: Source) { self.source = source }
+    /// `makeSource` is called in the task that reads the sequence, once the peer wants the body.
+    init(_ makeSource: @escaping @Sendable () -> Source) { self.makeSource = makeSource }
 
     var isReplayable: Bool { false }
 
@@ -99,7 +100,7 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     private func pump(_ binding: Int) async {
         // Not before it is wanted: making an iterator can begin the work.
         guard await isWanted(binding) else { return }
-        var iterator = source.makeAsyncIterator()
+        var iterator = makeSource().makeAsyncIterator()
         do {
             while await isWanted(binding) {
                 guard let chunk = try await iterator.next() else { return settle(.end) }
@@ -185,6 +186,6 @@ extension BodySource {
     /// A body from an asynchronous sequence: pulled as fast as the peer takes it, once.
     public static func sequence<Source: AsyncSequence & Sendable>(_ source: Source, length: Int64? = nil) -> BodySource
     where Source.Element == Data {
-        .stream(SequenceBodyStream(source), length: length)
+        .stream(SequenceBodyStream { source }, length: length)
     }
 }

@@ -9,7 +9,6 @@ internal import Foundation
 struct WebSocketTransport: Transport {
     let base: any Transport
     let link: WebSocketLink
-    let protocols: [String]
     let maximumHeaderSize: Int
     /// Called with the head of a 101, before the WebSocket is open.
     let willOpen: @Sendable (ResponseHead, URL) -> Void
@@ -23,7 +22,7 @@ struct WebSocketTransport: Transport {
         let control = WebSocketControl(link)
         sink.willStart(control)
         let upgrade = WebSocketUpgrade(
-            connector: connector, request: request, protocols: protocols, compresses: link.options.compression,
+            connector: connector, request: request, compresses: link.options.compression,
             maximumHeaderSize: maximumHeaderSize, sink: sink, control: control)
         switch try await upgrade.result() {
         case .declined(let outcome): return outcome

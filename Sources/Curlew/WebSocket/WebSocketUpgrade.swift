@@ -21,7 +21,6 @@ struct WebSocketUpgrade: Sendable {
 
     let connector: any ConnectTransport
     let request: TransferRequest
-    let protocols: [String]
     let compresses: WebSocketOptions.Compression
     let maximumHeaderSize: Int
     let sink: any TransferSink
@@ -77,17 +76,15 @@ struct WebSocketUpgrade: Sendable {
         over wire: any ByteConnection, _ metrics: inout TransferMetrics
     ) async throws(CurlewError) -> Outcome {
         var random = SystemRandom()
+        var headers = request.effectiveHeaders
+        let protocols = WebSocketHandshake.protocols(in: headers)
+        guard WebSocketHandshake.areValid(protocols) else { throw .invalidSubprotocol }
         let handshake = WebSocketHandshake(
             key: WebSocketKey(using: &random), protocols: protocols, compression: compresses == .off ? nil : .init())
-        guard handshake.areProtocolsValid else {
-            throw CurlewError(
-                .invalidHeader, phase: .creation, reason: "a subprotocol is not a valid token, or is listed twice")
-        }
-        var headers = request.effectiveHeaders
         if let authorization = try authorization(headers) { headers.update(authorization) }
         for field in handshake.headers { headers.update(field) }
-        // Nothing undoes a content coding on this connection.
-        headers.remove(name: "Accept-Encoding")
+        // Nothing undoes a content coding on this connection, and the handshake has no body.
+        for name in ["Accept-Encoding", "Content-Length", "Transfer-Encoding"] { headers.remove(name: name) }
         let bytes = UpgradeRequestHead.bytes(for: request.url, headers: headers)
         try await wire.send(bytes)
         metrics.requestSent = Date()
@@ -154,6 +151,10 @@ struct WebSocketUpgrade: Sendable {
 }
 
 extension CurlewError {
+    static var invalidSubprotocol: CurlewError {
+        CurlewError(.invalidHeader, phase: .creation, reason: "a subprotocol is not a valid token, or is listed twice")
+    }
+
     /// The same for a server that refuses the TLS of HTTP/1.1 (RFC 7301, 3.2): by its words, since the alert has no code of its own.
     fileprivate var ofHTTP2Alone: CurlewError? {
         guard code == .tlsFailed, reason.lowercased().contains("application protocol") else { return nil }

@@ -75,13 +75,15 @@ extension CookieStore {
         guard let attribute = parsed.domain, !attribute.isEmpty else { return (host, true) }
         // A dot at the end names no domain (the web platform's tests), though it is no part of a host's name.
         guard !attribute.hasSuffix("."), let domain = Hostname.canonical(attribute) else { return nil }
-        if isPublicSuffix(domain, publicSuffixes) { return domain == host ? (host, true) : nil }
+        // An address has no subdomains: `www.192.168.0.10` is not part of `192.168.0.10`.
+        if IPAddress(domain) != nil || isPublicSuffix(domain, publicSuffixes) {
+            return domain == host ? (host, true) : nil
+        }
         return Hostname.matches(host, domain: domain) ? (domain, false) : nil
     }
 
     private static func isPublicSuffix(_ domain: String, _ publicSuffixes: (any PublicSuffixes)?) -> Bool {
-        if IPAddress(domain) != nil { return false }
-        return publicSuffixes?.isPublicSuffix(domain) ?? !domain.utf8.contains(UInt8(ascii: "."))
+        publicSuffixes?.isPublicSuffix(domain) ?? !domain.utf8.contains(UInt8(ascii: "."))
     }
 
     /// `__Secure-` and `__Host-` promise what the server cannot see otherwise. A value must not fake a name.

@@ -13,8 +13,8 @@ package import Foundation
 ///
 /// `validator` has `entityTag` (strong) or `lastModified`. A download in segments adds `segments`, each
 /// with `first` and `end` (not included) and how much of it was `written`. The bytes themselves are in
-/// `file`, which is only accepted if a download has left it there. Credentials are left out: no user information in the
-/// URL, no header that looks like a secret.
+/// `file`, which is only accepted if a download has left it there. Credentials are left out: user information in the
+/// URL, and headers that hold a secret. When read, such headers are ignored.
 /// The URL keeps its query, without which there would be nothing to ask for; treat the data accordingly.
 package struct ResumeData: Hashable, Sendable {
     /// The version that is written.
@@ -49,7 +49,7 @@ package struct ResumeData: Hashable, Sendable {
     ) {
         self.url = Self.withoutUser(url)
         method = .get
-        self.headers = headers.filter { !Self.isLeftOut($0.name) }
+        self.headers = headers.filter { !Self.isLeftOut($0) }
         self.validator = validator
         self.bytesWritten = bytesWritten
         self.expectedTotal = expectedTotal
@@ -80,18 +80,14 @@ package struct ResumeData: Hashable, Sendable {
         return (try? encoder.encode(self)) ?? Data()
     }
 
-    /// Fields that are secrets by their name, or that a resumed request sets itself.
-    static func isLeftOut(_ name: String) -> Bool {
-        let name = name.lowercased()
-        return setByResuming.contains(name) || secretParts.contains { name.contains($0) }
+    /// Whether a field is secret, or one that a resumed request sets itself.
+    private static func isLeftOut(_ header: HTTPHeader) -> Bool {
+        SecretNames.contains(header) || setByResuming.contains(ASCII.lowercased(header.name))
     }
 
     private static let setByResuming: Set<String> = [
         "range", "if-range", "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "accept-encoding",
         "host", "content-length", "transfer-encoding", "connection",
-    ]
-    private static let secretParts = [
-        "auth", "cookie", "token", "secret", "key", "password", "passwd", "credential", "session", "signature",
     ]
 
     private static func withoutUser(_ url: URL) -> URL {
@@ -133,10 +129,11 @@ extension ResumeData: Codable {
         method = HTTPMethod(rawValue: try container.decode(String.self, forKey: .method))
         try check(method == .get, .method)
 
-        headers = try container.decode([Field].self, forKey: .headers).map {
+        let fields = try container.decode([Field].self, forKey: .headers).map {
             HTTPHeader(name: $0.name, value: $0.value)
         }
-        try check(headers.allSatisfy { $0.isValid && !Self.isLeftOut($0.name) }, .headers)
+        try check(fields.allSatisfy(\.isValid), .headers)
+        headers = fields.filter { !Self.isLeftOut($0) }
 
         validator = try container.decode(EntityValidator.self, forKey: .validator)
         bytesWritten = try container.decode(Int64.self, forKey: .bytesWritten)

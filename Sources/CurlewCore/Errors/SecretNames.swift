@@ -4,14 +4,14 @@
 package enum SecretNames {
     /// Parts of names, wherever they stand: `X-Auth-Token`, `client_secret`, `accessToken`.
     private static let parts = [
-        "token", "secret", "password", "passwd", "passphrase", "passcode", "api-key", "api_key", "apikey",
-        "private_key",
-        "private-key", "privatekey", "authorization", "cookie", "session", "signature", "credential",
+        "token", "secret", "password", "passwd", "passphrase", "passcode", "authorization", "cookie", "session",
+        "signature", "credential", "api-key", "api_key", "apikey", "private-key", "private_key", "privatekey",
+        "access-key", "access_key", "accesskey", "magic-link", "magic_link", "magiclink",
     ]
     /// Whole words of names. They are short, and parts of words without a secret (`author`, `pint`).
     private static let words: Set<Substring> = [
-        "auth", "bearer", "jwt", "otp", "totp", "mfa", "2fa", "pin", "pwd", "pass", "sid", "sig", "hmac", "assertion",
-        "csrf", "xsrf", "dpop", "csrftoken", "pat",
+        "auth", "bearer", "jwt", "jws", "jwe", "otp", "totp", "mfa", "2fa", "pin", "pwd", "pass", "sid", "sig", "hmac",
+        "assertion", "csrf", "xsrf", "dpop", "csrftoken", "pat",
     ]
     /// Names with none of these parts and words.
     private static let names: Set<String> = [
@@ -22,9 +22,18 @@ package enum SecretNames {
     /// Whether a header field's value is for the two ends only. Names are compared without regard to case.
     package static func containsField(_ name: String) -> Bool {
         let name = ASCII.lowercased(name)
-        // They say what is allowed and how much of it, and hold no secret.
-        if harmlessPrefixes.contains(where: { name.hasPrefix($0) }) { return false }
-        return contains(lowercased: name) || isKey(name)
+        if harmlessFields.contains(name) { return false }
+        return secretFields.contains(name) || contains(lowercased: name) || isKey(name)
+    }
+
+    /// Whether a header field holds a secret: by its name, or because it is a `Referer` with the query, fragment or user
+    /// of a URL.
+    package static func contains(_ field: HTTPHeader) -> Bool {
+        if containsField(field.name) { return true }
+        guard ASCII.equalsIgnoringCase(field.name, "Referer") else { return false }
+        return field.value.utf8.contains {
+            $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") || $0 == UInt8(ascii: "@")
+        }
     }
 
     /// Whether a query item, a form field or a member of a JSON object is secret by its name. Counts of tokens are not.
@@ -47,9 +56,16 @@ package enum SecretNames {
         }
     }
 
-    // MARK: Fields that are keys
+    // MARK: Fields alone
 
-    private static let harmlessPrefixes = ["access-control-", "sec-websocket-", "ratelimit", "x-ratelimit"]
+    /// Members of a body have these names for other things. A subprotocol is often a token, because a browser can send no
+    /// other field of its own with a handshake.
+    private static let secretFields: Set<String> = ["authentication", "key", "x-private", "sec-websocket-protocol"]
+    /// Fields with the parts and words of secret names that say what is allowed, and how much of it.
+    private static let harmlessFields: Set<String> = [
+        "access-control-allow-credentials", "sec-websocket-key", "x-ratelimit-limit-tokens",
+        "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
+    ]
     /// What stands before `key` in the names of fields whose key opens nothing.
     private static let harmlessKeys: Set<Substring> = [
         "idempotency", "idempotence", "cache", "surrogate", "public", "partition", "routing", "sort", "dedup",

@@ -40,8 +40,9 @@ package struct ContentDisposition: Hashable, Sendable {
             type = type ?? ""
             guard let value = part.value else { continue }
             switch part.name {
-            case "filename": plain = plain ?? value
-            case "filename*": extended = extended ?? ExtendedValue.decode(value)?.value
+            case "filename": plain = plain ?? LenientFilename.decode(value)
+            // An extended value is never quoted (RFC 8187, 3.2.1).
+            case "filename*" where !part.isQuoted: extended = extended ?? ExtendedValue.decode(value)?.value
             default: break
             }
         }
@@ -49,20 +50,23 @@ package struct ContentDisposition: Hashable, Sendable {
     }
 
     /// One piece between semicolons: `name`, `name=value` or `name="value"`; the name in lower case.
-    private static func part(_ scanner: inout ByteScanner) -> (name: String, value: String?) {
+    private static func part(_ scanner: inout ByteScanner) -> (name: String, value: String?, isQuoted: Bool) {
         let semicolon = UInt8(ascii: ";")
         let name = ASCII.trimmingBlanks(scanner.take { $0 != semicolon && $0 != UInt8(ascii: "=") })
         var value: [UInt8]?
+        var isQuoted = false
         if scanner.skip("=") {
             scanner.skip(while: ASCII.isBlank)
-            if scanner.peek == UInt8(ascii: "\"") { value = scanner.quotedString().value }
+            isQuoted = scanner.peek == UInt8(ascii: "\"")
+            if isQuoted { value = scanner.quotedString().value }
             let rest = scanner.take { $0 != semicolon }
             value = value ?? Array(ASCII.trimmingBlanks(rest))
         }
         _ = scanner.skip(";")
         return (
             ASCII.lowercased(String(decoding: name, as: UTF8.self)),
-            value.map { String(decoding: $0, as: UTF8.self) }
+            value.map { String(decoding: $0, as: UTF8.self) },
+            isQuoted
         )
     }
 
@@ -79,7 +83,8 @@ extension ContentDisposition {
     package var headerValue: String {
         let type = type.isHTTPToken ? type : "attachment"
         guard let filename else { return type }
-        let needsExtended = !Self.isPrintableASCII(filename) || Self.hasEscape(filename)
+        let needsExtended =
+            !Self.isPrintableASCII(filename) || Self.hasEscape(filename) || filename.hasPrefix("=?")
         switch fallback {
         case .none where needsExtended:
             return "\(type); filename*=\(ExtendedValue.encode(filename))"
@@ -94,7 +99,7 @@ extension ContentDisposition {
 
     private static func isPrintableASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
 
-    /// Some recipients undo percent escapes in a plain `filename`.
+    /// Some recipients undo percent escapes in a plain `filename`, this one among them.
     private static func hasEscape(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         return bytes.indices.dropLast(2).contains {

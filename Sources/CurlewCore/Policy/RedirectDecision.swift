@@ -17,11 +17,11 @@ package struct Redirect: Sendable, Equatable {
     package var dropsBody: Bool
 
     /// The names of the headers, the request's own ones and the session's, that must not go along.
-    package func headersToRemove(from names: some Sequence<String>, by policy: RedirectPolicy) -> [String] {
-        names.filter { name in
-            dropsBody && Self.bodyHeaders.contains { ASCII.equalsIgnoringCase($0, name) }
-                || leavesOrigin && policy.staysBehind(name)
-        }
+    package func headersToRemove(from headers: HTTPHeaders, by policy: RedirectPolicy) -> [String] {
+        headers.filter { header in
+            dropsBody && Self.bodyHeaders.contains { ASCII.equalsIgnoringCase($0, header.name) }
+                || leavesOrigin && policy.staysBehind(header)
+        }.map(\.name)
     }
 
     private static let bodyHeaders = [

@@ -29,10 +29,10 @@ public struct RedirectPolicy: Sendable, Hashable {
 
 extension RedirectPolicy {
     /// Whether a header stays behind when a redirect leaves the origin.
-    package func staysBehind(_ name: String) -> Bool {
-        func names(_ list: [String]) -> Bool { list.contains { ASCII.equalsIgnoringCase($0, name) } }
-        if ASCII.equalsIgnoringCase(name, "Host") { return true }
+    package func staysBehind(_ header: HTTPHeader) -> Bool {
+        func names(_ list: [String]) -> Bool { list.contains { ASCII.equalsIgnoringCase($0, header.name) } }
+        if ASCII.equalsIgnoringCase(header.name, "Host") { return true }
         if names(sensitiveHeaders) { return true }
-        return SecretNames.containsField(name) && !names(forwardedHeaders)
+        return SecretNames.contains(header) && !names(forwardedHeaders)
     }
 }

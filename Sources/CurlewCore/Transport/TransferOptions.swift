@@ -116,9 +116,10 @@ public enum TransferPurpose: Sendable, Hashable {
     case stream
 }
 
-/// When `Expect: 100-continue` is sent with a body.
+/// When `Expect: 100-continue` is sent with a body. A server that says nothing gets the body after one second.
 public enum ExpectContinue: Sendable, Hashable {
-    /// For bodies above 1 MiB or of unknown length.
+    /// For bodies of more than 1 MiB. If the length is unknown, only for a body that can be sent once and credentials that
+    /// wait for a challenge.
     case automatic
     /// The server is always asked.
     case always

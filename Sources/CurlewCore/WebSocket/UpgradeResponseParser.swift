@@ -86,6 +86,9 @@ package struct UpgradeResponseParser: Sendable {
     // MARK: Head
 
     private mutating func headLine(_ line: [UInt8]) throws(CurlewError) -> Event? {
+        guard !line.contains(UInt8(ascii: "\r")) else {
+            throw Self.broken("a line of the head has a carriage return within it")
+        }
         guard statusLine != nil else {
             statusLine = try Self.statusLine(line)
             return nil

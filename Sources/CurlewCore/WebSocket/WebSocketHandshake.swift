@@ -27,10 +27,15 @@ package struct WebSocketHandshake: Equatable, Sendable {
         self.compression = compression
     }
 
-    /// Subprotocols are tokens, and each stands once.
-    package var areProtocolsValid: Bool {
+    /// Whether the subprotocols are tokens, each of them listed once.
+    package static func areValid(_ protocols: [String]) -> Bool {
         Set(protocols).count == protocols.count
             && protocols.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(ASCII.isTokenByte) }
+    }
+
+    /// The subprotocols that a request asks for.
+    package static func protocols(in headers: HTTPHeaders) -> [String] {
+        FieldTokens.list(headers.combinedValue(for: "Sec-WebSocket-Protocol"))
     }
 
     /// The fields beside `Host`.

@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import Glibc
 
 /// Puts a response's head together from the lines that libcurl hands over, one call per line.
 struct HeadCollector {
@@ -63,8 +64,12 @@ struct HeadCollector {
         size += line.count
         var end = line.count
         if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
-        if end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
+        while end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
         let text = UnsafeRawBufferPointer(rebasing: line[..<end])
+        // A server that passes another's text on could say something else to those who take it for a line's end.
+        if let start = text.baseAddress, memchr(start, 0x0D, text.count) != nil {
+            return .malformed("a line of the head has a carriage return within it")
+        }
         switch state {
         case .statusLine:
             return takeStatusLine(text, &texts)

@@ -127,6 +127,7 @@ extension ActiveTransfer {
             (code, phase) = (.clientCertificateRequired, .tls)
             text = "the server closed the connection: " + String(cString: curlew_tls_alert_text(tlsAlert))
         }
+        if number == 27, code == .limitExceeded { text = "a line of the response's head is longer than 100 KB" }
         var error = CurlewError(
             code,
             phase: phase,

@@ -335,7 +335,10 @@ struct RequestPlan: Sendable {
             switch request.options.expectContinue {
             case .always: length != 0
             case .never: false
-            case .automatic: length.map { $0 > Self.expectThreshold } ?? true
+            // Most servers that read a body of unknown length say nothing before they do: each would cost a second. Where a
+            // challenge may come, sending a body that can be read once would lose it.
+            case .automatic:
+                length.map { $0 > Self.expectThreshold } ?? (!request.body.isReplayable && request.mayBeChallenged)
             }
         // libcurl asks for every upload that is large or of unknown length, old versions for all.
         guard case .upload = body else {
@@ -418,5 +421,15 @@ extension TransferRequest {
     fileprivate var hasOnlyDefaultHeaders: Bool {
         guard case .none = body else { return false }
         return headers.isEmpty && method.rawValue == "GET"
+    }
+}
+
+extension TransferRequest {
+    /// Whether its credentials are sent as the answer to a challenge only.
+    fileprivate var mayBeChallenged: Bool {
+        switch options.authentication?.scheme {
+        case .any, .digest, .ntlm, .negotiate: true
+        case .basic, .bearer, .awsSigV4, nil: false
+        }
     }
 }

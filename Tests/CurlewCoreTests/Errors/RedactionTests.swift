@@ -79,7 +79,12 @@ struct RedactionTests {
             ("Sec-WebSocket-Key", false), ("X-RateLimit-Remaining-Tokens", false), ("Author", false),
             ("Keep-Alive", false),
             ("X-Author", false), ("Public-Key-Pins", false), ("Accept-Encoding", false), ("X-Request-Id", false),
-            ("Key", false), ("X-Key-Id", false), ("Origin", false), ("traceparent", false),
+            ("X-Key-Id", false), ("Origin", false), ("traceparent", false), ("Key", true), ("Authentication", true),
+            ("X-Access-Key-Id", true), ("X-JWS", true), ("X-Magic-Link", true), ("X-Private", true),
+            ("Access-Control-Token", true), ("X-RateLimit-Token", true), ("Ratelimit-Api-Key", true),
+            ("Sec-WebSocket-Protocol", true), ("Sec-WebSocket-Accept", false), ("RateLimit-Policy", false),
+            ("Access-Control-Allow-Private-Network", false), ("Access-Control-Allow-Headers", false),
+            ("DPoP", true), ("X-Pin", true), ("X-CSRF", true), ("X-Hmac", true),
         ])
     func fields(name: String, isSecret: Bool) {
         #expect(SecretNames.containsField(name) == isSecret)

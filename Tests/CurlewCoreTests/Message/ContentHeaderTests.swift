@@ -4,6 +4,27 @@ internal import Testing
 
 @Suite("Content headers", .timeLimit(.minutes(4)))
 struct ContentHeaderTests {
+    @Test(
+        "names that senders encode as no standard says are decoded, and malformed ones are left alone",
+        arguments: [
+            ("filename=my%20file%C3%A4.txt", "my fileä.txt"), ("filename=\"50%.html\"", "50%.html"),
+            ("filename=%EC%98%88%EC%88%A", "%EC%98%88%EC%88%A"), ("filename=\"%FF.txt\"", "%FF.txt"),
+            ("filename=\"ä-%41.html\"", "ä-%41.html"), ("filename=\"a%00b\"", nil),
+            ("filename=\"=?UTF-8?B?w6QudHh0?=\"", "ä.txt"), ("filename=\"=?utf-8?q?=C3=A4_b=2Etxt?=\"", "ä b.txt"),
+            ("filename=\"=?UTF-8?Q?=C3=A4?= =?UTF-8*de?Q?b?=\"", "äb"),
+            ("filename=\"=?UTF-8?Q?=C3?=\"", "=?UTF-8?Q?=C3?="),
+            ("filename=\"=?no-charset?Q?a?=\"", "=?no-charset?Q?a?="), ("filename=\"=?UTF-8?B?*?=\"", "=?UTF-8?B?*?="),
+            ("filename*=\"UTF-8''a.txt\"", nil), ("filename*=\"UTF-8''a.txt\"; filename=b", "b"),
+        ] as [(String, String?)])
+    func lenientNames(parameter: String, expected: String?) {
+        #expect(ContentDisposition(parsing: "attachment; " + parameter).filename == expected)
+        guard let expected else { return }
+        // What is written is read as it was, also a name that looks encoded.
+        for name in [expected, parameter] {
+            #expect(ContentDisposition(parsing: ContentDisposition(filename: name).headerValue).filename == name)
+        }
+    }
+
     @Test("media types match patterns")
     func patterns() throws {
         let type = try #require(MediaType("image/PNG; q=1; Boundary=x"))

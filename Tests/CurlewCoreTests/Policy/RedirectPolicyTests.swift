@@ -203,7 +203,23 @@ struct RedirectPolicyTests {
         let names = [
             "Accept", "Authorization", "Content-Type", "Cookie", "Host", "X-Api-Key", "X-Auth-Token", "X-Mine",
         ]
-        return redirect.headersToRemove(from: names, by: policy)
+        return redirect.headersToRemove(from: HTTPHeaders(names.map { HTTPHeader(name: $0, value: "v") }), by: policy)
+    }
+
+    @Test("a Referer with a query stays with its origin, one without goes along")
+    func referer() throws {
+        guard case .follow(let next) = try Self.decide("https://b.test/") else {
+            Issue.record("not followed")
+            return
+        }
+        for (value, isDropped) in [
+            ("https://a.test/page", false), ("https://a.test/?code=S", true), ("https://a.test/#S", true),
+            ("https://ada:S@a.test/", true),
+        ] {
+            let headers: HTTPHeaders = ["referer": value]
+            #expect(next.headersToRemove(from: headers, by: RedirectPolicy()).isEmpty == !isDropped, "\(value)")
+            #expect(next.headersToRemove(from: headers, by: RedirectPolicy(forwardedHeaders: ["Referer"])).isEmpty)
+        }
     }
 }
 

@@ -49,6 +49,25 @@ struct DownloadJournalTests {
         #expect(parts == ["a"])
     }
 
+    @Test("neither resume data nor the journal has a field with a secret name, or one that the session calls sensitive")
+    func secrets() async throws {
+        let service = try FileService { $0.cuts = [300_000] }
+        var configuration = SessionConfiguration()
+        configuration.downloadJournal = journal
+        configuration.redirects.sensitiveHeaders = ["x-tenant"]
+        let request = Session(configuration: configuration).download(
+            service.url, headers: ["X-JWT": "hush", "X-Tenant": "hush", "Accept-Language": "en"],
+            to: destination(scratch.file("a")))
+        _ = try? await request.file()
+        let data = try #require(request.resumeData)
+        #expect(try ResumeData(data).headers.map(\.name).contains("Accept-Language"))
+        #expect(!String(decoding: data, as: UTF8.self).contains("hush"))
+        let entries =
+            FileManager.default.enumerator(at: journal.directory, includingPropertiesForKeys: nil)?
+            .compactMap { ($0 as? URL).flatMap { try? Data(contentsOf: $0) } } ?? []
+        #expect(!entries.isEmpty && entries.allSatisfy { !String(decoding: $0, as: UTF8.self).contains("hush") })
+    }
+
     @Test("a download in flight belongs to its request alone, and one that ends well leaves nothing")
     func inFlight() async throws {
         let service = try FileService { $0.stall = 500_000 }

@@ -14,6 +14,8 @@ final class FileService: Sendable {
         var modified: String?
         var contentType: String? = "application/octet-stream"
         var hasRanges = true
+        /// Most bytes of one answer to a range.
+        var longestRange: Int?
         var obeysIfRange = true
         /// What is added to every answer.
         var headers: HTTPHeaders = [:]
@@ -66,6 +68,7 @@ final class FileService: Sendable {
         if let range, range.isEmpty {
             return .status(416, headers: ["Content-Range": "bytes */\(state.length)"])
         }
+        if let asked = range, let longest = state.longestRange { range = asked.prefix(longest) }
         let bytes = range ?? 0..<state.length
         let (seed, first) = (state.seed, Int64(bytes.lowerBound))
         var response = TestServer.Response(

@@ -203,6 +203,29 @@ struct SegmentTests {
         #expect(scratch.names == ["a"])
     }
 
+    @Test("answers that are shorter than asked for are enough if they are not tiny")
+    func shortAnswers() async throws {
+        let service = try FileService {
+            $0.length = Self.length
+            $0.longestRange = 100_000
+        }
+        let scratch = try ScratchDirectory()
+        let url = try await session.download(service.url, to: destination(scratch.file("a"))).segments(2).file()
+        #expect(try Data(contentsOf: url) == service.contents)
+    }
+
+    @Test("answers of a byte each are not asked for without end, and what has come is kept")
+    func tinyAnswers() async throws {
+        let service = try FileService { $0.length = 4 << 20 }
+        service.change { $0.longestRange = 1 }
+        let scratch = try ScratchDirectory()
+        let request = session.download(service.url, to: destination(scratch.file("a"))).segments(2)
+        let error = await request.response().error
+        #expect(error?.code == .truncated)
+        #expect(service.ranges.count < 40)
+        #expect(request.resumeData != nil)
+    }
+
     @Test("cancelling stops all parts and leaves nothing, or resume data", arguments: [true, false])
     func cancel(keeps: Bool) async throws {
         let service = try FileService {

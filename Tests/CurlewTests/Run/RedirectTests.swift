@@ -237,6 +237,39 @@ struct RedirectTests {
         #expect(transport.requests.last?.headers["X-Other"] == "o")
     }
 
+    @Test(
+        "a handler that leaves the origin takes along the secrets alone that it set itself", arguments: [false, true])
+    func aHandlerThatLeavesTheOriginLeavesTheRequestsSecrets(staysWithin: Bool) async throws {
+        let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next") : .text("ok") }
+        let handler = Redirector(
+            behavior: .modify { _, request, _ in
+                var request = request
+                request.url = URL(string: staysWithin ? "https://a.example/other" : "https://b.example/other")
+                request.setValue("mine", forHTTPHeaderField: "X-Api-Key")
+                request.setValue("mine", forHTTPHeaderField: "X-Otp")
+                return request
+            }
+        )
+        let session = Session(
+            configuration: SessionConfiguration { $0.redirects.sensitiveHeaders = ["x-tenant"] },
+            transport: transport,
+            redirectHandler: handler
+        )
+        let fields: HTTPHeaders = [
+            "Authorization": "Bearer t", "Cookie": "a=b", "X-Auth-Token": "t", "X-Tenant": "north",
+            "Referer": "https://a.example/?code=1", "X-Api-Key": "k", "X-Other": "o",
+        ]
+        let request = session.request("https://a.example/", headers: fields)
+        _ = try await request.data()
+        let last = try #require(transport.requests.last)
+        for name in ["Authorization", "Cookie", "X-Auth-Token", "X-Tenant", "Referer"] {
+            #expect(last.headers[name] == (staysWithin ? fields[name] : nil), "\(name)")
+            #expect(request.request?.value(forHTTPHeaderField: name) == last.headers[name])
+        }
+        #expect(last.headers["X-Other"] == "o")
+        #expect(last.headers["X-Api-Key"] == "mine" && last.headers["X-Otp"] == "mine")
+    }
+
     @Test func aHandlerThatModifiesDoesNotBringLeftCredentialsBack() async throws {
         let transport = MockTransport { request in
             switch (request.url.host(), request.path) {

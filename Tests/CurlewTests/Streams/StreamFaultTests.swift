@@ -181,19 +181,39 @@ struct StreamFaultTests {
         #expect(server.requests.count == 1)
     }
 
-    @Test("reconnecting takes events of any media type, and streams of the right one without events")
-    func eventsOfAnyType() async throws {
+    @Test(
+        "reconnecting takes events of status 200 and their media type alone, and others are delivered without it",
+        arguments: [(200, "text/plain"), (201, "text/event-stream"), (299, "text/event-stream"), (205, nil)])
+    func eventsOfAnotherKind(status: Int, type: String?) async throws {
+        let server = try TestServer()
+        server.route("/events") { _ in
+            guard let type else { return .status(status) }
+            return .text("data: a\n\n", status: status, type: type)
+        }
+        let (seen, error) = await read(
+            session.streamRequest(server.url("/events")).events.reconnecting(delay: .milliseconds(1)))
+        #expect(seen.isEmpty)
+        #expect(error?.code == (status == 200 ? .unacceptableContentType : .unacceptableStatus))
+        #expect(error?.responseCode == status)
+        #expect(server.requests.count == 1)
+        let (plain, none) = await read(session.streamRequest(server.url("/events")).events)
+        #expect(plain == (type == nil ? [] : ["a"]) && none == nil)
+    }
+
+    @Test("reconnecting follows redirects, and goes on after streams without events and statuses that pass")
+    func streamsWithoutEvents() async throws {
         let server = try TestServer()
         server.script(
-            "/events", .text("data: a\n\n", type: "text/plain"), .text(": none\n\n", type: "text/event-stream"),
+            "/events", .redirect(to: "/other", status: 307), .text(": none\n\n", type: "text/event-stream"),
             .text("busy", status: 503, type: "text/html"),
             .text("data: b\n\n", type: "text/event-stream; charset=utf-8"),
             .status(204))
+        server.script("/other", .text("data: a\n\n", type: "text/event-stream"))
         let events = session.streamRequest(server.url("/events")).events
         let (seen, error) = await read(events.reconnecting(delay: .milliseconds(1)))
         #expect(seen == ["a", "b"])
         #expect(error == nil)
-        #expect(server.requests.count == 5)
+        #expect(server.requests.count == 6)
     }
 
     @Test("without reconnecting, a page in place of events has no events and no error")

@@ -178,6 +178,35 @@ struct StreamedBodyTests {
         withExtendedLifetime(scratch) {}
     }
 
+    @Test(
+        "a sequence that is made again is sent again after a redirect, a challenge and a retry",
+        arguments: [true, false])
+    func remadeSequence(hasLength: Bool) async throws {
+        let server = try TestServer()
+        server.script(
+            "/from", .status(503), .status(401, headers: ["WWW-Authenticate": "Basic realm=\"r\""]),
+            .status(307, headers: ["Location": "/echo"]))
+        server.script("/echo", echo)
+        let made = Lock(0)
+        let body = RequestBody.sequence(length: hasLength ? 9 : nil) {
+            made.withLock { $0 += 1 }
+            return AsyncStream<Data> { continuation in
+                for chunk in ["all ", "", "of it"] { continuation.yield(Data(chunk.utf8)) }
+                continuation.finish()
+            }
+        }
+        let session = Session(
+            interceptor: RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0, retryableHTTPMethods: [.put]))
+        let request = session.streamRequest(server.url("/from"), method: .put, body: body)
+            .authenticate(with: TransferAuthentication(scheme: .any, username: "a", password: "b"))
+        var answer = Data()
+        for try await chunk in request.chunks { answer += chunk }
+        #expect(answer == Data("all of it".utf8))
+        #expect(server.requests.map(\.path) == ["/from", "/from", "/from", "/echo"])
+        #expect(Set(server.requests.map(\.body)) == [answer])
+        #expect(made.withLock { $0 } == 4)
+    }
+
     @Test("leaving the loop and cancelling its task end the sending as well", arguments: [true, false])
     func cancellation(_ isCancelled: Bool) async throws {
         let server = try TestServer()

@@ -383,6 +383,45 @@ struct WebSocketFlowTests {
         #expect(transport.urls.count == 2)
     }
 
+    @Test("subprotocols stay with their origin, as other secrets do", arguments: [nil, "example.org", "other.example"])
+    func redirectedSubprotocols(host: String?) async throws {
+        let transport = ScriptedTransport(
+            {
+                guard await $0.readRequest() else { return }
+                #expect($0.request.headers["Sec-WebSocket-Protocol"] == "chat, token.abc")
+                let target = host.map { "ws://\($0)/other" } ?? "/other"
+                await $0.answer("HTTP/1.1 307 Over there\r\nLocation: \(target)\r\nContent-Length: 0\r\n\r\n")
+            },
+            {
+                await $0.accept(protocols: ["chat"])
+                let isSame = host != "other.example"
+                #expect($0.request.headers["Sec-WebSocket-Protocol"] == (isSame ? "chat, token.abc" : nil))
+                await $0.echo()
+            })
+        let socket = Session(transport: transport).webSocket("ws://example.org/", protocols: ["chat", "token.abc"])
+        try await socket.opened()
+        #expect(socket.selectedProtocol == (host == "other.example" ? nil : "chat"))
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
+    @Test("a handshake has no body, whatever fields the user sets, and asks for the subprotocols of a field")
+    func framingFields() async throws {
+        let transport = ScriptedTransport {
+            await $0.accept(protocols: ["chat"])
+            for name in ["Content-Length", "Transfer-Encoding"] { #expect($0.request.headers[name] == nil) }
+            await $0.echo()
+        }
+        let fields: HTTPHeaders = [
+            "Content-Length": "20", "Transfer-Encoding": "chunked", "Sec-WebSocket-Protocol": "chat",
+        ]
+        let socket = Session(transport: transport).webSocket("ws://example.org/", headers: fields)
+        try await socket.opened()
+        #expect(socket.selectedProtocol == "chat")
+        try await socket.close()
+        await transport.scriptsEnded()
+    }
+
     @Test("a server that does not answer is waited for so long and no longer")
     func noAnswer() async throws {
         let transport = ScriptedTransport { if await $0.readRequest() { _ = await $0.next() } }

@@ -65,6 +65,22 @@ struct HeadCollectorTests {
         #expect(trailers == [HTTPHeader(name: "T", value: "6 7")])
     }
 
+    @Test("a carriage return within a line is refused, several at its end are not")
+    func carriageReturns() {
+        let start = "HTTP/1.1 200 OK\r\n"
+        let broken = [
+            ["HTTP/1.1 200\rOK\n"], [start, "\rA: 1\n"], [start, "A: 1\rB: 2\r\n"], [start, "A: 1\r\r2\r\n"],
+            [start, "\r\n", "T: 1\rU: 2\r\n"],
+        ]
+        for lines in broken {
+            guard case .malformed? = feed(lines).events.last else {
+                Issue.record("not refused: \(lines)")
+                continue
+            }
+        }
+        #expect(head([start, "A: 1\r\r\n", "\r\n"])?.headers["A"] == "1")
+    }
+
     @Test(arguments: [" A: 1\r\n", "\tA: 1\r\n", " \r\n"])
     func foldedLineBeforeAnyField(_ line: String) {
         for before in [[], ["HTTP/1.1 103 Early Hints\r\n", "Link: a\r\n", "\r\n"]] {
@@ -77,7 +93,10 @@ struct HeadCollectorTests {
     }
 
     @Test(arguments: [
-        ("5", nil), ("005", nil), ("5, 5", nil), ("9223372036854775807", nil), ("", nil), ("-5", nil),
+        ("5", nil), ("005", nil), ("5, 5", nil), ("9223372036854775807", nil), (" 5 \t", nil),
+        ("", "Content-Length is not a number"), ("-5", "Content-Length is not a number"),
+        ("0x20", "Content-Length is not a number"), ("30s", "Content-Length is not a number"),
+        ("30,", "Content-Length is not a number"), ("3 0", "Content-Length is not a number"),
         ("9223372036854775808", "Content-Length is above 64 bits"),
         ("99999999999999999999999", "Content-Length is above 64 bits"),
         ("5, 6", "there are two different Content-Length fields"),

@@ -124,6 +124,24 @@ struct UploadTests {
         }
     }
 
+    @Test("a body of unknown length is sent at once, unless a challenge would lose it")
+    func expectContinueOfStreams() async throws {
+        try await withTransport { transport, server in
+            let schemes: [TransferAuthentication.Scheme?] = [nil, .basic, .any]
+            for scheme in schemes {
+                let body = ScriptedBody([.bytes("hello"), .end])
+                _ = try await transport.fetch(
+                    request(server.url("/anything"), method: .post, body: .stream(body)) {
+                        $0.options.authentication = scheme.map {
+                            TransferAuthentication(scheme: $0, username: "a", password: "b")
+                        }
+                    })
+                #expect((server.requests.first?.headers["Expect"] != nil) == (scheme == .any), "\(scheme as Any)")
+                server.clearRequests()
+            }
+        }
+    }
+
     @Test func anEarlyFinalResponseIsDelivered() async throws {
         try await withTransport { transport, server in
             server.script("/x", .text("too large", status: 413).changed { $0.readsBody = false })

@@ -1,0 +1,58 @@
+internal import CurlewCore
+internal import CurlewLocks
+internal import Foundation
+
+/// A body from a sequence that is made again whenever the body has to be sent again.
+///
+/// Each sending reads a `SequenceBodyStream` of its own. A sending that ends leaves the next one in its place.
+final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
+    private struct State: Sendable {
+        var current: SequenceBodyStream<Source>
+        var waker: (any BodyWaker)?
+    }
+
+    private let makeSource: @Sendable () -> Source
+    private let state: Lock<State>
+
+    init(_ makeSource: @escaping @Sendable () -> Source) {
+        self.makeSource = makeSource
+        state = Lock(State(current: SequenceBodyStream(makeSource)))
+    }
+
+    private var current: SequenceBodyStream<Source> { state.withLock { $0.current } }
+
+    var isReplayable: Bool { true }
+
+    func open(waker: any BodyWaker) {
+        let (current, former) = state.withLock { ($0.current, exchange(&$0.waker, with: waker)) }
+        current.open(waker: waker)
+        withExtendedLifetime(former) {}
+    }
+
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { current.read(into: buffer) }
+
+    func rewind() -> Bool {
+        if current.rewind() { return true }
+        if let waker = replaceCurrent() { current.open(waker: waker) }
+        return true
+    }
+
+    func close() {
+        _ = replaceCurrent()
+        _ = state.withLock { exchange(&$0.waker, with: nil) }
+    }
+
+    /// Returns the waker of the sending that has ended.
+    private func replaceCurrent() -> (any BodyWaker)? {
+        let fresh = SequenceBodyStream(makeSource)
+        let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), $0.waker) }
+        former.close()
+        // Its task may have been made without having begun: nothing else would end it.
+        former.unbind()
+        return waker
+    }
+
+    func bind() { current.bind() }
+
+    func unbind() { current.unbind() }
+}
