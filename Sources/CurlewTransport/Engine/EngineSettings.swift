@@ -11,6 +11,7 @@ struct EngineSettings: Sendable {
     let evaluatorDecidesAlone: Bool
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
+    let keepAlive: KeepAlive?
     /// libcurl asks for names with handles of its own, which have the callbacks of the transfer's.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
@@ -33,6 +34,11 @@ struct EngineSettings: Sendable {
     let libcurlKeepsFreedField: Bool
     /// Before 8.0 libcurl sends over a connection on which there is something to read already. Before 7.80 it does not ask.
     let libcurlTakesUnaskedBytes: Bool
+    /// Before 8.1 libcurl takes the end of an HTTP/2 connection on which the server has broken a rule for the end of the
+    /// responses on it.
+    let libcurlHidesBrokenConnections: Bool
+    /// libcurl 7.88 can use no plain HTTP/2 connection twice (`RequestPlan.planProtocol`).
+    let libcurlSpoilsPlainHTTP2: Bool
     /// Connections lead to a Unix socket, whatever else is said.
     let usesUnixSocket: Bool
     let loopMechanism: LoopMechanism
@@ -65,6 +71,7 @@ struct EngineSettings: Sendable {
         trustEvaluation = configuration.trustEvaluation
         verifiesTLSProxies = configuration.tls.certificateVerification != .none
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
+        keepAlive = configuration.keepAlive
         refusesPrivateAddresses = configuration.addressPolicy != .any
         resolvesOverHTTPS = configuration.dns.dohURL != nil
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
@@ -81,6 +88,10 @@ struct EngineSettings: Sendable {
             surroundings.capabilities.isAtLeast(7, 83, 0) && !surroundings.capabilities.isAtLeast(8, 1, 1)
         libcurlTakesUnaskedBytes =
             surroundings.capabilities.isAtLeast(7, 80, 0) && !surroundings.capabilities.isAtLeast(8, 0, 0)
+        libcurlHidesBrokenConnections = !surroundings.capabilities.isAtLeast(8, 1, 0)
+        libcurlSpoilsPlainHTTP2 =
+            configuration.httpVersion == .http2PriorKnowledge && surroundings.capabilities.isAtLeast(7, 88, 0)
+            && !surroundings.capabilities.isAtLeast(8, 0, 0)
         usesUnixSocket = configuration.unixSocketPath != nil
         loopMechanism = surroundings.loopMechanism
         lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)
