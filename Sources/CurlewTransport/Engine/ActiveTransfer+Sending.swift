@@ -122,7 +122,9 @@ extension ActiveTransfer {
         else { return false }
         // libcurl's own attempts count: from 8.1 on it has tried a refused one as often itself.
         let attempts = sends
-        guard isUnprocessed, !sending.asksForCalm, restarts + attempts <= Self.mostRestarts, goBackToStart() else { return false }
+        guard isUnprocessed, !sending.asksForCalm, restarts + attempts <= Self.mostRestarts, goBackToStart() else {
+            return false
+        }
         restarts += attempts
         return true
     }

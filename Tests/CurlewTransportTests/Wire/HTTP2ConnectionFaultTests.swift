@@ -50,7 +50,10 @@ struct HTTP2ConnectionFaultTests {
     @Test(.enabled(if: libcurlTellsFaults), arguments: Fault.allCases, [nil, 100])
     func `a body that a fault cuts is no complete one`(_ fault: Fault, _ length: Int?) async throws {
         try await withFrames({ _, stream in
-            [Frame.head(stream, length: length), Frame.data(stream, Array("half".utf8)), Frame.gate, fault.frames(stream)]
+            [
+                Frame.head(stream, length: length), Frame.data(stream, Array("half".utf8)), Frame.gate,
+                fault.frames(stream),
+            ]
         }) { transport, server in
             let error = await transport.failure(request(server.url), opening(server))
             #expect([.truncated, .protocolViolation].contains(error.code), "\(error)")

@@ -35,8 +35,8 @@ struct KeepAliveTests {
     }
 
     @Test(arguments: [
-        (KeepAlive(idle: .seconds(7), interval: .seconds(2), probes: 5), [1, 7, 2, 5]),
-        (KeepAlive(idle: .zero, interval: .seconds(100_000), probes: 1_000), [1, 1, 32_767, 127]),
+        (KeepAlive(idle: .seconds(7), interval: .seconds(2), probes: 5), [1, 7, 2, 5] as [Int32]),
+        (KeepAlive(idle: .zero, interval: .seconds(100_000), probes: 1_000), [1, 1, 32_767, 127] as [Int32]),
     ])
     func `the configuration says how`(_ keepAlive: KeepAlive, _ expected: [Int32]) async throws {
         try await withTransport({ $0.keepAlive = keepAlive }) { transport, server in
