@@ -73,6 +73,8 @@ public struct SessionConfiguration: Sendable {
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
+    /// How TCP finds out that the peer of a silent connection has vanished; nil has it not look.
+    public var keepAlive: KeepAlive? = KeepAlive()
     /// Which versions of HTTP are used.
     public var httpVersion: HTTPVersionPolicy = .automatic
     /// Remembers servers that have announced HTTP/3, for `httpVersion = .automatic`. With nil, announcements are ignored.
@@ -139,6 +141,7 @@ public struct SessionConfiguration: Sendable {
         transport.maximumConnectionsPerHost = maximumConnectionsPerHost
         transport.maximumConnections = maximumConnections
         transport.connectionIdleLifetime = connectionIdleLifetime
+        transport.keepAlive = keepAlive
         transport.maximumHeaderSize = maximumHeaderSize
         transport.tls = tls
         transport.proxy = proxy

@@ -17,6 +17,8 @@ public struct TransportConfiguration: Sendable {
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
+    /// How the system finds out that a peer has vanished; nil has it not look.
+    public var keepAlive: KeepAlive? = KeepAlive()
     /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024
     /// The settings of TLS.

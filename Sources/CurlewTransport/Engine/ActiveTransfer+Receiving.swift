@@ -156,8 +156,12 @@ extension ActiveTransfer {
         }
     }
 
-    /// The body has ended: what was coded must have, too.
+    /// The body has ended: its stream must have, and what was coded.
     func checkEndOfBody() {
+        if isCutByConnection {
+            failure = makeError(.truncated, "the connection broke before the body's end", number: 18)
+            return
+        }
         guard case .coded(let decoder) = coding, !decoder.mayEnd else { return }
         failure = makeError(.truncated, "the encoded body ends before its end mark", number: 18)
     }

@@ -16,6 +16,7 @@ extension ActiveTransfer {
         transfers.sockets.hasConnected(self)
         guard !hasFailed else { return false }
         transfers.sockets.remember(self, on: connection)
+        self.connectionName = connection
         if sends == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
             // Here libcurl can only be told to give the connection up.
             isHeldBack = true
@@ -26,6 +27,10 @@ extension ActiveTransfer {
         if sends > 0, hasHead {
             // The sink has its response already: a repetition (417 with a caller's own Expect) comes too late.
             keepsDeliveredResponse = true
+            return false
+        }
+        if sends > 0, sending.asksForCalm {
+            failure = refusedForNow
             return false
         }
         // A server may call every nonce stale. Its last challenge is the answer.
@@ -40,11 +45,7 @@ extension ActiveTransfer {
         }
         if plan.isTLS, !transfers.handshakes.trusts(self, transfers) { return false }
         sends += 1
-        if !plan.mayBeResent, let easy {
-            sending = SendingWitness(easy, isTLS: plan.isTLS, isFirst: sends == 1)
-            // libcurl tells what becomes of a stream in its trace alone.
-            if sending.speaksHTTP2 { easy.traces = true }
-        }
+        watch(transfers.settings)
         goesOut(transfers)
         return true
     }
@@ -57,6 +58,15 @@ extension ActiveTransfer {
         transfers.sockets.hasConnected(self)
         sends = 1
         goesOut(transfers)
+    }
+
+    /// libcurl tells what becomes of a stream, and of its connection, in its trace alone.
+    private func watch(_ settings: EngineSettings) {
+        let mayBeCut = settings.libcurlHidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
+        guard !plan.mayBeResent || sends > 1 || mayBeCut, let easy else { return }
+        sending = SendingWitness(easy, isTLS: plan.isTLS, isFirst: sends == 1)
+        // Only OpenSSL tells here what TLS has agreed on.
+        if sending.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
     }
 
     private func goesOut(_ transfers: Transfers) {
@@ -122,14 +132,15 @@ extension ActiveTransfer {
     private static let mostRestarts = 5
 
     /// Makes a transfer that failed as it was before it was sent, where no server has processed it: nothing of it was
-    /// taken, or HTTP/2 says so (RFC 9113, 8.7). What may be carried out twice need not have such a proof.
+    /// taken, or HTTP/2 says so (RFC 9113, 8.7). A server that broke a rule would break it again, so it is for a retrier to wait.
     func startAgain(after result: CURLcode) -> Bool {
         guard result != CURLE_OK, hasSent, !hasFailed, !hasHead, deferredHead == nil, restarts < Self.mostRestarts
         else { return false }
-        let mayStart = plan.mayBeResent ? result == CURLE_HTTP2 : isUnprocessed
         // libcurl's own attempts count: from 8.1 on it has tried a refused one as often itself.
         let attempts = sends
-        guard mayStart, restarts + attempts <= Self.mostRestarts, goBackToStart() else { return false }
+        guard isUnprocessed, !sending.asksForCalm, restarts + attempts <= Self.mostRestarts, goBackToStart() else {
+            return false
+        }
         restarts += attempts
         return true
     }
@@ -137,7 +148,7 @@ extension ActiveTransfer {
     /// Whether no server can have carried out what was sent last. A body that cannot be sent again is a reason of its own.
     var isUnprocessed: Bool {
         guard let easy, upload?.canStartAgain ?? true else { return false }
-        return !plan.mayBeResent && hasSent && (sending.isAboveGoAway || sending.isUnsent(easy))
+        return hasSent && (sending.isAboveGoAway || sending.isUnsent(easy))
     }
 
     /// libcurl sends it again of its own accord: whether nothing came of the first time.

@@ -86,6 +86,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var isHeldBack = false
     /// Those that it has opened, one of which becomes its connection.
     var openedSockets: [Int32] = []
+    /// What it was last sent over.
+    var connectionName: ConnectionName?
     /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
     var mutedSocket: Int32 = -1
     /// The open body's, where it is a stream.

@@ -105,7 +105,8 @@ enum Callbacks {
             guard let easy = transfer.easy, easy.handle == handle else { return }
             let text = UnsafeMutableRawBufferPointer(start: bytes, count: count)
             switch kind {
-            case CURLINFO_TEXT: transfer.sending.note(UnsafeRawBufferPointer(text))
+            case CURLINFO_TEXT:
+                if transfer.sending.note(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
             case CURLINFO_HEADER_OUT where text.starts(with: tunnel): transfer.asksForTunnel()
             case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending: transfer.wasSent(transfers)
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):

@@ -11,6 +11,7 @@ struct EngineSettings: Sendable {
     let evaluatorDecidesAlone: Bool
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
+    let keepAlive: KeepAlive?
     /// libcurl asks for names with handles of its own, which have the callbacks of the transfer's.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
@@ -35,6 +36,11 @@ struct EngineSettings: Sendable {
     let libcurlTakesUnaskedBytes: Bool
     /// Where connections lead, whatever else is said; `nil` if they lead to the URL's host.
     let unixSocketPath: String?
+    /// Before 8.1 libcurl takes the end of an HTTP/2 connection on which the server has broken a rule for the end of the
+    /// responses on it.
+    let libcurlHidesBrokenConnections: Bool
+    /// libcurl 7.88 can use no plain HTTP/2 connection twice (`RequestPlan.planProtocol`).
+    let libcurlSpoilsPlainHTTP2: Bool
     let loopMechanism: LoopMechanism
     /// Callers may start transfers on their own threads. The loop thread blocks SIGPIPE, theirs do not: a libcurl before 7.88
     /// lets its TLS libraries write to sockets without `MSG_NOSIGNAL`.
@@ -65,6 +71,7 @@ struct EngineSettings: Sendable {
         trustEvaluation = configuration.trustEvaluation
         verifiesTLSProxies = configuration.tls.certificateVerification != .none
         evaluatorDecidesAlone = configuration.trustEvaluationReplacesVerification || !verifiesTLSProxies
+        keepAlive = configuration.keepAlive
         refusesPrivateAddresses = configuration.addressPolicy != .any
         resolvesOverHTTPS = configuration.dns.dohURL != nil
         usesOpenSSL = surroundings.capabilities.usesOpenSSL
@@ -82,6 +89,10 @@ struct EngineSettings: Sendable {
         libcurlTakesUnaskedBytes =
             surroundings.capabilities.isAtLeast(7, 80, 0) && !surroundings.capabilities.isAtLeast(8, 0, 0)
         unixSocketPath = configuration.unixSocketPath
+        libcurlHidesBrokenConnections = !surroundings.capabilities.isAtLeast(8, 1, 0)
+        libcurlSpoilsPlainHTTP2 =
+            configuration.httpVersion == .http2PriorKnowledge && surroundings.capabilities.isAtLeast(7, 88, 0)
+            && !surroundings.capabilities.isAtLeast(8, 0, 0)
         loopMechanism = surroundings.loopMechanism
         lendsTurns = surroundings.capabilities.isAtLeast(7, 88, 0)
         decodesContent = configuration.acceptedEncodings?.isEmpty != true

@@ -1,11 +1,16 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Whether a server can have carried out what was sent; asked of requests that must not be carried out twice.
+/// What libcurl's trace and counters tell of a request that was sent and of its connection.
 ///
-/// Over HTTP/2 only the text of libcurl's trace tells: which stream the request had, and which was the last that a
-/// GOAWAY says is processed (RFC 9113, 6.8). Where a version words it differently nothing is known, and nothing sent again.
+/// Whether a server can have carried it out: over HTTP/2 only the trace tells which stream the request had, and which was
+/// the last that a GOAWAY says is processed (RFC 9113, 6.8). Where a version words it differently nothing is known, and
+/// nothing sent again.
+///
+/// And whether its connection survived it: see `ActiveTransfer.isCutByConnection`.
 struct SendingWitness {
+    /// False for requests that nothing was noted of.
+    private var isPresent = false
     /// Bytes of requests that libcurl had sent before.
     private var bytesBefore = 0
     /// Whether the connection was made for this transfer.
@@ -13,11 +18,20 @@ struct SendingWitness {
     private(set) var speaksHTTP2 = false
     private var stream: Int?
     private var lastProcessed: Int?
+    /// The server has said that it takes no further requests on the connection: its end is announced.
+    var connectionGoesAway = false
+    /// The server wants fewer requests (RFC 9113, 7: ENHANCE_YOUR_CALM).
+    private(set) var asksForCalm = false
+    /// The response has ended well, while the request's body was on its way.
+    private(set) var responseEnded = false
+    private var keepsConnection = false
+    private var closesConnection = false
 
     init() {}
 
     /// The request is about to be sent.
     init(_ easy: TransferHandle, isTLS: Bool, isFirst: Bool) {
+        isPresent = true
         bytesBefore = curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE)
         // Later rounds of a handshake go over the same connection.
         isOnNewConnection = isFirst && curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0
@@ -28,8 +42,8 @@ struct SendingWitness {
         }
     }
 
-    /// A line of libcurl's trace.
-    mutating func note(_ text: UnsafeRawBufferPointer) {
+    /// A line of libcurl's trace. True where it says that the connection takes no further requests.
+    mutating func note(_ text: UnsafeRawBufferPointer) -> Bool {
         let line = text.prefix(200)
         if line.starts(with: Self.usingStream) {
             stream = Self.number(line.dropFirst(Self.usingStream.count))
@@ -39,10 +53,28 @@ struct SendingWitness {
             let end = rest.drop { ASCII.isDigit($0) }
             if end.starts(with: Self.opened) { stream = Self.number(rest) }
         } else if line.starts(with: Self.goaway) || line.starts(with: Self.goawayMisspelt) {
-            guard let equals = line.lastIndex(of: UInt8(ascii: "=")) else { return }
-            lastProcessed = Self.number(line[(equals + 1)...])
+            guard let first = line.firstIndex(of: UInt8(ascii: "=")), let last = line.lastIndex(of: UInt8(ascii: "="))
+            else { return false }
+            if Self.number(line[(first + 1)...]) == Self.enhanceYourCalm { asksForCalm = true }
+            lastProcessed = Self.number(line[(last + 1)...])
+            connectionGoesAway = true
+            return true
+        } else if line.starts(with: Self.stream), line.reversed().starts(with: Self.closed.reversed()) {
+            responseEnded = true
+        } else if line.starts(with: Self.closing) {
+            closesConnection = true
+        } else if line.starts(with: Self.connection), line.reversed().starts(with: Self.leftIntact.reversed()) {
+            keepsConnection = true
         }
+        return false
     }
+
+    private static let enhanceYourCalm = 11
+    private static let stream = Array("stream ".utf8)
+    private static let closed = Array(" closed\n".utf8)
+    private static let closing = Array("Closing connection ".utf8)
+    private static let connection = Array("Connection #".utf8)
+    private static let leftIntact = Array(" left intact\n".utf8)
 
     private static let usingStream = Array("Using Stream ID: ".utf8)
     private static let tag = Array("[HTTP/2] [".utf8)
@@ -62,9 +94,13 @@ struct SendingWitness {
         return digits > 0 ? number : nil
     }
 
+    /// Whether libcurl ended the connection with the exchange, without the server's having announced it. It first says so when it
+    /// ends another one to have room for this one.
+    var connectionBroke: Bool { closesConnection && !keepsConnection && !connectionGoesAway }
+
     /// Whether nothing of the request was taken: the connection was dead already.
     func isUnsent(_ easy: TransferHandle) -> Bool {
-        curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE) == bytesBefore
+        isPresent && curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE) == bytesBefore
     }
 
     /// Whether the server has said that it did not look at the request's stream.

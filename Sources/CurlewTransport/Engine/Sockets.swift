@@ -98,6 +98,8 @@ final class Sockets {
             return -1
         }
         transfer.socketOpened(fd, isRemembered: settings.libcurlTakesUnaskedBytes)
+        let isTCP = address.pointee.socktype == Int32(SOCK_STREAM.rawValue) && address.pointee.family != AF_UNIX
+        if isTCP { settings.keepAlive?.apply(to: fd) }
         SocketMarking.mark(fd, family: address.pointee.family, as: transfer.request.options.trafficClass)
         poller.socketOpened(fd)
         if settings.libcurlForgetsNextAddress { connecting.opened(for: transfer, at: now) }
@@ -109,6 +111,14 @@ final class Sockets {
         poller.socketClosed(fd)
         named.closed(fd)
         return Glibc.close(fd)
+    }
+
+    /// Ends the connection that libcurl has kept after an exchange and that is of no use. libcurl frees what it has of it when a
+    /// request looks for a connection.
+    func end(_ easy: TransferHandle) {
+        loop.assertOnLoop()
+        let fd = curlew_get_socket(easy.handle)
+        if fd >= 0 { _ = shutdown(fd, Int32(SHUT_RDWR)) }
     }
 
     // MARK: Transfers that connect

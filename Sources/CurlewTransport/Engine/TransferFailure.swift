@@ -48,6 +48,26 @@ extension ActiveTransfer {
         }
     }
 
+    /// The server has asked for fewer requests, and has not looked at this one. Libcurl's error would name a framing error.
+    var refusedForNow: CurlewError {
+        var error = makeError(.receiveFailed, "the server asks for fewer requests (ENHANCE_YOUR_CALM)")
+        error.isSafeToRetry = error.isSafeToRetry || isUnprocessed
+        return error
+    }
+
+    /// Whether the connection ended in the middle of the response, although libcurl says that all is well: without a length only
+    /// the end of the stream tells that the body is whole, and a libcurl before 8.1 does not look for it where a session
+    /// has nothing to do any more. A connection whose streams ended well it keeps.
+    ///
+    /// Not told: a server that announces the connection's end before it breaks a rule, and connections that are used once.
+    var isCutByConnection: Bool {
+        guard sending.connectionBroke, easy?.transfers.settings.libcurlHidesBrokenConnections == true,
+            let head, head.version == .http2, head.headers["Content-Length"] == nil
+        else { return false }
+        return request.method != .head && head.status != 204 && head.status != 304
+            && !plan.settings.contains(.long(CURLOPT_FORBID_REUSE, 1))
+    }
+
     func timeout(_ code: CurlewError.Code) -> CurlewError {
         makeError(code, CurlewError.timeoutReason(code, after: clocks.limit(code)))
     }
@@ -68,6 +88,8 @@ extension ActiveTransfer {
         }
         guard hasHead else { return false }
         if keepsDeliveredResponse { return true }
+        // Before 8.1 libcurl sends on when the response has ended, and fails.
+        if result == CURLE_HTTP2_STREAM, sending.responseEnded { return true }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
         return hasWholeBody
     }
@@ -100,6 +122,7 @@ extension ActiveTransfer {
 
     /// What libcurl's result means here, by its number.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
+        if failure == nil, sending.asksForCalm, isUnprocessed { failure = refusedForNow }
         if var failure {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)

@@ -183,6 +183,13 @@ final class Transfers {
         }
     }
 
+    /// The server announces the end of a transfer's connection, which is that of others, too.
+    func connectionGoesAway(of transfer: ActiveTransfer) {
+        loop.assertOnLoop()
+        guard let name = transfer.connectionName else { return }
+        for other in inFlight.live where other.connectionName == name { other.sending.connectionGoesAway = true }
+    }
+
     // MARK: Clocks
 
     /// A clock of the transfer started or stopped. Later deadlines are found out when the earlier one comes.
@@ -241,6 +248,8 @@ final class Transfers {
         if result == CURLE_OK, !transfer.hasFailed, transfer.plan.connectsOnly { return connected(transfer, easy) }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
         if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
+        // nghttp2 takes nothing more there. libcurl 8 keeps such a connection, and would use it again.
+        if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
         if result == CURLE_OK, !transfer.hasFailed { transfer.checkEndOfBody() }
         if result == CURLE_OK, !transfer.hasFailed, transfer.hasHead { return succeed(transfer, easy) }
@@ -302,8 +311,9 @@ final class Transfers {
     }
 
     private func release(_ easy: TransferHandle) {
-        if let transfer = easy.transfer { sockets.receivingResumes(transfer) }
         let transfer = easy.transfer
+        if let transfer { sockets.receivingResumes(transfer) }
+        if settings.libcurlSpoilsPlainHTTP2, transfer?.plan.isTLS == false { sockets.end(easy) }
         handles.remove(easy)
         if let transfer { forget(transfer) }
     }

@@ -217,11 +217,15 @@ struct RequestPlan: Sendable {
             && capabilities.isAtLeast(7, 88, 0) && !capabilities.isAtLeast(8, 0, 0)
         if !multiplexes || (options.multiplexes && !spoilsReuse) {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
-            if multiplexes { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
+            // From 8.13 to 8.15 libcurl would wait until another request's response has begun on the new connection, and for
+            // ever where that request has ended without one.
+            let waitsForResponses = capabilities.isAtLeast(8, 13, 0) && !capabilities.isAtLeast(8, 16, 0)
+            if multiplexes, !waitsForResponses { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
+            // There libcurl has to say that it would keep the connection (`SendingWitness`), and the engine ends it then.
+            if !spoilsReuse { ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))

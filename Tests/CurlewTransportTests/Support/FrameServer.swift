@@ -33,6 +33,7 @@ enum Frame {
     static let noError: UInt32 = 0
     static let internalError: UInt32 = 2
     static let refusedStream: UInt32 = 7
+    static let enhanceYourCalm: UInt32 = 11
 
     private static func bytes(_ kind: UInt8, _ payload: [UInt8]) -> [UInt8] {
         bytes(kind, flags: 0, stream: 0, payload)
