@@ -24,16 +24,17 @@ struct CachePartitions: Sendable {
     private let addsHiddenCredentials: Bool
     private let sensitiveHeaders: [String]
 
+    /// `trustManager` names the session's server trust manager.
     init(
         _ configuration: SessionConfiguration,
-        judgedBy manager: ServerTrustManager?,
+        judgedBy trustManager: String?,
         environment variables: [String: String] = ProcessInfo.processInfo.environment
     ) {
         environment = PartitionText(proxiesOf: variables)
         proxy = PartitionText(configuration.proxy, environment)
         netrc = PartitionText(configuration.netrc, home: variables["HOME"])
         // One digest of all, which may be long, so that little is left to digest for a request.
-        let all = PartitionText(guardsOf: configuration, manager)
+        let all = PartitionText(guardsOf: configuration, trustManager)
         guards = all.isEmpty ? all : PartitionText("guards", [all.digest])
         usual = ((guards + proxy + netrc).digest, (guards + proxy).digest)
         if case .ignored = configuration.netrc { addsHiddenCredentials = false } else { addsHiddenCredentials = true }
@@ -112,7 +113,7 @@ private struct PartitionText: Sendable {
 
 extension PartitionText {
     /// Which servers may answer, and how they are reached, except for the proxy.
-    init(guardsOf configuration: SessionConfiguration, _ manager: ServerTrustManager?) {
+    init(guardsOf configuration: SessionConfiguration, _ trustManager: String?) {
         switch configuration.addressPolicy {
         case .any: break
         case .publicOnly: add("addresses: public", [])
@@ -128,7 +129,7 @@ extension PartitionText {
         if !configuration.dns.servers.isEmpty { add("name servers", configuration.dns.servers) }
         addTLS(configuration.tls)
         // What evaluators decide is their own code, which cannot be compared.
-        add("trust manager", manager?.identity)
+        add("trust manager", trustManager)
     }
 
     private mutating func addTLS(_ tls: TLSConfiguration) {

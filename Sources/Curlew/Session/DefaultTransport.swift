@@ -26,7 +26,7 @@ extension SessionConfiguration {
     /// The transport, below the configuration's cache if it has one.
     func caching(_ transport: any Transport, judgedBy manager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
-        return CachingTransport(transport, cache: cache, partitions: CachePartitions(self, judgedBy: manager))
+        return CachingTransport(transport, cache: cache, partitions: CachePartitions(self, judgedBy: manager?.identity))
     }
 
     /// Why requests may not go over a transport: it does not enforce what the configuration sets.

@@ -9,7 +9,7 @@ package enum Variants {
     package static let maximumPerKey = 16
 
     /// The names that a response varies by, in lower case and sorted; nil if it varies by more than fields (`*`), or if
-    /// `Vary` cannot be read, so that nobody knows whose response it is.
+    /// `Vary` cannot be read, so that the response might be another user's.
     package static func fields(of headers: HTTPHeaders) -> [String]? {
         guard let value = headers.combinedValue(for: "Vary") else { return [] }
         var names: Set<String> = []
