@@ -39,6 +39,7 @@ struct CacheFolder: Sendable {
     /// Runs `work` while no other process, and no other store of this one, opens or replaces the index. Others hold the lock
     /// for milliseconds; one that was stopped in the middle keeps it, so `patience` says how long it is waited for.
     func locked<R>(patience: Duration, _ work: () throws(SystemFault) -> R) throws(SystemFault) -> R {
+        try expectOwn()
         let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor >= 0 else { throw SystemFault(errno: errno) }
         defer {

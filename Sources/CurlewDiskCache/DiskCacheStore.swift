@@ -37,7 +37,7 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     ///   - create: Whether a store is made where there is none. Otherwise that is `destinationMissing`.
     /// - Throws: `destinationExists` where the directory has files that no cache has made, which are left as they are. Where the
     ///   directory cannot be made or written: `moveFailed` (not permitted, read-only, locked by another process for five
-    ///   seconds), `destinationMissing` (a file is in the way) or `diskFull`. A damaged index of a store is no error.
+    ///   seconds; it or a file of the store belongs to another user, or other users may write it), `destinationMissing` (a file is in the way) or `diskFull`. A damaged index of a store is no error.
     public convenience init(
         directory: URL,
         maximumSize: Int64 = 512 << 20,

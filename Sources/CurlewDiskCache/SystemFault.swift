@@ -27,6 +27,15 @@ struct SystemFault: Error {
         SystemFault(lockedOut: "another process has held its lock for \(patience)")
     }
 
+    /// Another user may have made or changed what is there.
+    static func untrusted(_ text: String) -> SystemFault { SystemFault(untrusted: text) }
+
+    private init(untrusted text: String) {
+        self.text = text
+        code = .moveFailed
+        underlying = POSIXError(.EPERM)
+    }
+
     private init(lockedOut text: String) {
         self.text = text
         code = .moveFailed

@@ -43,6 +43,8 @@ extension RedisCacheStore {
             if other == Self.stored { return false }
             holder = other
         }
+        // A claim that is there for longer than claims last has no end of its own. It is removed, so that later requests do not wait for it.
+        if ContinuousClock.now >= deadline { await end([holder], of: name, stored: false) }
         return letThrough(name)
     }
 
@@ -59,6 +61,11 @@ extension RedisCacheStore {
             return ended
         }
         guard !tokens.isEmpty else { return }
+        await end(tokens, of: name, stored: stored)
+    }
+
+    /// Puts a mark in the place of a claim, if it still has one of these tokens.
+    private func end(_ tokens: [Data], of name: String, stored: Bool) async {
         let (mark, time) =
             stored ? (Self.stored, claimTimes.stored) : (Self.useless, claimTimes.useless)
         let end = [mark, Self.milliseconds(time)]

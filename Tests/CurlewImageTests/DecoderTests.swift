@@ -45,6 +45,22 @@ struct DecoderTests {
         }
     }
 
+    @Test func `a picture larger than its GIF's screen is refused before it is decoded`() throws {
+        // A screen of 1 x 1 with two colours; an extension; a picture of 23,000 x 23,000.
+        var data = Data("GIF89a".utf8) + Data([1, 0, 1, 0, 0x80, 0, 0] + [0, 0, 0, 255, 255, 255])
+        data += Data([0x21, 0xF9, 4, 0, 0, 0, 0, 0])
+        data += Data([0x2C, 0, 0, 0, 0, 0xD8, 0x59, 0xD8, 0x59, 0, 2, 2, 0x4C, 0x01, 0, 0x3B])
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 23_000, height: 23_000))) {
+            try ImageDecoder().decode(data)
+        }
+        // The same in a second picture.
+        let small = Data([0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x4C, 0x01, 0])
+        data.replaceSubrange(19..<19, with: small)
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 23_000, height: 23_000))) {
+            try ImageDecoder().decode(data)
+        }
+    }
+
     @Test func `limits of the caller hold`() throws {
         let data = try Self.fixture("plain.gif")
         #expect(throws: ImageError.tooLarge(ImageSize(width: 16, height: 8))) {

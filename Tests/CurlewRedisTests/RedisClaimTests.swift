@@ -103,6 +103,19 @@ struct RedisClaimTests {
         #expect(ContinuousClock.now - start < .seconds(8))
     }
 
+    @Test("a claim without an end is waited for once") func endless() async throws {
+        var times = RedisClaimTimes.minutes
+        times.claim = .milliseconds(200)
+        let stores = fleet(2, times: times)
+        let name = stores[0].keys.claim(key)
+        let set = ["SET", name, "other"].map { Data($0.utf8) }
+        _ = await stores[0].replies([RedisCommand(set)])
+        #expect(await stores[0].claimFetch(of: key))
+        #expect(await said(stores[1]) == Data("-".utf8))
+        let time = await stores[1].replies([RedisCommand("PTTL", name)])?.first?.number
+        #expect(try #require(time) > 0)
+    }
+
     /// What stands in the place of a claim.
     private func said(_ store: RedisCacheStore) async -> Data? {
         await store.replies([RedisCommand("GET", store.keys.claim(key))])?.first?.data

@@ -27,7 +27,7 @@ struct CacheRun: Sendable {
         background = transport.background
         began = context.cache.clock()
         budget = Self.budget(of: request)
-        asked = CacheRequest(request, mode: context.cache.mode, hidden: context.hiddenCredentials)
+        asked = context.partitions.cacheRequest(request, mode: context.cache.mode)
     }
 
     /// The validation of what another request was served stale.

@@ -8,8 +8,8 @@ final class CachingTransport: Transport {
     let context: CacheContext
     let background: BackgroundRevalidations
 
-    init(_ network: any Transport, cache: ResponseCache, hiddenCredentials: HiddenCredentials? = nil) {
-        context = CacheContext(network, cache, hiddenCredentials)
+    init(_ network: any Transport, cache: ResponseCache, partitions: CachePartitions) {
+        context = CacheContext(network, cache, partitions)
         background = BackgroundRevalidations(limit: cache.staleWhileRevalidateLimit)
     }
 
@@ -54,11 +54,10 @@ final class CacheContext: Sendable {
     let network: any Transport
     let cache: ResponseCache
     let flights: CacheFlights
-    /// What is added to requests below, so that it cannot be seen here.
-    let hiddenCredentials: HiddenCredentials?
+    let partitions: CachePartitions
 
-    init(_ network: any Transport, _ cache: ResponseCache, _ hiddenCredentials: HiddenCredentials?) {
-        (self.network, self.cache, self.hiddenCredentials) = (network, cache, hiddenCredentials)
+    init(_ network: any Transport, _ cache: ResponseCache, _ partitions: CachePartitions) {
+        (self.network, self.cache, self.partitions) = (network, cache, partitions)
         flights = CacheFlights(cache.invalidations)
     }
 }

@@ -68,10 +68,6 @@ public final class RevocationTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-extension RevocationTrustEvaluator: KnownTrustEvaluating {
-    var verifiesFully: Bool { performDefaultValidation && validateHost }
-}
-
 extension ServerTrustEvaluating where Self == RevocationTrustEvaluator {
     /// Refuses certificates that were revoked.
     public static var revocationChecking: RevocationTrustEvaluator { RevocationTrustEvaluator() }

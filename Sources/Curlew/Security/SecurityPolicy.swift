@@ -84,10 +84,6 @@ public struct SecurityPolicy: ServerTrustEvaluating, Hashable {
     package struct NeedsPinning: Error {}
 }
 
-extension SecurityPolicy: KnownTrustEvaluating {
-    var verifiesFully: Bool { !allowInvalidCertificates && validatesDomainName }
-}
-
 /// Demands a chain that ends in one of the pinned certificates, whether or not the server sends that one.
 private struct AnchoredTrust: ServerTrustEvaluating {
     let anchors: Set<Certificate>

@@ -14,7 +14,7 @@ open class ServerTrustManager: @unchecked Sendable {
     private let byHost: [String: any ServerTrustEvaluating]
     /// The same one for every host, where there is one.
     private let uniform: (any ServerTrustEvaluating)?
-    /// Names this manager and no other, in this process or another one.
+    /// Names this manager and no other, in this process or another one, for what was stored of servers that it judged.
     let identity = UUID().uuidString
 
     /// Creates a manager; a host without an evaluator is refused unless `allHostsMustBeEvaluated` is false.
@@ -49,25 +49,6 @@ open class ServerTrustManager: @unchecked Sendable {
         }
         return nil
     }
-}
-
-extension ServerTrustManager {
-    /// Whether every server that it accepts has also passed the rules of a session without a manager. What evaluators and
-    /// managers of other types decide is not known.
-    var verifiesFully: Bool {
-        guard type(of: self) == ServerTrustManager.self else { return false }
-        return (uniform.map { [$0] } ?? Array(evaluators.values)).allSatisfy(\.isKnownToVerifyFully)
-    }
-}
-
-/// An evaluator whose rules are known.
-protocol KnownTrustEvaluating: ServerTrustEvaluating {
-    /// Whether it demands a chain that is trusted by default, and made out to the host.
-    var verifiesFully: Bool { get }
-}
-
-extension ServerTrustEvaluating {
-    var isKnownToVerifyFully: Bool { (self as? any KnownTrustEvaluating)?.verifiesFully ?? false }
 }
 
 /// Judges a server's certificates. Synchronous and without I/O: it runs on the transport's thread.

@@ -15,10 +15,6 @@ public final class DefaultTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-extension DefaultTrustEvaluator: KnownTrustEvaluating {
-    var verifiesFully: Bool { validateHost }
-}
-
 /// Demands that the server shows one of the pinned certificates.
 public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
     private let certificates: [Certificate]
@@ -56,10 +52,6 @@ public final class PinnedCertificatesTrustEvaluator: ServerTrustEvaluating {
             )
         }
     }
-}
-
-extension PinnedCertificatesTrustEvaluator: KnownTrustEvaluating {
-    var verifiesFully: Bool { performDefaultValidation && !acceptSelfSignedCertificates && validateHost }
 }
 
 /// Demands that a certificate of the server has one of the pinned public keys.
@@ -113,10 +105,6 @@ public final class PublicKeysTrustEvaluator: ServerTrustEvaluating {
     }
 }
 
-extension PublicKeysTrustEvaluator: KnownTrustEvaluating {
-    var verifiesFully: Bool { performDefaultValidation && validateHost }
-}
-
 /// Why an evaluator refuses every server: one of its pins can be no key's.
 private struct MalformedPin: LocalizedError {
     let text: String
@@ -134,10 +122,6 @@ public final class CompositeTrustEvaluator: ServerTrustEvaluating {
     public func evaluate(_ trust: ServerTrust, forHost host: String) throws {
         for evaluator in evaluators { try evaluator.evaluate(trust, forHost: host) }
     }
-}
-
-extension CompositeTrustEvaluator: KnownTrustEvaluating {
-    var verifiesFully: Bool { evaluators.contains(where: \.isKnownToVerifyFully) }
 }
 
 /// Accepts every server: an attacker on the path can read and change the traffic. Never use it in production.

@@ -26,8 +26,7 @@ extension SessionConfiguration {
     /// The transport, below the configuration's cache if it has one.
     func caching(_ transport: any Transport, judgedBy manager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
-        let trust = manager.flatMap { $0.verifiesFully ? nil : $0.identity }
-        return CachingTransport(transport, cache: cache, hiddenCredentials: HiddenCredentials(self, trust: trust))
+        return CachingTransport(transport, cache: cache, partitions: CachePartitions(self, judgedBy: manager?.identity))
     }
 
     /// Why requests may not go over a transport: it does not enforce what the configuration sets.

@@ -3,15 +3,26 @@
 package struct CacheControl: Sendable, Hashable {
     /// "" for a directive without a value.
     package private(set) var directives: [String: String] = [:]
+    /// Whether a quote is not closed: what follows it may be part of a value, or forbid to store the response.
+    package private(set) var isUnreadable = false
+    /// The directives that are not written as RFC 9111, 5.2 has them: `public =`, `s-maxage= 60`.
+    private var malformed: Set<String> = []
 
     /// No directives.
     package init() {}
 
     package init(_ value: String) { parse(value) }
 
-    /// Line by line, so that a quote that one of them does not close hides nothing of the next.
+    /// Line by line, so that a quote that one of them does not close hides nothing of the next. `Pragma: no-cache` counts if
+    /// there is no `Cache-Control` (RFC 9111, 5.4).
     package init(_ headers: HTTPHeaders) {
-        for field in headers where ASCII.equalsIgnoringCase(field.name, "Cache-Control") { parse(field.value) }
+        var isThere = false
+        for field in headers where ASCII.equalsIgnoringCase(field.name, "Cache-Control") {
+            isThere = true
+            parse(field.value)
+        }
+        guard !isThere, let pragma = headers.combinedValue(for: "Pragma") else { return }
+        if CacheControl(pragma).has("no-cache") { directives["no-cache"] = "" }
     }
 
     private mutating func parse(_ value: String) {
@@ -19,14 +30,24 @@ package struct CacheControl: Sendable, Hashable {
         while !scanner.isAtEnd {
             scanner.skip { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
             let name = ASCII.lowercased(String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self))
-            scanner.skip(while: ASCII.isBlank)
+            let isSpaced = !scanner.take(while: ASCII.isBlank).isEmpty
             var argument: [UInt8] = []
+            var isMalformed = false
             if scanner.skip("=") {
-                scanner.skip(while: ASCII.isBlank)
-                if scanner.peek == UInt8(ascii: "\"") { argument = scanner.quotedString().value }
-                argument += ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
+                isMalformed = !scanner.take(while: ASCII.isBlank).isEmpty || isSpaced
+                if scanner.peek == UInt8(ascii: "\"") {
+                    let quoted = scanner.quotedString()
+                    argument = quoted.value
+                    if !quoted.isClosed { isUnreadable = true }
+                } else {
+                    argument = Array(scanner.take(while: ASCII.isTokenByte))
+                    isMalformed = isMalformed || argument.isEmpty
+                }
             }
-            _ = scanner.take { $0 != UInt8(ascii: ",") }
+            let rest = ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
+            if !rest.isEmpty { isMalformed = true }
+            argument += rest
+            if isMalformed { malformed.insert(name) }
             if !name.isEmpty { add(name, String(decoding: argument, as: UTF8.self)) }
         }
     }
@@ -44,6 +65,9 @@ package struct CacheControl: Sendable, Hashable {
     package var isEmpty: Bool { directives.isEmpty }
 
     package func has(_ name: String) -> Bool { directives[name] != nil }
+
+    /// Whether a directive is there that may be relied upon: one that is malformed permits nothing.
+    package func permits(_ name: String) -> Bool { has(name) && !malformed.contains(name) }
 
     /// Whether a directive that may name fields is there without any, and so concerns the whole response.
     package func hasUnqualified(_ name: String) -> Bool { has(name) && fields(of: name).isEmpty }

@@ -38,7 +38,7 @@ package final class CacheRequest: Sendable {
         fields: RequestCacheFields? = nil
     ) {
         let fields = fields ?? RequestCacheFields(headers, defaults)
-        self.hasCredentials = hasCredentials || fields.hasAuthorization
+        self.hasCredentials = hasCredentials || fields.hasCredentials
         self.hidesCredentials = hidesCredentials
         hasRange = fields.hasRange
         hasCondition = fields.hasCondition
@@ -58,34 +58,45 @@ package final class CacheRequest: Sendable {
 
 /// Which fields of a request concern a cache. Most requests have none of them, and one pass tells.
 package struct RequestCacheFields: Sendable {
-    package private(set) var hasAuthorization = false
+    /// Whether a field has a secret name: `Authorization`, `Cookie`, `X-Api-Key`, ….
+    package private(set) var hasCredentials = false
+    package private(set) var hasHost = false
     fileprivate var hasRange = false
     fileprivate var hasCondition = false
     fileprivate var hasPrecondition = false
     fileprivate var hasControl = false
 
-    /// `Authorization` has its place in the key.
+    /// Credentials and the host have their place in the key.
     fileprivate var concernsCaches: Bool { hasRange || hasCondition || hasPrecondition }
 
-    package init(_ headers: HTTPHeaders, _ defaults: HTTPHeaders?) {
-        add(headers)
-        if let defaults { add(defaults) }
+    /// `secrets` are names of further fields with credentials.
+    package init(_ headers: HTTPHeaders, _ defaults: HTTPHeaders?, secrets: [String] = []) {
+        add(headers, secrets)
+        if let defaults { add(defaults, secrets) }
     }
 
-    private mutating func add(_ headers: HTTPHeaders) {
+    private mutating func add(_ headers: HTTPHeaders, _ secrets: [String]) {
         headers.forEachName { name in
-            // The lengths tell nearly all other names apart.
-            switch name.utf8.count {
-            case 5: hasRange = hasRange || ASCII.equalsIgnoringCase(name, "Range")
-            case 8: hasPrecondition = hasPrecondition || ASCII.equalsIgnoringCase(name, "If-Match")
-            case 13:
-                hasAuthorization = hasAuthorization || ASCII.equalsIgnoringCase(name, "Authorization")
-                hasCondition = hasCondition || ASCII.equalsIgnoringCase(name, "If-None-Match")
-                hasControl = hasControl || ASCII.equalsIgnoringCase(name, "Cache-Control")
-            case 17: hasCondition = hasCondition || ASCII.equalsIgnoringCase(name, "If-Modified-Since")
-            case 19: hasPrecondition = hasPrecondition || ASCII.equalsIgnoringCase(name, "If-Unmodified-Since")
+            let name = ASCII.lowercased(name)
+            switch name {
+            case "range": hasRange = true
+            case "if-match", "if-unmodified-since": hasPrecondition = true
+            case "if-none-match", "if-modified-since": hasCondition = true
+            case "cache-control", "pragma": hasControl = true
+            case "host": hasHost = true
             default: break
             }
+            if !hasCredentials { hasCredentials = Self.isSecret(name, or: secrets) }
+        }
+    }
+
+    /// Whether a field, by its name in lower case, tells one user from others.
+    package static func isSecret(_ name: String, or secrets: [String]) -> Bool {
+        if secrets.contains(where: { ASCII.equalsIgnoringCase($0, name) }) { return true }
+        switch name {
+        // Those of nearly all requests: the list of secrets is long.
+        case "accept", "accept-encoding", "accept-language", "user-agent": return false
+        default: return SecretNames.containsField(name)
         }
     }
 }

@@ -51,6 +51,7 @@ package enum Storability {
             !request.hasRange || head.status == 200
         else { return false }
         let control = CacheControl(head.headers)
+        if control.isUnreadable { return false }
         if control.has("must-understand") {
             guard HTTPStatus(head.status).isUnderstood else { return false }
         } else if control.has("no-store") {
@@ -58,11 +59,11 @@ package enum Storability {
         }
         if mode == .shared {
             if control.hasUnqualified("private") { return false }
-            if request.hasCredentials,
-                !control.has("must-revalidate"), !control.has("public"), !control.has("s-maxage")
-            {
-                return false
-            }
+            // RFC 9111, 3.5.
+            let mayBeShared =
+                control.permits("public") || control.permits("must-revalidate")
+                || (control.permits("s-maxage") && control.seconds("s-maxage") != nil)
+            if request.hasCredentials, !mayBeShared { return false }
         }
         guard Variants.fields(of: head.headers) != nil else { return false }
         return isWorthwhile(head, control, mode)

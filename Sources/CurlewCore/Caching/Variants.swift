@@ -8,13 +8,14 @@ package enum Variants {
     /// used least recently goes, or the oldest where a store does not know.
     package static let maximumPerKey = 16
 
-    /// The names that a response varies by, in lower case and sorted; nil where it varies by more than fields (`*`).
+    /// The names that a response varies by, in lower case and sorted; nil if it varies by more than fields (`*`), or if
+    /// `Vary` cannot be read, so that the response might be another user's.
     package static func fields(of headers: HTTPHeaders) -> [String]? {
         guard let value = headers.combinedValue(for: "Vary") else { return [] }
         var names: Set<String> = []
         for member in value.split(separator: ",") {
             let name = ASCII.lowercased(ASCII.trimmingBlanks(String(member)))
-            if name == "*" { return nil }
+            guard name != "*", name.utf8.allSatisfy(ASCII.isTokenByte) else { return nil }
             if !name.isEmpty { names.insert(name) }
         }
         return names.sorted()

@@ -44,8 +44,10 @@ final class BodyFile: Sendable {
         guard isBody(status, size: size) else { throw .damaged }
     }
 
+    /// Whether it is the file that this user's store has written.
     private static func isBody(_ status: stat, size: Int64) -> Bool {
-        status.st_mode & S_IFMT == S_IFREG && Int64(status.st_size) == size
+        status.st_mode & S_IFMT == S_IFREG && Int64(status.st_size) == size && status.st_uid == geteuid()
+            && !status.mayBeWrittenByOthers
     }
 
     deinit {

@@ -17,6 +17,11 @@ public struct ImageDecoder: Sendable {
             self.maximumDimension = maximumDimension
             self.maximumPixels = maximumPixels
         }
+
+        func allow(_ size: ImageSize) -> Bool {
+            size.width <= maximumDimension && size.height <= maximumDimension
+                && size.width * size.height <= maximumPixels
+        }
     }
 
     /// What is refused before a pixel of it is decoded.
@@ -29,6 +34,9 @@ public struct ImageDecoder: Sendable {
     public func decode(_ data: Data) throws(ImageError) -> Image {
         guard !data.isEmpty else { throw .empty }
         guard let format = ImageFormat(recognising: data) else { throw .unknownFormat }
+        if format == .gif, let size = GIFFrames.sizes(in: data).first(where: { !limits.allow($0) }) {
+            throw .tooLarge(size)
+        }
         let loader = try PixbufLoader(format: format, limits: limits)
         try loader.write(data)
         return try loader.finish()

@@ -106,11 +106,7 @@ private final class SizeGate {
     }
 
     private func decide(_ loader: OpaquePointer, _ size: ImageSize) {
-        let fits =
-            size.width > 0 && size.height > 0
-            && size.width <= limits.maximumDimension && size.height <= limits.maximumDimension
-            && size.width * size.height <= limits.maximumPixels
-        guard !fits else { return }
+        guard size.width <= 0 || size.height <= 0 || !limits.allow(size) else { return }
         refused = size
         // A size of 0 tells the library not to load the pixels at all (gdk_pixbuf_loader_set_size).
         curlew_pixbuf_loader_set_size(loader, 0, 0)

@@ -15,7 +15,11 @@ final class RedisConnection {
     /// Connects to an address.
     init(to address: String, port: Int32, deadline: Instant, maximumAnswer: Int) throws(RedisFault) {
         self.maximumAnswer = maximumAnswer
-        guard let context = redisConnectNonBlock(address, port) else { throw .unreachable("no memory") }
+        let descriptor = try Self.connecting(to: address, port)
+        guard let context = redisConnectFd(descriptor) else {
+            close(descriptor)
+            throw .unreachable("no memory")
+        }
         self.context = context
         guard context.pointee.err == 0 else { throw .unreachable(Self.text(context)) }
         try wait(POLLOUT, until: deadline)
@@ -27,6 +31,29 @@ final class RedisConnection {
     }
 
     deinit { redisFree(context) }
+
+    /// A socket that begins to connect. hiredis would make one that programs which are started meanwhile inherit.
+    private static func connecting(to address: String, _ port: Int32) throws(RedisFault) -> Int32 {
+        var hints = addrinfo()
+        hints.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        var found: UnsafeMutablePointer<addrinfo>?
+        guard getaddrinfo(address, "\(port)", &hints, &found) == 0, let found else {
+            throw .unreachable("\(address) is no address")
+        }
+        defer { freeaddrinfo(found) }
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let descriptor = socket(found.pointee.ai_family, kind, 0)
+        guard descriptor >= 0 else { throw .unreachable(String(cString: strerror(errno))) }
+        var on: Int32 = 1
+        setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_NODELAY, &on, socklen_t(MemoryLayout<Int32>.size))
+        guard connect(descriptor, found.pointee.ai_addr, found.pointee.ai_addrlen) == 0 || errno == EINPROGRESS else {
+            let reason = String(cString: strerror(errno))
+            close(descriptor)
+            throw .unreachable(reason)
+        }
+        return descriptor
+    }
 
     private var descriptor: Int32 { Int32(context.pointee.fd) }
 

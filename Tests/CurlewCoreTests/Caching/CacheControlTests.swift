@@ -26,6 +26,28 @@ import Testing
         #expect(control.fields(of: item.name) == item.fields)
     }
 
+    @Test(arguments: [
+        ("public", true), ("PUBLIC", true), (" , public ,", true), ("public=\"x\"", true), ("max-age=1, public", true),
+        ("public =", false), ("public=", false), ("public x", false), ("public =x", false), ("public, public =", false),
+        ("\"public\"", false), ("x=\"public\"", false),
+    ]) func whatIsMalformedPermitsNothing(value: String, permits: Bool) {
+        #expect(CacheControl(value).permits("public") == permits)
+    }
+
+    @Test(arguments: [
+        (["extension=\"x, no-store"], true), (["private=\"a, b"], true), (["max-age=1", "x=\"\\\""], true),
+        (["extension=\"x, no-store\""], false), (["max-age=1"], false),
+    ]) func aQuoteThatIsNotClosedIsNoticed(lines: [String], isUnreadable: Bool) {
+        #expect(CacheControl(receivedFields(lines.map { ("Cache-Control", $0) })).isUnreadable == isUnreadable)
+    }
+
+    @Test func pragmaCountsWithoutCacheControlOnly() {
+        #expect(CacheControl(receivedFields([("Pragma", "x, No-Cache")])).has("no-cache"))
+        #expect(!CacheControl(receivedFields([("Pragma", "x")])).has("no-cache"))
+        let both = CacheControl(receivedFields([("Pragma", "no-cache"), ("Cache-Control", "max-age=1")]))
+        #expect(!both.has("no-cache"))
+    }
+
     @Test func ofOthersTheFirstCounts() {
         #expect(CacheControl("max-age=1, max-age=2, max-age").maxAge == 1)
         #expect(CacheControl("max-stale=1, max-stale").seconds("max-stale") == 1)

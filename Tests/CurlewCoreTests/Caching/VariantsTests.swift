@@ -33,6 +33,12 @@ import Testing
         #expect(Variants.fields(of: receivedFields([("Vary", "a"), ("Vary", " *")])) == nil)
     }
 
+    @Test(arguments: ["cookie authorization", "cookie;accept", "\"cookie\"", "a, b c", "a, cookie:", "(a)"])
+    func aVaryThatCannotBeReadNamesNoFields(value: String) {
+        #expect(Variants.fields(of: receivedFields([("Vary", value)])) == nil)
+        #expect(Variants.fields(of: receivedFields([("Vary", "a"), ("Vary", value)])) == nil)
+    }
+
     @Test func theVariantThatMatchesAndCameLastIsTaken() {
         let fields: [(String, String)] = [("Cache-Control", "max-age=9"), ("Vary", "Foo")]
         let one = storedEntry(stored(fields), for: cacheRequest([("Foo", "1")]), id: "one")

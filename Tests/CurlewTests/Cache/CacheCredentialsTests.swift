@@ -20,7 +20,6 @@ import Testing
         _ cache: ResponseCache,
         _ name: String,
         control: String = "max-age=60",
-        trust: ServerTrustManager? = nil,
         _ configure: (inout SessionConfiguration) -> Void = { _ in }
     ) -> Session {
         var configuration = SessionConfiguration()
@@ -28,8 +27,7 @@ import Testing
         configure(&configuration)
         return Session(
             configuration: configuration,
-            transport: MockTransport { _ in cacheable(name, control) },
-            serverTrustManager: trust
+            transport: MockTransport { _ in cacheable(name, control) }
         )
     }
 
@@ -77,77 +75,6 @@ import Testing
         #expect(await get(client("one")) == ("one", .hit))
     }
 
-    static let peers: [@Sendable (inout SessionConfiguration) -> Void] = [
-        { $0.tls.certificateVerification = .none },
-        { $0.tls.certificateVerification = .noHostnameVerification },
-        { $0.unixSocketPath = "/run/other.sock" },
-        { $0.dns.overrides = ["example.org": ["127.0.0.1"]] },
-        { $0.tls.connectTo = ["example.org:443": "localhost:8443"] },
-    ]
-
-    // Another server, or an attacker on the path, may have answered under that name.
-    @Test(arguments: peers.indices, [CacheMode.private, .shared])
-    func whatOtherServersMayHaveSaidIsNotServedToThoseWhoAskTheUsualOnes(at index: Int, mode: CacheMode) async {
-        let change = Self.peers[index]
-        let cache = ResponseCache(mode: mode)
-        #expect(await get(session(cache, "odd", change)) == ("odd", .miss))
-        #expect(await get(session(cache, "usual") { _ in }) == ("usual", .miss))
-        #expect(await get(session(cache, "again", change)) == ("odd", .hit))
-        #expect(await get(session(cache, "again") { _ in }) == ("usual", .hit))
-        #expect(await get(session(cache, "other", Self.peers[(index + 1) % Self.peers.count])) == ("other", .miss))
-        // All of them go with the URL.
-        await cache.remove(for: URL(string: CacheServer.url)!)
-        #expect(await cache.store.size() == 0)
-    }
-
-    private static func manager(_ evaluator: any ServerTrustEvaluating) -> ServerTrustManager {
-        ServerTrustManager(evaluators: ["example.org": evaluator])
-    }
-
-    /// Managers that accept servers which others refuse, or may do so.
-    static let lenientManagers: [@Sendable () -> ServerTrustManager] = [
-        { manager(DisabledTrustEvaluator()) },
-        { manager(DefaultTrustEvaluator(validateHost: false)) },
-        { manager(PublicKeysTrustEvaluator(pins: ["sha256//AAAA"], performDefaultValidation: false)) },
-        { manager(PinnedCertificatesTrustEvaluator(certificates: [], acceptSelfSignedCertificates: true)) },
-        { manager(RevocationTrustEvaluator(validateHost: false)) },
-        { manager(CompositeTrustEvaluator(evaluators: [DisabledTrustEvaluator()])) },
-        { manager(OwnEvaluator()) },
-        { OwnManager(evaluators: [:]) },
-        { ServerTrustManager(evaluators: ["a.org": DefaultTrustEvaluator(), "b.org": DisabledTrustEvaluator()]) },
-        {
-            var policy = SecurityPolicy()
-            policy.validatesDomainName = false
-            return policy.serverTrustManager
-        },
-    ]
-
-    @Test(arguments: lenientManagers.indices, [CacheMode.private, .shared])
-    func whatALenientTrustManagerAcceptedIsNotServedToOthers(at index: Int, mode: CacheMode) async {
-        let cache = ResponseCache(mode: mode)
-        let lenient = Self.lenientManagers[index]()
-        #expect(await get(session(cache, "odd", trust: lenient)) == ("odd", .miss))
-        #expect(await get(session(cache, "usual")) == ("usual", .miss))
-        #expect(await get(session(cache, "other", trust: Self.lenientManagers[index]())) == ("other", .miss))
-        #expect(await get(session(cache, "again", trust: lenient)) == ("odd", .hit))
-        #expect(await get(session(cache, "again")) == ("usual", .hit))
-    }
-
-    static let strictManagers: [@Sendable () -> ServerTrustManager] = [
-        { manager(DefaultTrustEvaluator()) },
-        { manager(PublicKeysTrustEvaluator(pins: ["sha256//AAAA"])) },
-        { manager(PinnedCertificatesTrustEvaluator(certificates: [])) },
-        { manager(RevocationTrustEvaluator()) },
-        { manager(CompositeTrustEvaluator(evaluators: [OwnEvaluator(), DefaultTrustEvaluator()])) },
-        { SecurityPolicy().serverTrustManager },
-    ]
-
-    @Test(arguments: strictManagers.indices) func aTrustManagerThatVerifiesAddsNothingToTheKey(at index: Int) async {
-        let cache = ResponseCache()
-        #expect(await get(session(cache, "one", trust: Self.strictManagers[index]())) == ("one", .miss))
-        #expect(await get(session(cache, "two")) == ("one", .hit))
-    }
-
     @Test func theUsualSettingsAddNothingToTheKey() async {
         let cache = ResponseCache(mode: .shared)
         _ = await get(session(cache, "usual") { $0.dns.cacheLifetime = .seconds(5) })
@@ -160,7 +87,6 @@ import Testing
         let file = try netrc("one")
         let changes: [(inout SessionConfiguration) -> Void] = [
             { $0.netrc = file },
-            { $0.tls.clientIdentity = .pem(certificate: Data("one".utf8), key: Data("key".utf8)) },
             { $0.credentials = ["example.org": TransferAuthentication(username: "a", password: "b")] },
         ]
         for change in changes {
@@ -185,10 +111,3 @@ import Testing
         #expect(await other.request(url).response().text == "secret")
     }
 }
-
-private struct OwnEvaluator: ServerTrustEvaluating {
-    func evaluate(_ trust: ServerTrust, forHost host: String) throws {}
-}
-
-// SAFETY: it has no properties of its own.
-private final class OwnManager: ServerTrustManager, @unchecked Sendable {}

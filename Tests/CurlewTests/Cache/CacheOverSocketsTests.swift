@@ -40,6 +40,24 @@ import Testing
         #expect(server.requests.count == 1)
     }
 
+    @Test func aSessionThatMayNotConnectThereIsNotServedWhatAnotherHasStored() async throws {
+        server.script("/a", .text("inside").header("Cache-Control", "max-age=600"))
+        #expect(await get().text == "inside")
+        #expect(await get().cacheStatus == .hit)
+        let cache = cache
+        let strict = Session(
+            configuration: SessionConfiguration {
+                $0.cache = cache
+                $0.addressPolicy = .publicOnly
+            })
+        for _ in 0..<2 {
+            #expect(await strict.request(server.url("/a")).response().error?.code == .addressRefused)
+        }
+        let stored = await strict.request(server.url("/a")).cachePolicy(.onlyStored).response()
+        #expect(stored.error?.code == .notInCache)
+        #expect(server.requests.count == 1)
+    }
+
     static let faults: [(TestServer.Fault.Action, after: Int64)] = [
         (.close, 0), (.close, 1000), (.close, 1_500_000), (.close, 1_999_999), (.reset, 1_500_000),
     ]

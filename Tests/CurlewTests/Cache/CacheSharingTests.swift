@@ -51,6 +51,48 @@ import Testing
         #expect(await get(session(cache, "again", user: "one", vary: "Authorization")) == ("one", .hit))
     }
 
+    // MARK: Fields that cannot be read
+
+    @Test(arguments: [CacheMode.private, .shared], ["cookie authorization", "x-user;accept", "\"x-user\""])
+    func whatVariesByAFieldThatCannotBeReadIsNotStored(mode: CacheMode, vary: String) async {
+        let server = CacheServer(mode: mode) { cacheable($0.headers["X-User"] ?? "", "max-age=60", ["Vary": vary]) }
+        #expect(await server.get("a", ["X-User": "alice"]).text == "alice")
+        #expect(await server.get("a", ["X-User": "bob"]).text == "bob")
+        #expect(await server.cache.store.size() == 0)
+    }
+
+    @Test(arguments: [
+        "max-age=60, extension=\"x, no-store", "max-age=60, extension=\"x, private", "must-understand, x=\", no-store",
+    ]) func whatAnOpenQuoteMayForbidIsNotStored(control: String) async {
+        let server = CacheServer(mode: .shared) { _ in cacheable("a", control) }
+        _ = await server.get()
+        #expect(await server.cache.store.size() == 0)
+    }
+
+    @Test(arguments: [
+        "max-age=60, public =", "max-age=60, s-maxage= 60", "max-age=60, s-maxage=x", "must-revalidate =",
+    ])
+    func aMalformedPermissionSharesNoResponsesToUsers(control: String) async {
+        let server = CacheServer(mode: .shared) { request in cacheable(request.headers["Authorization"] ?? "", control)
+        }
+        #expect(await server.get("a", ["Authorization": "alice"]).text == "alice")
+        #expect(await server.get("a", ["Authorization": "bob"]).text == "bob")
+    }
+
+    @Test(arguments: [true, false]) func pragmaAsksTheServer(byRequest: Bool) async {
+        let server = CacheServer { request in
+            if request.headers["If-None-Match"] != nil { return .status(304) }
+            var response = MockResponse.text("a").header("ETag", "\"e\"")
+            response.headers.append(name: "Expires", value: "Fri, 01 Jan 2100 00:00:00 GMT")
+            if !byRequest { response.headers.append(name: "Pragma", value: "no-cache") }
+            return response
+        }
+        let own: HTTPHeaders = byRequest ? ["Pragma": "no-cache"] : [:]
+        _ = await server.get("a", own)
+        #expect(await server.get("a", own).cacheStatus == .revalidated)
+        if byRequest { #expect(await server.get().cacheStatus == .hit) }
+    }
+
     // MARK: Validations
 
     /// What the server says when it validates, and whether others may have it.

@@ -1,0 +1,46 @@
+internal import Glibc
+
+// A user who can write these files decides what the store's user gets for a response, and reads what is stored.
+extension CacheFolder {
+    /// Throws unless the directory and what a store has in it belong to this user, and no other user may write it.
+    ///
+    /// The directory is opened and looked at through its descriptor. From then on its names can be changed by its owner alone,
+    /// so they need no descriptors of their own. SQLite, above all, must not find a second one closed: that gives up its locks.
+    func expectOwn() throws(SystemFault) {
+        let directory = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+        guard directory >= 0 else { throw SystemFault(errno: errno) }
+        defer { close(directory) }
+        var status = stat()
+        // A link that another user has made leads where that user wants.
+        guard lstat(path, &status) == 0 else { throw SystemFault(errno: errno) }
+        if status.st_mode & S_IFMT == S_IFLNK, status.st_uid != geteuid() {
+            throw .untrusted("\(path) is a symbolic link of user \(status.st_uid)")
+        }
+        guard fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
+        try Self.expectOwn(path, status, S_IFDIR)
+        for (name, kind) in Self.names {
+            guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+                guard errno == ENOENT else { throw SystemFault(errno: errno) }
+                continue
+            }
+            try Self.expectOwn(path + "/" + name, status, kind)
+        }
+    }
+
+    private static let names: [(String, mode_t)] = [
+        ("bodies", S_IFDIR), ("lock", S_IFREG), ("index.sqlite", S_IFREG), ("index.sqlite-wal", S_IFREG),
+        ("index.sqlite-shm", S_IFREG),
+    ]
+
+    private static func expectOwn(_ name: String, _ status: stat, _ kind: mode_t) throws(SystemFault) {
+        guard status.st_mode & S_IFMT == kind else { throw .untrusted("\(name) is not what a store has made") }
+        guard status.st_uid == geteuid() else { throw .untrusted("\(name) belongs to user \(status.st_uid)") }
+        guard !status.mayBeWrittenByOthers else {
+            throw .untrusted("other users may write \(name) (mode \(String(status.st_mode & 0o7777, radix: 8)))")
+        }
+    }
+}
+
+extension stat {
+    var mayBeWrittenByOthers: Bool { st_mode & (S_IWGRP | S_IWOTH) != 0 }
+}

@@ -1,0 +1,92 @@
+import CurlewCore
+import CurlewDiskCache
+import Foundation
+import Glibc
+import StoreSupport
+import Testing
+
+@Suite("A disk cache of other users")
+struct DiskCacheOwnershipTests {
+    private let folder: TestFolder
+    private static let names = ["", "bodies", "lock", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm"]
+
+    init() throws { folder = try TestFolder() }
+
+    private func path(_ name: String) -> String {
+        let cache = folder.cache.path(percentEncoded: false)
+        return name.isEmpty ? cache : cache + "/" + name
+    }
+
+    private func prepare(_ name: String) async throws {
+        #expect(try await folder.open().put(entry("a"), bytes(100)))
+        // SQLite removes the files beside the index with its last connection.
+        let descriptor = open(path(name), O_RDONLY | O_CREAT | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { close(descriptor) }
+    }
+
+    private func expectRefusal(_ name: String, _ reason: String) {
+        let error = #expect(throws: CurlewError.self) { try DiskCacheStore(directory: folder.cache) }
+        #expect(error?.code == .moveFailed)
+        #expect(error?.reason.contains(path(name)) == true && error?.reason.contains(reason) == true)
+    }
+
+    @Test("what belongs to another user is refused", .enabled(if: geteuid() == 0), arguments: names)
+    func owner(of name: String) async throws {
+        try await prepare(name)
+        try #require(chown(path(name), 65_534, 65_534) == 0)
+        expectRefusal(name, "belongs to user 65534")
+        try #require(chown(path(name), 0, 0) == 0)
+        #expect(try await folder.open().entries(for: entry("a").key).count == 1)
+    }
+
+    @Test("what others may write is refused", arguments: names, [mode_t(0o020), 0o002])
+    func mode(of name: String, bit: mode_t) async throws {
+        try await prepare(name)
+        try #require(chmod(path(name), 0o700 | bit) == 0)
+        expectRefusal(name, "other users may write")
+        try #require(chmod(path(name), name.isEmpty || name == "bodies" ? 0o755 : 0o644) == 0)
+        #expect(try await folder.open().entries(for: entry("a").key).count == 1)
+    }
+
+    @Test("a symbolic link in the place of a file is refused", arguments: names.dropFirst())
+    func link(at name: String) async throws {
+        try await prepare(name)
+        let other = path(name) + "-other"
+        try #require(rename(path(name), other) == 0 && symlink(other, path(name)) == 0)
+        #expect(throws: CurlewError.self) { try DiskCacheStore(directory: folder.cache) }
+    }
+
+    @Test("a directory that is the user's own link is opened") func ownLink() async throws {
+        let target = path("") + "-target"
+        try #require(mkdir(target, 0o700) == 0 && symlink(target, path("")) == 0)
+        #expect(try await folder.open().put(entry("a"), bytes(100)))
+    }
+
+    @Test("another user's link is refused", .enabled(if: geteuid() == 0)) func othersLink() async throws {
+        let target = path("") + "-target"
+        try #require(mkdir(target, 0o700) == 0 && symlink(target, path("")) == 0)
+        try #require(lchown(path(""), 65_534, 65_534) == 0)
+        expectRefusal("", "is a symbolic link of user 65534")
+    }
+
+    @Test("a body that others may write is damage", arguments: [true, false]) func body(byMode: Bool) async throws {
+        let store = try folder.open()
+        #expect(await store.put(entry("a"), bytes(100_000)))
+        let names = try FileManager.default.contentsOfDirectory(atPath: path("bodies"))
+        let body = path("bodies/" + (try #require(names.first)))
+        guard byMode || geteuid() == 0 else { return }
+        try #require((byMode ? chmod(body, 0o666) : chown(body, 65_534, 65_534)) == 0)
+        #expect(try await store.body(entry("a").key) == nil)
+    }
+
+    @Test("a directory that becomes another's is not used any more", .enabled(if: geteuid() == 0))
+    func changedWhileOpen() async throws {
+        let store = try folder.open()
+        #expect(await store.put(entry("a"), bytes(100)))
+        try FileManager.default.removeItem(at: folder.cache)
+        try #require(mkdir(path(""), 0o755) == 0 && chown(path(""), 65_534, 65_534) == 0)
+        #expect(await store.put(entry("b"), bytes(100)) == false)
+        #expect(await store.entries(for: entry("b").key).isEmpty)
+        #expect(try FileManager.default.contentsOfDirectory(atPath: path("")).filter { $0 != "bodies" }.isEmpty)
+    }
+}
