@@ -1,4 +1,4 @@
-internal import Synchronization
+internal import CurlewLocks
 
 /// A call of a user's code on behalf of a request: an adapter, a retrier, a handler that is awaited.
 ///
@@ -13,9 +13,8 @@ final class UserCode: Sendable {
 
     private let request: RequestKey
     private let outer: UserCode?
-    /// A task that the call starts keeps this object for its own life, but is inside only until the call returns. Relaxed: the
-    /// task that waits in the call reads what it wrote itself, and for others either answer is right.
-    private let isOpen = Atomic(true)
+    /// A task that the call starts keeps this object for its own life, but is inside only until the call returns.
+    private let isOpen = Lock(true)
 
     private init(of request: Request, within outer: UserCode?) {
         self.request = RequestKey(request)
@@ -29,7 +28,7 @@ final class UserCode: Sendable {
         _ work: () async throws -> T
     ) async rethrows -> T {
         let call = UserCode(of: request, within: current)
-        defer { call.isOpen.store(false, ordering: .relaxed) }
+        defer { call.isOpen.withLock { $0 = false } }
         return try await $current.withValue(call) { try await work() }
     }
 
@@ -37,7 +36,7 @@ final class UserCode: Sendable {
     static func isCalled(for request: Request) -> Bool {
         var next = current
         while let call = next {
-            if call.request == RequestKey(request), call.isOpen.load(ordering: .relaxed) { return true }
+            if call.request == RequestKey(request), call.isOpen.withLock({ $0 }) { return true }
             next = call.outer
         }
         return false

@@ -1,4 +1,4 @@
-/// The two handles of a stream or a WebSocket whose run nobody waits for.
+/// The two handles of a stream or a WebSocket whose run no task waits for.
 ///
 /// `head()`, `opened()` and `send(_:)` return while the run goes on. If the run held the handle that the user has, that handle
 /// would never be released, and the connection of a dropped request would stay open. So the run has a handle of its own. Both

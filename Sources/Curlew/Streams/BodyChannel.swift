@@ -88,7 +88,7 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Consumer
 
-    /// Whether the caller is the first reader: what it reads, nobody can read again.
+    /// Whether the caller is the first reader: what it reads, no other reader gets.
     func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
 
     /// All that has come and was not taken, at least one piece; nil at the end. Cancelling the awaiting task ends the
@@ -146,7 +146,8 @@ final class BodyChannel: TurnObserver {
     }
 
     static let wasRead = CurlewError(
-        .internal, phase: .receive, reason: "another iteration has read the body, or is reading it: it can be read once")
+        .internal, phase: .receive, reason: "another iteration has read the body, or is reading it: it can be read once"
+    )
 
     static let readerCancelled = CurlewError(
         .cancelled,
