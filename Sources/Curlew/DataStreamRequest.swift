@@ -19,7 +19,9 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
     /// Makes the body of every try; nil where it is the one inside the `URLRequest`.
     let makeUploadable: (@Sendable () throws -> UploadRequest.Uploadable)?
     let channel: BodyChannel
-    let reading = Lock(Reading())
+    let reading: Lock<Reading>
+    private let handles: Lock<RequestHandles<DataStreamRequest>>
+    private let isHandleOfRun: Bool
 
     /// How the body is read.
     struct Reading {
@@ -62,19 +64,40 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         self.convertible = convertible
         makeUploadable = uploadable
         self.automaticallyCancelOnStreamError = automaticallyCancelOnStreamError
-        let abandoned = Abandonment()
-        channel = BodyChannel { abandoned.request.withLock { $0.request }?.cancel() }
+        reading = Lock(Reading())
+        let handles = Lock(RequestHandles<DataStreamRequest>())
+        self.handles = handles
+        isHandleOfRun = false
+        channel = BodyChannel { handles.withLock { $0.ofRun ?? $0.users }?.cancel() }
         super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
-        abandoned.request.withLock { $0.request = self }
+        handles.withLock { $0.users = self }
         reading.withLock { $0.session = session }
     }
 
-    /// Whom to tell that the reader has left: the channel is older than its request.
-    private final class Abandonment: Sendable {
-        struct Reference { weak var request: DataStreamRequest? }
-
-        let request = Lock(Reference())
+    private init(ofRun original: DataStreamRequest) {
+        convertible = original.convertible
+        automaticallyCancelOnStreamError = original.automaticallyCancelOnStreamError
+        makeUploadable = original.makeUploadable
+        channel = original.channel
+        reading = original.reading
+        handles = original.handles
+        isHandleOfRun = true
+        super.init(ofRun: original)
     }
+
+    deinit {
+        // The run that `head()` has started goes on, and nothing can read its body any more.
+        if !isHandleOfRun, reading.withLock({ $0.isLeftByHeads }) { channel.leave() }
+    }
+
+    /// Makes the handle for a run that must not keep the user's handle alive.
+    func handleOfRun() -> DataStreamRequest {
+        let made = DataStreamRequest(ofRun: self)
+        handles.withLock { $0.ofRun = made }
+        return made
+    }
+
+    override var usersHandle: Request { handles.withLock { $0.users } ?? self }
 
     override var purpose: TransferPurpose { .stream }
 

@@ -39,6 +39,17 @@ public class Request: @unchecked Sendable {
         record = Lock(making: { RequestRecord(session: .strong(session), interceptor: interceptor) })
     }
 
+    /// Another handle of the same request, for its run: the user's handle can then be released while the run goes on.
+    init(ofRun original: Request) {
+        context = original.context
+        serial = original.serial
+        automaticallyResumes = original.automaticallyResumes
+        record = original.record
+    }
+
+    /// The handle that users have, as long as there is one.
+    var usersHandle: Request { self }
+
     // MARK: What a kind of request differs in
 
     /// The request as the user described it, made anew for every try.
@@ -291,9 +302,11 @@ public class Request: @unchecked Sendable {
 }
 
 extension Request: Hashable {
-    public static func == (lhs: Request, rhs: Request) -> Bool { lhs === rhs }
+    /// Whether both are the same request. The run of a stream or a WebSocket has a handle of its own: monitors may be given that
+    /// one, so compare requests with `==` instead of `===`.
+    public static func == (lhs: Request, rhs: Request) -> Bool { RequestKey(lhs) == RequestKey(rhs) }
 
-    public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
+    public func hash(into hasher: inout Hasher) { hasher.combine(RequestKey(self)) }
 }
 
 extension Request: CustomStringConvertible {

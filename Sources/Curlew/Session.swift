@@ -32,7 +32,7 @@ public actor Session {
     /// Requests that wait for `resume()` with handlers: nothing else may hold them.
     nonisolated let shelf = RequestShelf()
     /// Behind a lock: what joins and leaves must not wait for the actor, on every thread at once.
-    private nonisolated let registry = Lock(RequestRegistry())
+    nonisolated let registry = Lock(RequestRegistry())
 
     /// Evaluates the trust of servers in place of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?
@@ -88,13 +88,13 @@ public actor Session {
     // MARK: The registry
 
     /// The request whose current attempt has this identifier, or nil.
-    public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] } }
+    public subscript(task: TaskIdentifier) -> Request? { registry.withLock { $0[task] }?.usersHandle }
 
     /// All requests that have started and not ended. With eager set-up, also those that have been set up ahead of their start.
     public var activeRequests: [Request] {
         switch requestSetup {
-        case .lazy: running
-        case .eager: Array(Set(running).union(shelf.all))
+        case .lazy: running.map(\.usersHandle)
+        case .eager: Array(Set(running.map(\.usersHandle)).union(shelf.all))
         }
     }
 
@@ -123,12 +123,16 @@ public actor Session {
     /// A run has ended, with all that belongs to it.
     nonisolated func leave(_ request: Request, last: TaskIdentifier) {
         context.monitors?.requestLeft()
-        for waiter in registry.withLock({ $0.leave(request, last: last) }) { waiter.resume() }
+        for ended in registry.withLock({ $0.leave(request, last: last) }) { ended.resolve(()) }
     }
 
     // MARK: Ending
 
     /// Cancels every request and returns when every one has ended.
+    ///
+    /// This method, ``drain()`` and ``invalidate()`` can be called from a request's own adapter, retrier or handler. They do not
+    /// wait for that request, which cannot end before its code has returned. If the waiting task is cancelled, the wait ends
+    /// early; a task that was cancelled before the call waits as any other.
     public func cancelAllRequests() async { await cancelRequests(upTo: .max) }
 
     /// Cancels those that had been made when so many had.
@@ -137,7 +141,7 @@ public actor Session {
         let running = running.filter { $0.serial <= serial }
         for request in waiting + running { request.cancel() }
         // One that was set up has to run to its end.
-        for request in waiting { _ = await request.joined() }
+        for request in waiting where !UserCode.isCalled(for: request) { _ = await request.joined() }
         await untilEnded(waiting + running)
     }
 
@@ -148,7 +152,7 @@ public actor Session {
         registry.withLock { $0.lifecycle.drainBegan() }
         for case let stream as DataStreamRequest in running { stream.endUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-        await untilEnded(running)
+        guard await untilEnded(running) else { return }
         await (transport as? CachingTransport)?.drain()
     }
 
@@ -165,11 +169,17 @@ public actor Session {
         invalidation.resolve(())
     }
 
-    private func untilEnded(_ requests: [Request]) async {
-        await withCheckedContinuation { continuation in
-            let waits = registry.withLock { $0.wait(for: requests, with: continuation) }
-            if !waits { continuation.resume() }
-        }
+    /// Returns when those of the requests that run have ended, except requests whose own code asks. False if the waiting task was
+    /// cancelled before that.
+    @discardableResult
+    private func untilEnded(_ requests: [Request]) async -> Bool {
+        let others = requests.filter { !UserCode.isCalled(for: $0) }
+        guard let ended = registry.withLock({ $0.wait(for: others) }) else { return true }
+        // A task that is cancelled already cleans up: nothing may run afterwards.
+        if Task.isCancelled { return await ended.waitThroughCancellation() != nil }
+        if await ended.wait() != nil { return true }
+        registry.withLock { $0.stopWaiting(for: ended) }
+        return false
     }
 }
 

@@ -23,9 +23,11 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     public let options: WebSocketOptions
 
     let link: WebSocketLink
-    let hook = Lock<OpeningHook?>(nil)
-    let observation = Lock(Observation())
-    private let isStarted = Lock(false)
+    let hook: Lock<OpeningHook?>
+    let observation: Lock<Observation>
+    private let isStarted: Lock<Bool>
+    private let handles: Lock<RequestHandles<WebSocketRequest>>
+    private let isHandleOfRun: Bool
 
     /// Handlers of events, which read the messages together.
     struct Observation {
@@ -48,8 +50,42 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         self.protocols = protocols
         self.options = options
         link = WebSocketLink(options: options)
+        hook = Lock(nil)
+        observation = Lock(Observation())
+        isStarted = Lock(false)
+        handles = Lock(RequestHandles())
+        isHandleOfRun = false
         super.init(session: session, interceptor: interceptor, shouldAutomaticallyResume: shouldAutomaticallyResume)
+        handles.withLock { $0.users = self }
     }
+
+    private init(ofRun original: WebSocketRequest) {
+        convertible = original.convertible
+        protocols = original.protocols
+        options = original.options
+        link = original.link
+        hook = original.hook
+        observation = original.observation
+        isStarted = original.isStarted
+        handles = original.handles
+        isHandleOfRun = true
+        super.init(ofRun: original)
+    }
+
+    deinit {
+        // The run that a verb has started goes on, and nothing can use the WebSocket any more.
+        guard !isHandleOfRun, let run = handles.withLock({ $0.ofRun }) else { return }
+        run.leave()
+    }
+
+    /// Makes the handle for a run that must not keep the user's handle alive.
+    func handleOfRun() -> WebSocketRequest {
+        let made = WebSocketRequest(ofRun: self)
+        handles.withLock { $0.ofRun = made }
+        return made
+    }
+
+    override var usersHandle: Request { handles.withLock { $0.users } ?? self }
 
     /// Whether this is the first time that it is asked.
     func startsNow() -> Bool {
@@ -95,7 +131,10 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         guard let hook = hook.withLock({ $0 }) else { return nil }
         return { [self] opening in
             let prepared = PreparedConnection(link: link, opening: opening)
-            try await PreparedConnection.$current.withValue(prepared) { try await hook(self) }
+            let socket = handles.withLock { $0.users } ?? self
+            try await PreparedConnection.$current.withValue(prepared) {
+                try await UserCode.call(for: self) { try await hook(socket) }
+            }
         }
     }
 

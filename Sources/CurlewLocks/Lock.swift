@@ -34,7 +34,7 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
     ///
     /// Assigning to the state releases what it held. Where that can be an object of the user's, or a closure that
-    /// captures one, return the old value and let it go outside: its `deinit` may ask for this lock.
+    /// captures one, return the old value, which lives at least until the lock is free: its `deinit` may ask for this lock.
     /// A debug build traps where a thread asks for a lock that it holds; a release build would wait for ever.
     @inlinable
     public func withLock<R: ~Copyable, E: Error>(
@@ -42,9 +42,16 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
     ) throws(E) -> sending R {
         let mutex = mutex
         LockMutex.lock(mutex)
-        // The body may drop the last reference to the lock itself, and the addresses are the box's.
-        defer { withExtendedLifetime(box) { LockMutex.unlock(mutex) } }
-        return try body(&state.pointee)
+        do throws(E) {
+            let result = try body(&state.pointee)
+            // Both live until the mutex is free, whatever the optimizer finds unused: the body may drop the last reference to the
+            // lock, which has the mutex, and the result may hold the last reference to an object that asks for this lock at its end.
+            withExtendedLifetime(box) { withExtendedLifetime(result) { LockMutex.unlock(mutex) } }
+            return result
+        } catch {
+            withExtendedLifetime(box) { LockMutex.unlock(mutex) }
+            throw error
+        }
     }
 
     // SAFETY of both: the addresses are the box's own and valid as long as `self` keeps it.

@@ -155,6 +155,22 @@ struct ConfigurationTests {
         #expect(FoundationNotice.properties(setIn: foundation) == ["allowsCellularAccess", "networkServiceType"])
     }
 
+    /// Moya waits for the request queue of every live request, on the thread that asks.
+    @Test @MainActor func theMainThreadMayWaitForTheQueuesOfASession() {
+        let (session, order) = (Session(), Lock<[Int]>([]))
+        for (number, queue) in [session.rootQueue, session.requestQueue, session.serializationQueue].enumerated() {
+            queue.sync { order.withLock { $0.append(number) } }
+        }
+        let done = DispatchSemaphore(value: 0)
+        // The main thread waits for another thread, which waits for the queue.
+        DispatchQueue.global().async {
+            session.rootQueue.sync { session.requestQueue.sync { order.withLock { $0.append(3) } } }
+            done.signal()
+        }
+        #expect(done.wait(timeout: .now() + 60) == .success)
+        #expect(order.withLock { $0 } == [0, 1, 2, 3])
+    }
+
     /// With work on the session's queue, too.
     @Test func progressComesBeforeTheCompletion() async throws {
         let server = try TestServer()

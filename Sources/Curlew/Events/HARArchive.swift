@@ -4,7 +4,7 @@ internal import FoundationNetworking
 
 /// One exchange as it is being recorded.
 struct HARExchange: Sendable {
-    let request: ObjectIdentifier
+    let request: RequestKey
     let sent: URLRequest
     /// Names, in lower case, of fields that the session calls secret.
     let sensitiveHeaders: Set<String>

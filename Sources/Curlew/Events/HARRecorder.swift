@@ -20,7 +20,7 @@ public final class HARRecorder: EventMonitor {
 
     private struct State: Sendable {
         /// What the next exchange of a request sends.
-        var next: [ObjectIdentifier: URLRequest] = [:]
+        var next: [RequestKey: URLRequest] = [:]
         var open: [TaskIdentifier: HARExchange] = [:]
         var done: [HARExchange] = []
     }
@@ -57,11 +57,11 @@ public final class HARRecorder: EventMonitor {
     // MARK: Events
 
     public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-        _ = state.withLock { $0.next.updateValue(urlRequest, forKey: ObjectIdentifier(request)) }
+        _ = state.withLock { $0.next.updateValue(urlRequest, forKey: RequestKey(request)) }
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
-        let key = ObjectIdentifier(request)
+        let key = RequestKey(request)
         state.withLock { state in
             guard let sent = state.next[key] else { return }
             let sensitive = Set(request.context.configuration.redirects.sensitiveHeaders.map { $0.lowercased() })
@@ -117,7 +117,7 @@ public final class HARRecorder: EventMonitor {
     }
 
     public func requestDidFinish(_ request: Request) {
-        _ = state.withLock { $0.next.removeValue(forKey: ObjectIdentifier(request)) }
+        _ = state.withLock { $0.next.removeValue(forKey: RequestKey(request)) }
     }
 
     private func change(_ task: TaskIdentifier, _ body: (inout HARExchange) -> Void) {

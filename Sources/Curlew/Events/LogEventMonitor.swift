@@ -51,7 +51,7 @@ public final class LogEventMonitor: EventMonitor {
     public let queue: DispatchQueue
     private let minimumLevel: Level
     private let write: Writer
-    private let running = Lock<[ObjectIdentifier: RunningRequest]>([:])
+    private let running = Lock<[RequestKey: RunningRequest]>([:])
 
     /// What is known of a request between the end of its first exchange and its own.
     private struct RunningRequest: Sendable {
@@ -111,14 +111,14 @@ public final class LogEventMonitor: EventMonitor {
 
     public func requestDidFinish(_ request: Request) {
         logEnded(of: request)
-        running.withLock { _ = $0.removeValue(forKey: ObjectIdentifier(request)) }
+        running.withLock { _ = $0.removeValue(forKey: RequestKey(request)) }
     }
 
     public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
         // The exchange before this one was answered with a redirect or a challenge.
         logEnded(of: request, atMost: .debug)
         // Only looked up: a request that is given up before its exchange ends is never heard of again.
-        let attempt = running.withLock { $0[ObjectIdentifier(request)]?.attempt } ?? 1
+        let attempt = running.withLock { $0[RequestKey(request)]?.attempt } ?? 1
         log(.debug, "exchange started", request, ["task": "\(task)", "attempt": "\(attempt)"])
     }
 
@@ -156,14 +156,14 @@ public final class LogEventMonitor: EventMonitor {
 
     @discardableResult
     private func change<Value: Sendable>(_ request: Request, _ body: (inout RunningRequest) -> Value) -> Value {
-        running.withLock { body(&$0[ObjectIdentifier(request), default: RunningRequest()]) }
+        running.withLock { body(&$0[RequestKey(request), default: RunningRequest()]) }
     }
 
     /// Writes how the last exchange ended. What a retry or another hop follows matters less.
     private func logEnded(of request: Request, atMost highest: Level = .error) {
         let ended = running.withLock { running -> Ended? in
-            let ended = running[ObjectIdentifier(request)]?.ended
-            running[ObjectIdentifier(request)]?.ended = nil
+            let ended = running[RequestKey(request)]?.ended
+            running[RequestKey(request)]?.ended = nil
             return ended
         }
         guard let ended, min(ended.level, highest) >= minimumLevel else { return }

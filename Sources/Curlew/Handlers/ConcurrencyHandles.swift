@@ -6,11 +6,12 @@ internal import FoundationNetworking
 enum ConcurrencyHandle {
     /// Asks an `async` closure about a head. Its task ends with the answer.
     static func ask(
+        for request: Request,
         _ response: LazyResponse,
         _ handler: @escaping @Sendable (HTTPURLResponse) async -> Request.ResponseDisposition,
         _ answer: @escaping @Sendable (Request.ResponseDisposition) -> Void
     ) {
         guard let lifted = response.value else { return answer(.allow) }
-        Task { answer(await handler(lifted)) }
+        Task { answer(await UserCode.call(for: request) { await handler(lifted) }) }
     }
 }

@@ -38,4 +38,5 @@ final class HeadAnswer: Sendable {
 }
 
 /// Asks about a response's head: the body waits for the answer.
-typealias HeadHook = @Sendable (LazyResponse, @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void
+typealias HeadHook =
+    @Sendable (Request, LazyResponse, @escaping @Sendable (Request.ResponseDisposition) -> Void) -> Void

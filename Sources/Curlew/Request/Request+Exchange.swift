@@ -71,7 +71,7 @@ extension Request {
             record.transfer.headAnswer = answer
             return record.run.exchange?.control
         }
-        ask(response) { [weak self] disposition in
+        ask(self, response) { [weak self] disposition in
             answer.settle(disposition) {
                 switch disposition {
                 case .allow, .becomeDownload: control?.resumeReceiving()

@@ -8,7 +8,7 @@ extension Request {
     func tellHead(on queue: DispatchQueue, _ handler: @escaping @Sendable (HTTPURLResponse) -> Void) {
         let handoff = Handoff()
         // An answer, too: the body must not be there before it, on another queue.
-        setHeadHook(decidesFate: false) { response, answer in
+        setHeadHook(decidesFate: false) { _, response, answer in
             handoff(to: queue) {
                 if let lifted = response.value { handler(lifted) }
                 answer(.allow)
@@ -22,7 +22,7 @@ extension Request {
             @escaping @Sendable (HTTPURLResponse, @escaping @Sendable (ResponseDisposition) -> Void) -> Void
     ) {
         let handoff = Handoff()
-        setHeadHook(decidesFate: true) { response, answer in
+        setHeadHook(decidesFate: true) { _, response, answer in
             handoff(to: queue) {
                 guard let lifted = response.value else { return answer(.allow) }
                 handler(lifted, answer)
@@ -31,13 +31,15 @@ extension Request {
     }
 
     func askHead(_ handler: @escaping @Sendable (HTTPURLResponse) async -> ResponseDisposition) {
-        setHeadHook(decidesFate: true) { ConcurrencyHandle.ask($0, handler, $1) }
+        setHeadHook(decidesFate: true) { ConcurrencyHandle.ask(for: $0, $1, handler, $2) }
     }
 
     /// The session's question about a head, where the request has none of its own.
     var sessionHeadHook: HeadHook? {
         guard let ask = context.configuration.hooks?.responseDisposition else { return nil }
-        return { [self] in ConcurrencyHandle.ask($0, { await ask(self, $0) }, $1) }
+        return { request, response, answer in
+            ConcurrencyHandle.ask(for: request, response, { await ask(request, $0) }, answer)
+        }
     }
 
     func setHeadHook(decidesFate: Bool, _ hook: @escaping HeadHook) {

@@ -23,7 +23,8 @@ extension Run {
                 let offered = CachedResponse(head: head, url: sent.url, data: body)
                 var accepted: CachedResponse? = offered
                 if let handler {
-                    accepted = await handler.dataTask(sent.identifier, willCacheResponse: offered)
+                    let ask = { await handler.dataTask(sent.identifier, willCacheResponse: offered) }
+                    accepted = if let request { await UserCode.call(for: request, ask) } else { await ask() }
                 }
                 guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
                 if let request { events?.emit(accepted, of: request, sent.identifier) }

@@ -61,7 +61,9 @@ extension Request {
     /// The body, or another in place of one that can be read only once.
     func bodyToSendAgain(_ body: BodySource) async throws(CurlewError) -> BodySource {
         if body.isReplayable { return body }
-        if let hook = context.configuration.hooks?.newBodyStream, let new = await hook(self) {
+        if let hook = context.configuration.hooks?.newBodyStream,
+            let new = await UserCode.call(for: self, { await hook(self) })
+        {
             _ = record.withLock { exchange(&$0.history.uploadable, with: UploadRequest.Uploadable(new)) }
             eventSink?.emit { [self] monitor in
                 guard let upload = self as? UploadRequest, case .stream(let stream, _) = new else { return }

@@ -17,8 +17,8 @@ extension Request {
         _ work: @escaping @Sendable () async throws -> T
     ) async throws -> T {
         // A task of Curlew's is cancelled as a whole.
-        if ownsTask { return try await work() }
-        let call = ForeignCall(work)
+        if ownsTask { return try await UserCode.call(for: self) { try await work() } }
+        let call = ForeignCall { try await UserCode.call(for: self) { try await work() } }
         let isCancelled = record.withLock { record in
             record.run.active?.foreignCall = call
             return record.isCancelled

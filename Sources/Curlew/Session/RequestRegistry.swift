@@ -7,18 +7,19 @@ struct RequestRegistry {
     /// By the name of the attempt in flight: each request that runs has one.
     private var byTask = TaskTable<Request>()
     private var lastIdentifier: UInt64 = 0
-    private var waiters: [Int: Waiter] = [:]
     /// Who waits for a request: its end looks at those alone, and not at all that they wait for.
-    private var waitersOf: [ObjectIdentifier: [Int]] = [:]
-    private var lastWaiter = 0
+    private var waiters: [RequestKey: [Waiter]] = [:]
 
     /// A task that waits until certain requests have ended.
-    private struct Waiter {
+    private final class Waiter {
+        let ended = OneShot<Void>()
         var missing: Int
-        let continuation: CheckedContinuation<Void, Never>
+
+        init(missing: Int) { self.missing = missing }
     }
 
     var activeRequests: [Request] { byTask.values }
+    var hasWaiters: Bool { !waiters.isEmpty }
 
     subscript(task: TaskIdentifier) -> Request? { byTask[task] }
 
@@ -49,28 +50,28 @@ struct RequestRegistry {
         return identifier
     }
 
-    /// Waiters that have nothing left to wait for: to be resumed without the lock.
-    mutating func leave(_ request: Request, last: TaskIdentifier) -> [CheckedContinuation<Void, Never>] {
+    /// Waiters that have nothing left to wait for: to be told without the lock.
+    mutating func leave(_ request: Request, last: TaskIdentifier) -> [OneShot<Void>] {
         byTask.remove(last)
-        guard !waitersOf.isEmpty, let numbers = waitersOf.removeValue(forKey: ObjectIdentifier(request)) else {
-            return []
-        }
-        var released: [CheckedContinuation<Void, Never>] = []
-        for number in numbers {
-            waiters[number]?.missing -= 1
-            guard waiters[number]?.missing == 0, let waiter = waiters.removeValue(forKey: number) else { continue }
-            released.append(waiter.continuation)
-        }
-        return released
+        guard hasWaiters, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
+        for waiter in waiting { waiter.missing -= 1 }
+        return waiting.filter { $0.missing == 0 }.map(\.ended)
     }
 
-    /// Keeps the continuation until those of them that run have ended; false where none does.
-    mutating func wait(for requests: [Request], with continuation: CheckedContinuation<Void, Never>) -> Bool {
+    /// Is resolved when those of the requests that run have ended; nil if none does.
+    mutating func wait(for requests: [Request]) -> OneShot<Void>? {
         let missing = Set(byTask.values).intersection(requests)
-        guard !missing.isEmpty else { return false }
-        lastWaiter += 1
-        waiters[lastWaiter] = Waiter(missing: missing.count, continuation: continuation)
-        for request in missing { waitersOf[ObjectIdentifier(request), default: []].append(lastWaiter) }
-        return true
+        guard !missing.isEmpty else { return nil }
+        let waiter = Waiter(missing: missing.count)
+        for request in missing { waiters[RequestKey(request), default: []].append(waiter) }
+        return waiter.ended
+    }
+
+    /// Forgets a waiter whose task was cancelled.
+    mutating func stopWaiting(for ended: OneShot<Void>) {
+        waiters = waiters.compactMapValues { waiting in
+            let others = waiting.filter { $0.ended !== ended }
+            return others.isEmpty ? nil : others
+        }
     }
 }

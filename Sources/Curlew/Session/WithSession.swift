@@ -26,30 +26,11 @@ public func withSession<R>(
     )
     do {
         let result = try await body(session)
-        if !Task.isCancelled { await session.drainUnlessCancelled() }
+        if !Task.isCancelled { await session.drain() }
         await session.invalidate()
         return result
     } catch {
         await session.invalidate()
         throw error
-    }
-}
-
-extension Session {
-    /// Drains the session; if the waiting task is cancelled, what is still running is cancelled too.
-    fileprivate nonisolated func drainUnlessCancelled() async {
-        await withTaskGroup(of: Bool.self) { group in
-            group.addTask {
-                await self.drain()
-                return true
-            }
-            group.addTask {
-                // Sleeps until it is cancelled: by the caller, or below when everything has ended.
-                while !Task.isCancelled { try? await Task.sleep(for: .seconds(86_400)) }
-                return false
-            }
-            if await group.next() == false { await self.cancelAllRequests() }
-            group.cancelAll()
-        }
     }
 }

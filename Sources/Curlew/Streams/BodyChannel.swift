@@ -16,6 +16,8 @@ final class BodyChannel: TurnObserver {
         /// The same, where the transport tells of the end of its turns.
         var turns: (any TurnControl)?
         var onAbandon: (@Sendable () -> Void)?
+        /// A reader has begun to read.
+        var hasReader = false
     }
 
     private let shared: Lock<Shared>
@@ -86,6 +88,9 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Consumer
 
+    /// Whether the caller is the first reader: what it reads, no other reader gets.
+    func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
+
     /// All that has come and was not taken, at least one piece; nil at the end. Cancelling the awaiting task ends the
     /// channel and its transfer.
     func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
@@ -139,6 +144,10 @@ final class BodyChannel: TurnObserver {
         case .wake(let waiter): waiter.resume()
         }
     }
+
+    static let wasRead = CurlewError(
+        .internal, phase: .receive, reason: "another iteration has read the body, or is reading it: it can be read once"
+    )
 
     static let readerCancelled = CurlewError(
         .cancelled,

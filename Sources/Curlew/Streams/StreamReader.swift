@@ -1,4 +1,5 @@
 internal import CurlewCore
+internal import CurlewLocks
 internal import Foundation
 
 /// One reader of a streamed body, with what it has taken and not yet handed on. When it is released, the transfer is
@@ -28,23 +29,43 @@ struct StreamReader: Sendable {
         return piece
     }
 
-    func leave() { place.channel.leave() }
+    func leave() { place.leave() }
 
     /// The place at the channel, which goes with the last copy of its reader.
     private final class Place: Sendable {
-        let channel: BodyChannel
+        private enum State {
+            case waiting, reading
+            /// Another reader was first.
+            case refused
+        }
+
+        private let channel: BodyChannel
         private let start: @Sendable () -> Void
+        private let state = Lock(State.waiting)
 
         init(_ channel: BodyChannel, start: @escaping @Sendable () -> Void) {
             self.channel = channel
             self.start = start
         }
 
-        deinit { channel.leave() }
+        deinit { leave() }
+
+        /// What another reader reads is not ended.
+        func leave() {
+            if state.withLock({ $0 }) != .refused { channel.leave() }
+        }
 
         func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
+            guard mayRead() else { throw BodyChannel.wasRead }
             start()
             return try await channel.take()
+        }
+
+        private func mayRead() -> Bool {
+            state.withLock { state in
+                if state == .waiting { state = channel.becomesReader() ? .reading : .refused }
+                return state == .reading
+            }
         }
     }
 }

@@ -13,7 +13,13 @@ enum StreamRun {
         }
         guard isFirst else { return }
         let awaiting = request.awaited()
-        if !reads, case .drive = awaiting.action { request.reading.withLock { $0.isDrivenForHeads = true } }
-        Task { _ = await request.outcome(of: awaiting, checksStatus: true) }
+        guard !reads, case .drive = awaiting.action else {
+            Task { _ = await request.outcome(of: awaiting, checksStatus: true) }
+            return
+        }
+        request.reading.withLock { $0.isDrivenForHeads = true }
+        // Releasing the user's handle ends a run that nothing reads.
+        let run = request.handleOfRun()
+        Task { _ = await run.outcome(of: awaiting, checksStatus: true) }
     }
 }

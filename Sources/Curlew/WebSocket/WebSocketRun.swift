@@ -6,7 +6,9 @@ enum WebSocketRun {
     /// The first verb starts the run.
     static func start(_ request: WebSocketRequest) {
         guard request.startsNow() else { return }
-        Task { _ = await request.outcome(checksStatus: false) }
+        // Releasing the user's handle closes the WebSocket.
+        let run = request.handleOfRun()
+        Task { _ = await run.outcome(checksStatus: false) }
     }
 
     /// The first handler starts the pump, which ends with the WebSocket.

@@ -27,7 +27,7 @@ public final class NetworkActivityMonitor: EventMonitor {
     private struct State {
         var activity = ActivityState()
         /// Those that are counted: a request may end that was resumed before the monitor was there.
-        var running: Set<ObjectIdentifier> = []
+        var running: Set<RequestKey> = []
         var onChange: (@Sendable (Bool) -> Void)?
         var streams: [Int: StreamOf<Bool>.Continuation] = [:]
         var lastStream = 0
@@ -123,11 +123,11 @@ public final class NetworkActivityMonitor: EventMonitor {
     public func requestDidFinish(_ request: Request) { ended(request) }
 
     private func started(_ request: Request) {
-        apply { $0.running.insert(ObjectIdentifier(request)).inserted ? $0.activity.requestStarted() : .nothing }
+        apply { $0.running.insert(RequestKey(request)).inserted ? $0.activity.requestStarted() : .nothing }
     }
 
     private func ended(_ request: Request) {
-        apply { $0.running.remove(ObjectIdentifier(request)) == nil ? .nothing : $0.activity.requestEnded() }
+        apply { $0.running.remove(RequestKey(request)) == nil ? .nothing : $0.activity.requestEnded() }
     }
 
     private func apply(_ event: (inout State) -> ActivityState.Action) {

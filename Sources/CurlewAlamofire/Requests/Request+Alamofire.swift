@@ -16,25 +16,28 @@ extension Request {
     public var shouldAutomaticallyResume: Bool? { automaticallyResumes }
 
     /// A queue in Alamofire's place: nothing runs there of itself.
-    public var underlyingQueue: DispatchQueue { Session.mainTargetQueue }
+    public var underlyingQueue: DispatchQueue { Session.underlyingQueue }
 
     /// A queue in Alamofire's place: responses are serialized in the task that runs the request.
-    public var serializationQueue: DispatchQueue { Session.mainTargetQueue }
+    public var serializationQueue: DispatchQueue { Session.serializing }
 }
 
 extension Session {
-    /// One for all: what is put on it comes in turn with handlers and progress, which are called on the main queue.
-    static let mainTargetQueue = DispatchQueue(label: "org.curlew.session.rootQueue", target: .main)
+    // For all sessions, as nothing of Curlew's runs there. Three, as in Alamofire: work on one may wait for work on another. None
+    // targets the main queue: `sync` from the main thread would stop the process.
+    static let underlyingQueue = DispatchQueue(label: "org.curlew.session.rootQueue")
+    private static let requesting = DispatchQueue(label: "org.curlew.session.requestQueue")
+    static let serializing = DispatchQueue(label: "org.curlew.session.serializationQueue")
 
-    /// A queue in Alamofire's place, whose work comes in turn with handlers and progress. Nothing of Curlew's runs there.
-    public nonisolated var rootQueue: DispatchQueue { Self.mainTargetQueue }
+    /// A queue in Alamofire's place. Nothing of Curlew's runs there.
+    public nonisolated var rootQueue: DispatchQueue { Self.underlyingQueue }
 
     /// The request of an exchange, while that lives.
     public subscript(task: RequestTask) -> Request? { self[task.identifier] }
 
     /// A queue in Alamofire's place: requests are encoded in the task that runs them.
-    public nonisolated var requestQueue: DispatchQueue { Self.mainTargetQueue }
+    public nonisolated var requestQueue: DispatchQueue { Self.requesting }
 
     /// A queue in Alamofire's place: responses are serialized in the task that runs the request.
-    public nonisolated var serializationQueue: DispatchQueue { Self.mainTargetQueue }
+    public nonisolated var serializationQueue: DispatchQueue { Self.serializing }
 }

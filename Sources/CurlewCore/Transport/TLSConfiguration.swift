@@ -17,6 +17,7 @@ public struct TLSConfiguration: Sendable, Hashable {
     /// asked afterwards. In either case no byte of a request goes out before.
     public var clientIdentity: ClientIdentity?
     /// `sha256//<base64>` of a public key, or the base64 alone; a server must have one of them. Empty: no pinning.
+    /// If a pin is malformed, every request fails with `.requestCreationFailed`.
     public var publicKeyPins: [String] = []
     /// OpenSSL's cipher list for TLS 1.2 and earlier.
     public var cipherList: String?

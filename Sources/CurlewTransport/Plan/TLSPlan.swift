@@ -23,7 +23,7 @@ enum TLSPlan {
             if isInMemory { try capabilities.require(.identityInMemory) }
         }
         if !tls.publicKeyPins.isEmpty {
-            let pins = tls.publicKeyPins.map { PublicKeyPin($0)?.text ?? $0 }
+            let pins = try tls.publicKeyPins.map { text throws(CurlewError) in try pin(text) }
             options.append(.string(CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")))
         }
         // GnuTLS has a notation of its own.
@@ -46,6 +46,14 @@ enum TLSPlan {
         }
         if tls.keyLogFile != nil { try capabilities.require(.keyLog) }
         return options
+    }
+
+    /// No key has a pin that is malformed: libcurl would refuse every server and say that its key does not match.
+    private static func pin(_ text: String) throws(CurlewError) -> String {
+        if let pin = PublicKeyPin(text) { return pin.text }
+        throw CurlewError(
+            .requestCreationFailed, phase: .creation,
+            reason: "the public key pin \"\(text)\" is not \"sha256//\" and the base64 of 32 bytes")
     }
 
     /// A list is enforced or refused, never left aside.

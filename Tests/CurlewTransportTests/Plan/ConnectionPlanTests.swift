@@ -131,7 +131,7 @@ struct ConnectionPlanTests {
         }
         let pinsAlone: (inout TransportConfiguration) -> Void = {
             $0.tls.certificateVerification = .none
-            $0.tls.publicKeyPins = ["sha256//AAAA"]
+            $0.tls.publicKeyPins = [Data(count: 32).base64EncodedString()]
         }
         for change in [withoutNames, pinsAlone] {
             #expect(isRefused(0x08_0e01, "GnuTLS/3.7.9", change))
@@ -190,7 +190,15 @@ struct ConnectionPlanTests {
 
     @Test func pinsReachLibcurlWithTheirPrefix() throws {
         let digest = Data(count: 32).base64EncodedString()
-        let plan = try plan({ $0.tls.publicKeyPins = [digest, "sha256//" + digest, "/etc/key.pem"] })
-        #expect(texts(plan).contains("PINNEDPUBLICKEY=\"sha256//\(digest);sha256//\(digest);/etc/key.pem\""))
+        let plan = try plan({ $0.tls.publicKeyPins = [digest, "sha256//" + digest] })
+        #expect(texts(plan).contains("PINNEDPUBLICKEY=\"sha256//\(digest);sha256//\(digest)\""))
+    }
+
+    @Test(arguments: ["", "sha256//", "sha256//AAAA", "sha1//" + Data(count: 32).base64EncodedString(), "/etc/key.pem"])
+    func malformedPinsAreNamed(_ pin: String) {
+        let right = Data(count: 32).base64EncodedString()
+        let error = #expect(throws: CurlewError.self) { try plan({ $0.tls.publicKeyPins = [right, pin] }) }
+        #expect(error?.code == .requestCreationFailed)
+        #expect(error?.reason.contains("\"\(pin)\"") == true)
     }
 }

@@ -37,7 +37,7 @@ struct HTTP3PlanTests {
     @Test func nothingStandsInTheWay() {
         #expect(obstacle() == nil)
         #expect(obstacle(Self.capabilities(tls: "quictls/3.1.4")) == nil)
-        #expect(obstacle { $0.tls.publicKeyPins = ["sha256//x"] } == nil)
+        #expect(obstacle { $0.tls.publicKeyPins = [Data(count: 32).base64EncodedString()] } == nil)
     }
 
     @Test func whatLibcurlLacks() {
@@ -63,7 +63,7 @@ struct HTTP3PlanTests {
             { $0.tls.tls13CipherSuites = "X" }, { $0.tls.certificateVerification = .noHostnameVerification },
             {
                 $0.tls.certificateVerification = .none
-                $0.tls.publicKeyPins = ["sha256//x"]
+                $0.tls.publicKeyPins = [Data(count: 32).base64EncodedString()]
             },
         ] as [@Sendable (inout TransportConfiguration) -> Void])
     func whatQUICWouldIgnore(_ change: @Sendable (inout TransportConfiguration) -> Void) throws {

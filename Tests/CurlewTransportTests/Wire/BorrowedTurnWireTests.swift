@@ -98,7 +98,10 @@ struct BorrowedTurnWireTests {
                             switch await task.result {
                             case .success(let answer): #expect(answer.sink.body.count == round)
                             case .failure(let error):
-                                #expect(isCancelled && (error as? CurlewError)?.code == .cancelled)
+                                let code = (error as? CurlewError)?.code
+                                #expect(
+                                    isCancelled && code == .cancelled,
+                                    "caller \(caller), round \(round): \(error), \(String(describing: sink.head))")
                             }
                             answered.withLock { $0 += 1 }
                         }

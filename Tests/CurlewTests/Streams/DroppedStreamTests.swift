@@ -1,0 +1,147 @@
+import CurlewCore
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@testable import Curlew
+
+/// The session lives on, and nothing can read a body any more: its transfer ends, and its connection is free.
+@Suite("Streams and WebSockets that are dropped", .timeLimit(.minutes(2)))
+struct DroppedStreamTests {
+    let session = Session()
+    let server: TestServer
+
+    init() throws {
+        var configuration = TestServer.Configuration()
+        configuration.sendBufferSize = 64 << 10
+        server = try TestServer(configuration)
+        StreamFaultTests.endless(server)
+    }
+
+    private func stream() -> DataStreamRequest { session.streamRequest(server.url("/endless")) }
+
+    /// Nothing of the request is left, on either side.
+    private func isOver() async throws {
+        try await server.waitForOpenConnections(atMost: 0)
+        while await !session.activeRequests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+    }
+
+    /// A call of its own, so that no local variable keeps what it has made.
+    private func use(_ body: (DataStreamRequest) async throws -> Void) async throws {
+        let request = stream()
+        _ = try await request.head()
+        try await body(request)
+    }
+
+    @Test("of which the head was asked for")
+    func head() async throws {
+        try await use { _ in }
+        try await isOver()
+    }
+
+    @Test("more than there are connections to a host")
+    func many() async throws {
+        let few = Session(configuration: SessionConfiguration { $0.maximumConnectionsPerHost = 2 })
+        for _ in 0..<8 {
+            let request = few.streamRequest(server.url("/endless"))
+            #expect(try await request.head().status == 200)
+        }
+        try await server.waitForOpenConnections(atMost: 0)
+    }
+
+    @Test("with a sequence that is not iterated")
+    func sequence() async throws {
+        try await use { _ = ($0.chunks, $0.lines, $0.events) }
+        try await isOver()
+    }
+
+    @Test("with an iterator that has or has not read", arguments: [0, 1, 3])
+    func iterator(_ count: Int) async throws {
+        try await use { request in
+            var chunks = request.chunks.makeAsyncIterator()
+            for _ in 0..<count { _ = try await chunks.next() }
+        }
+        try await isOver()
+    }
+
+    @Test("with a task that is cancelled as it reads")
+    func cancelledTask() async throws {
+        let reading = Gate()
+        let task = Task {
+            try await use { request in
+                for try await _ in request.chunks { reading.open() }
+            }
+        }
+        try await reading.wait()
+        task.cancel()
+        await #expect(throws: CurlewError.self) { try await task.value }
+        try await isOver()
+    }
+
+    @Test("with a sequence or an iterator alone the stream goes on")
+    func keptBySequence() async throws {
+        let chunks = Lock<StreamChunks?>(nil)
+        try await use { request in chunks.withLock { $0 = request.chunks } }
+        var read = 0
+        if let chunks = chunks.withLock({ exchange(&$0, with: nil) }) {
+            for try await chunk in chunks {
+                read += chunk.count
+                if read > 4 << 20 { break }
+            }
+        }
+        #expect(read > 4 << 20)
+        try await isOver()
+    }
+
+    @Test("with a handler the stream goes on")
+    func keptByHandler() async throws {
+        let read = Lock(0)
+        try await use { request in
+            request.responseStream(on: .global()) { stream in read.withLock { $0 += stream.value?.count ?? 0 } }
+        }
+        try await eventually { read.withLock { $0 } > 4 << 20 }
+        await session.cancelAllRequests()
+        try await isOver()
+    }
+
+    @Test("a request that is found in the session's list is the user's")
+    func listed() async throws {
+        try await use { request in
+            let active = await session.activeRequests
+            #expect(active.count == 1 && active.first === request)
+        }
+        try await isOver()
+    }
+
+    // MARK: WebSockets
+
+    private func socket() throws -> WebSocketRequest {
+        server.webSocket("/socket", .echo)
+        return session.webSocket(server.url("/socket"))
+    }
+
+    @Test("a WebSocket that was opened, or has sent", arguments: [false, true])
+    func webSocket(_ sends: Bool) async throws {
+        func use() async throws {
+            let socket = try socket()
+            if sends { try await socket.send("x") } else { _ = try await socket.opened() }
+        }
+        try await use()
+        try await isOver()
+    }
+
+    @Test("a WebSocket that its hook keeps stays open")
+    func keptByHook() async throws {
+        let kept = Lock<WebSocketRequest?>(nil)
+        func use() async throws {
+            let socket = try socket().reconnecting { socket in kept.withLock { $0 = socket } }
+            _ = try await socket.opened()
+        }
+        try await use()
+        #expect(await session.activeRequests.first === kept.withLock { $0 })
+        try await kept.withLock { $0 }?.send("x")
+        _ = kept.withLock { exchange(&$0, with: nil) }
+        try await isOver()
+    }
+}
