@@ -94,6 +94,7 @@ struct ContentDispositionConformance {
         "cd-084f670411": "Foundation on Linux cannot decode EUC-JP",
         "cd-attwithfilenamepctandiso": "ISO 8859-1 bytes are read as such; Chromium refuses them",
         "cd-attfnbrokentokeniso": "ISO 8859-1 bytes are read as such; Chromium refuses them",
+        "cd-44a7873248": "an extended value is not quoted (RFC 8187)",
         "cd-cc35e8a43b": "an extended value needs its charset (RFC 8187)",
         "cd-b1b3c0e3a9": "an extended value needs its two quotes (RFC 8187)",
         "cd-2cfa7bc14a": "an extended value needs its charset (RFC 8187)",

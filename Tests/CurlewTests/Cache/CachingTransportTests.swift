@@ -46,7 +46,8 @@ import Testing
                 return cacheable("hello", "max-age=60", ["ETag": "\"e\"", "X": "1"])
             }
             var response = MockResponse.status(304, headers: ["X": "2", "Cache-Control": "max-age=60"])
-            response.headers.append(name: "Set-Cookie", value: "a=b")
+            // For another page: responses are kept apart by their cookies.
+            response.headers.append(name: "Set-Cookie", value: "a=b; Path=/b")
             return response
         }
         _ = await server.get()

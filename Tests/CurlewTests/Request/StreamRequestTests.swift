@@ -68,7 +68,8 @@ struct StreamRequestTests {
     func eventsReconnectAlsoWhereTheirRequestHasEnded(keepsSession: Bool) async throws {
         let transport = MockTransport()
         transport.enqueue(
-            .chunks([Data("data: 1\n\n".utf8)]), .chunks([Data("data: 2\n\n".utf8)]), .status(204))
+            .chunks([Data("data: 1\n\n".utf8)], type: "text/event-stream"),
+            .chunks([Data("data: 2\n\n".utf8)], type: "text/event-stream"), .status(204))
         var session: Session? = Session(transport: transport)
         let request = try #require(session).streamRequest("https://example.org/")
         _ = try await request.head()

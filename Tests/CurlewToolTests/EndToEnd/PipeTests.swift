@@ -112,7 +112,7 @@ struct PipeTests {
         #expect(
             outcome.errors.hasPrefix(
                 "curlew: error: no connection to localhost:\(port)\n  phase: connect; 7 CURLE_COULDNT_CONNECT"))
-        #expect(outcome.errors.contains("\n  try: is the server running"))
+        #expect(outcome.errors.contains("\n  try: Check that the server is running"))
     }
 
     @Test func followsAndShowsTheWay() async throws {
