@@ -36,7 +36,8 @@ struct StreamRequestTests {
     @Test(arguments: [true, false])
     func cancellingTheRequestEndsItsReconnectingEvents(isPausing: Bool) async throws {
         let transport = MockTransport { request in
-            request.headers["Last-Event-ID"] == nil ? .text("id: 1\ndata: a\n\n") : .hanging
+            request.headers["Last-Event-ID"] == nil
+                ? .chunks([Data("id: 1\ndata: a\n\n".utf8)], type: "text/event-stream") : .hanging
         }
         let session = Session(transport: transport)
         let request = session.streamRequest("https://example.org/")
