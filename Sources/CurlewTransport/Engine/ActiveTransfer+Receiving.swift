@@ -63,8 +63,12 @@ extension ActiveTransfer {
         clocks.receivingStarted(at: transfers.now)
         transfers.clockChanged(self)
         if let answered = deferredHead {
-            if answered.status == 401 { answeredChallenges.append(answered) }
-            if answered.isChallenge { answeredChallengeCount += 1 }
+            if answered.status == 401 {
+                answeredChallenges.append(answered)
+                challengeCounts.server += 1
+            } else if answered.status == 407 {
+                challengeCounts.proxy += 1
+            }
         }
         if mayBeAnsweredByAnotherRequest(head.status) {
             deferredHead = head

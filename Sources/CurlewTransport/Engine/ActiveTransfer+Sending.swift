@@ -103,6 +103,7 @@ extension ActiveTransfer {
     /// Makes the transfer as it was before it was sent, for a connection of its own. False where the body is gone.
     func leaveSharedConnection() -> Bool {
         guard goBackToStart() else { return false }
+        challengeCounts = (0, 0)
         plan.goAlone()
         return true
     }
@@ -122,7 +123,11 @@ extension ActiveTransfer {
 
     /// Whether the last response is a challenge, after as many that were answered as a handshake may need.
     var hasAnsweredEnough: Bool {
-        answeredChallengeCount >= Self.mostAnsweredChallenges && deferredHead?.isChallenge == true
+        switch deferredHead?.status {
+        case 401: challengeCounts.server >= Self.mostAnsweredChallenges
+        case 407: challengeCounts.proxy >= Self.mostAnsweredChallenges
+        default: false
+        }
     }
 
     /// NTLM needs two, Digest two where a nonce has become stale.
@@ -216,9 +221,4 @@ extension ActiveTransfer {
         guard case .fields(let data) = plan.body, !data.isEmpty else { return }
         sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))
     }
-}
-
-extension ResponseHead {
-    /// Whether libcurl may answer it with credentials.
-    var isChallenge: Bool { status == 401 || status == 407 }
 }

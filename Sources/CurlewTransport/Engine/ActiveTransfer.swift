@@ -76,8 +76,8 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var deferredHead: ResponseHead?
     /// Challenges that libcurl has answered.
     var answeredChallenges: [ResponseHead] = []
-    /// The same and the proxy's.
-    var answeredChallengeCount = 0
+    /// How many challenges of the server and of a proxy were answered on the connections that the request has had.
+    var challengeCounts = (server: 0, proxy: 0)
     /// How often a proxy was asked for a tunnel.
     private var tunnelRequests = 0
     /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
@@ -193,6 +193,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         openedSockets = []
         isSecuring = false
         tlsAlert = nil
+        tunnelRequests = 0
         clocks.startOver(isHeld: pauses.isHeld)
     }
 

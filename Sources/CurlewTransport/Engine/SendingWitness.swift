@@ -96,7 +96,9 @@ struct SendingWitness {
 
     /// Whether libcurl ended the connection with the exchange, without the server's having announced it. It first says so when it
     /// ends another one to have room for this one.
-    var connectionBroke: Bool { closesConnection && !keepsConnection && !connectionGoesAway }
+    ///
+    /// Of a request that was not announced (before libcurl 7.80) the trace may tell about connections before it.
+    var connectionBroke: Bool { isPresent && closesConnection && !keepsConnection && !connectionGoesAway }
 
     /// Whether nothing of the request was taken: the connection was dead already.
     func isUnsent(_ easy: TransferHandle) -> Bool {

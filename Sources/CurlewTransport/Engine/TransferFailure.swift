@@ -59,7 +59,8 @@ extension ActiveTransfer {
     /// the end of the stream tells that the body is whole, and a libcurl before 8.1 does not look for it where a session
     /// has nothing to do any more. A connection whose streams ended well it keeps.
     ///
-    /// Not told: a server that announces the connection's end before it breaks a rule, and connections that are used once.
+    /// Not told: a server that announces the connection's end before it breaks a rule, connections that are used once, and
+    /// all responses but the last of several that were on the connection.
     var isCutByConnection: Bool {
         guard sending.connectionBroke, easy?.transfers.settings.libcurlHidesBrokenConnections == true,
             let head, head.version == .http2, head.headers["Content-Length"] == nil
@@ -89,7 +90,7 @@ extension ActiveTransfer {
         guard hasHead else { return false }
         if keepsDeliveredResponse { return true }
         // Before 8.1 libcurl sends on when the response has ended, and fails.
-        if result == CURLE_HTTP2_STREAM, sending.responseEnded { return true }
+        if result == CURLE_HTTP2_STREAM, sending.responseEnded { return expectedBody == nil || hasWholeBody }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
         return hasWholeBody
     }

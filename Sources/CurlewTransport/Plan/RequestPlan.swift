@@ -224,8 +224,9 @@ struct RequestPlan: Sendable {
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            // There libcurl has to say that it would keep the connection (`SendingWitness`), and the engine ends it then.
-            if !spoilsReuse { ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
+            // There libcurl has to say that it would keep the connection (`SendingWitness`), and the engine ends it then. But the
+            // answer to a challenge would go over the kept connection before that.
+            if !spoilsReuse || options.authentication != nil { ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
@@ -394,6 +395,8 @@ struct RequestPlan: Sendable {
             settings + [
                 .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
                 .long(CURLOPT_HTTPPROXYTUNNEL, 1), .long(CURLOPT_BUFFERSIZE, 64 * 1024), .long(CURLOPT_CONNECT_ONLY, 1),
+                // With it libcurl closes the connection as soon as it is made.
+                .long(CURLOPT_FORBID_REUSE, 0),
             ]
         known = nil
         (connectsOnly, needsOwnHandle) = (true, true)

@@ -31,6 +31,20 @@ struct ByteConnectionFlowTests {
         }
     }
 
+    /// Settings that give a request a connection of its own, closed after it, must not close a byte connection at once.
+    @Test(arguments: [TransferAuthentication.Scheme.ntlm, nil])
+    func aConnectionThatIsNotSharedStaysOpen(_ scheme: TransferAuthentication.Scheme?) async throws {
+        try await withByteServer(serve: { peer in _ = peer.write([1, 2, 3]) }) { transport, server in
+            var asked = request(server.url)
+            asked.options.authentication = scheme.map {
+                TransferAuthentication(scheme: $0, username: "u", password: "p")
+            }
+            if scheme == nil { asked.options.trafficClass = .background }
+            let connection = try await transport.connect(asked)
+            #expect(try await connection.receive(exactly: 3).count == 3)
+        }
+    }
+
     @Test func aSlowPeerMakesTheSenderWait() async throws {
         let gate = DispatchSemaphore(value: 0)
         let taken = Lock(0)
