@@ -21,13 +21,18 @@ extension CurlewError {
         )
     }
 
-    /// The status that was not acceptable; `nil` for every other error, as in Alamofire: code that renews tokens takes a 401
-    /// here for the server's refusal.
+    /// The status of the response; `nil` as in Alamofire if a validation of yours, the content type or the decoding failed: code
+    /// that renews tokens takes a 401 here for the server's refusal.
     ///
     /// It takes the place of Curlew's `responseCode`, the status of the response that any error is about; in a file that
     /// imports `Curlew` too, Curlew's is used.
     @_disfavoredOverload
-    public var responseCode: Int? { code == .unacceptableStatus ? statusOfResponse : nil }
+    public var responseCode: Int? {
+        switch code {
+        case .validationFailed, .unacceptableContentType, .decodingFailed: nil
+        default: statusOfResponse
+        }
+    }
 
     /// The value that is no URL.
     public var urlConvertible: (any URLConvertible)? {
