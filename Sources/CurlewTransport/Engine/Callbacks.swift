@@ -23,20 +23,32 @@ enum Callbacks {
         }
     }
 
+    /// libcurl calls with one line. But a head that it reads while the transfer is paused it keeps, and hands all lines but the
+    /// first over in one piece when the transfer goes on.
     private static let header: curl_write_callback = { bytes, size, count, data in
-        let line = UnsafeRawBufferPointer(start: bytes, count: size * count)
+        let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
         guard let data else { return 0 }
         // SAFETY: see above.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
-            easy.looksAhead(behind: line)
-            let comparison = easy.lastHead.compare(line)
-            if comparison == .equalSoFar { return line.count }
-            return with(data, or: 0) { transfer, transfers in
-                let isWanted =
-                    comparison == .equal
-                    ? transfer.received(again: easy, transfers) : transfer.received(line: line, easy, transfers)
-                return isWanted ? line.count : 0
-            }
+            var rest = chunk[...]
+            repeat {
+                let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex
+                guard receive(line: UnsafeRawBufferPointer(rebasing: rest[..<end]), easy, data) else { return 0 }
+                rest = rest[end...]
+            } while !rest.isEmpty
+            return chunk.count
+        }
+    }
+
+    private static func receive(
+        line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ data: UnsafeMutableRawPointer
+    ) -> Bool {
+        easy.looksAhead(behind: line)
+        let comparison = easy.lastHead.compare(line)
+        if comparison == .equalSoFar { return true }
+        return with(data, or: false) { transfer, transfers in
+            comparison == .equal
+                ? transfer.received(again: easy, transfers) : transfer.received(line: line, easy, transfers)
         }
     }
 

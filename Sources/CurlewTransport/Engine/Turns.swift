@@ -70,7 +70,8 @@ final class Turns: LoopClient, @unchecked Sendable {
         loopTurns += 1
     }
 
-    var waitsTooLong: Bool { deadline < wait.end }
+    /// A wait whose end has passed may have been measured before, and not yet begun.
+    var waitsTooLong: Bool { deadline < wait.end || (wait.end != .never && wait.end <= .now()) }
 
     private var deadline: LoopInstant {
         min(transfers.deadline, sockets.connectingDue, sockets.refusedDue, handles.deadline)

@@ -201,6 +201,37 @@ struct FlowTests {
         }
     }
 
+    /// libcurl reads on once after a pause. It then hands a head's lines over in one piece.
+    @Test func aHeadThatComesBetweenSuspendAndResumeIsTakenLineByLine() async throws {
+        let (isAsked, mayAnswer, hasAnswered) = (Gate(), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let late = try ByteServer { peer in
+            _ = peer.readHead()
+            isAsked.open()
+            mayAnswer.wait()
+            peer.write("HTTP/1.1 200 OK\r\nA: 1\r\nB: 2\r\nContent-Length: 4\r\n\r\nlate")
+            hasAnswered.signal()
+        }
+        let url = try #require(URL(string: "http://127.0.0.1:\(late.port)/"))
+        try await withTransport { transport, server in
+            let sink = CollectingSink()
+            let task = Task { try await transport.fetch(request(url), sink) }
+            try await isAsked.wait()
+            let other = CollectingSink()
+            // The loop stands still until the response has come, and then hears of the pause first.
+            other.observe { event in
+                guard event == .head else { return }
+                mayAnswer.signal()
+                hasAnswered.wait()
+                sink.control?.suspend()
+            }
+            _ = try await transport.fetch(request(server.url("/get")), other)
+            _ = try await transport.fetch(request(server.url("/get")))
+            sink.control?.resume()
+            let response = try await task.value
+            #expect(response.text == "late" && response.outcome.head.headers["B"] == "2")
+        }
+    }
+
     @Test func suspendAndResumeInTheBody() async throws {
         try await withTransport { transport, server in
             let sink = CollectingSink()
