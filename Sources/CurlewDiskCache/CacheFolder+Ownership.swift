@@ -27,10 +27,9 @@ extension CacheFolder {
         }
     }
 
-    private static let names: [(String, mode_t)] = [
-        ("bodies", S_IFDIR), ("lock", S_IFREG), ("index.sqlite", S_IFREG), ("index.sqlite-wal", S_IFREG),
-        ("index.sqlite-shm", S_IFREG),
-    ]
+    private static let names: [(String, mode_t)] =
+        [("bodies", S_IFDIR), ("lock", S_IFREG), ("index.sqlite", S_IFREG)]
+        + companions.map { ("index.sqlite" + $0, S_IFREG) }
 
     private static func expectOwn(_ name: String, _ status: stat, _ kind: mode_t) throws(SystemFault) {
         guard status.st_mode & S_IFMT == kind else { throw .untrusted("\(name) is not what a store has made") }

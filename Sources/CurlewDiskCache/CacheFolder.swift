@@ -4,9 +4,9 @@ internal import Glibc
 
 /// Where the files of a store lie.
 ///
-///     index.sqlite (-wal, -shm)   the index and the small bodies
-///     bodies/<id>                 one large body each
-///     lock                        held while an index is opened or replaced
+///     index.sqlite (-journal)   the index and the small bodies
+///     bodies/<id>               one large body each
+///     lock                      held while an index is opened or replaced
 struct CacheFolder: Sendable {
     let path: String
 
@@ -58,7 +58,7 @@ struct CacheFolder: Sendable {
         let descriptor = open(index, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o600)
         guard descriptor < 0 else {
             close(descriptor)
-            // Another index's, which was removed without them. SQLite would cut what connections to that one have mapped.
+            // Files beside an index that was removed without them say nothing of this one.
             removeCompanions()
             return
         }
@@ -71,7 +71,11 @@ struct CacheFolder: Sendable {
         removeCompanions()
     }
 
+    /// What the names of the files beside an index end with. A store makes a journal alone. SQLite also reads the others
+    /// if the index says so.
+    static let companions = ["-journal", "-wal", "-shm"]
+
     private func removeCompanions() {
-        for end in ["-wal", "-shm"] { unlink(index + end) }
+        for end in Self.companions { unlink(index + end) }
     }
 }

@@ -8,7 +8,9 @@ import Testing
 @Suite("A disk cache of other users")
 struct DiskCacheOwnershipTests {
     private let folder: TestFolder
-    private static let names = ["", "bodies", "lock", "index.sqlite", "index.sqlite-wal", "index.sqlite-shm"]
+    private static let names = [
+        "", "bodies", "lock", "index.sqlite", "index.sqlite-journal", "index.sqlite-wal", "index.sqlite-shm",
+    ]
 
     init() throws { folder = try TestFolder() }
 

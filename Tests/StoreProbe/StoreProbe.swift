@@ -9,6 +9,7 @@ import Glibc
 ///     StoreProbe open <directory>                 opens a store as an unprivileged user, and prints the code of its error
 ///     StoreProbe limited <directory> <bytes>      stores in a process whose files may have so many bytes
 ///     StoreProbe descriptors <directory>          looks up a large body while the process may open no file, and then again
+///     StoreProbe truncated <directory> <end>      cuts the files whose names end so under an open store, and goes on with it
 @main
 enum StoreProbe {
     static func main() async {
@@ -20,6 +21,7 @@ enum StoreProbe {
         case "open": open(directory)
         case "limited" where arguments.count == 3: await limited(directory, bytes: UInt(arguments[2]) ?? 0)
         case "descriptors": await descriptors(directory)
+        case "truncated" where arguments.count == 3: await truncated(directory, end: arguments[2])
         default: exit(2)
         }
     }
@@ -62,6 +64,44 @@ enum StoreProbe {
         let reader = await store.entries(for: key).first?.body.reader(of: 0..<10)
         let faults = store.faults
         print(without, faults.damagedEntries, faults.failedReads, reader == nil ? "gone" : "there")
+    }
+
+    /// Prints how many entries are wrong after the cut, and how many of those that were stored after it are missing.
+    private static func truncated(_ directory: URL, end: String) async {
+        guard let store = try? DiskCacheStore(directory: directory) else { exit(3) }
+        var wrong = 0
+        func find(_ sample: Sample) async -> Bool {
+            guard let stored = await store.entries(for: sample.entry.key).first,
+                let reader = await stored.body.reader(of: 0..<stored.body.size)
+            else { return false }
+            var body = Data()
+            do {
+                while let chunk = try await reader.next() { body.append(chunk) }
+            } catch {
+                return false
+            }
+            if body != sample.body { wrong += 1 }
+            return true
+        }
+        // Several keys, so that each lane of lookups has opened the index.
+        let samples = (0..<8).map { Sample(key: $0, size: $0 == 0 ? 300_000 : 9000, tag: "truncated") }
+        for sample in samples {
+            guard await sample.store(in: store), await find(sample) else { exit(4) }
+        }
+        for path in FileManager.default.subpaths(atPath: directory.path(percentEncoded: false)) ?? [] {
+            let file = directory.appending(path: path).path(percentEncoded: false)
+            if path.hasSuffix(end), truncate(file, 0) != 0, errno != EISDIR { exit(5) }
+        }
+        for sample in samples { _ = await find(sample) }
+        // A fault that only a change meets costs that change.
+        for sample in samples { _ = await sample.store(in: store) }
+        var missing = 0
+        for sample in samples {
+            let isStored = await sample.store(in: store)
+            let isFound = await find(sample)
+            if !isStored || !isFound { missing += 1 }
+        }
+        print(wrong, missing)
     }
 
     private static func limited(_ directory: URL, bytes: UInt) async {

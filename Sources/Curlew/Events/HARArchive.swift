@@ -5,7 +5,9 @@ internal import FoundationNetworking
 /// One exchange as it is being recorded.
 struct HARExchange: Sendable {
     let request: RequestKey
+    /// Its body is cut like that of the response.
     let sent: URLRequest
+    let sentBodySize: Int
     /// Names, in lower case, of fields that the session calls secret.
     let sensitiveHeaders: Set<String>
     let started: Date
@@ -15,6 +17,25 @@ struct HARExchange: Sendable {
     var metrics: TransferMetrics?
     var redirectURL = ""
     var failure: String?
+
+    init(
+        request: RequestKey,
+        sent: URLRequest,
+        maximumBodySize: Int,
+        sensitiveHeaders: Set<String>,
+        started: Date
+    ) {
+        var kept = sent
+        sentBodySize = sent.httpBody?.count ?? 0
+        // A copy: a slice would keep the whole body.
+        if sentBodySize > maximumBodySize {
+            kept.httpBody = sent.httpBody.map { Data(Array($0.prefix(maximumBodySize))) }
+        }
+        self.request = request
+        self.sent = kept
+        self.sensitiveHeaders = sensitiveHeaders
+        self.started = started
+    }
 
     struct Answer: Sendable {
         let status: Int
@@ -38,6 +59,7 @@ struct HARArchive: Encodable {
         let version = "1.2"
         let creator = Creator()
         let entries: [Entry]
+        let comment: String?
     }
 
     struct Creator: Encodable {
@@ -109,8 +131,11 @@ struct HARArchive: Encodable {
 }
 
 extension HARArchive {
-    init(_ exchanges: [HARExchange], showsCredentials: Bool) {
-        log = Log(entries: exchanges.map { Entry($0, showsCredentials: showsCredentials) })
+    init(_ exchanges: [HARExchange], dropped: Int, showsCredentials: Bool) {
+        log = Log(
+            entries: exchanges.map { Entry($0, showsCredentials: showsCredentials) },
+            comment: dropped > 0 ? "Earlier exchanges that are missing: \(dropped)" : nil
+        )
     }
 }
 
@@ -141,7 +166,7 @@ extension HARArchive.Entry {
             postData: body.map {
                 HARArchive.Posted(mimeType: type, text: shown.body(String(decoding: $0, as: UTF8.self), type: type))
             },
-            bodySize: body?.count ?? 0
+            bodySize: exchange.sentBodySize
         )
         let content = shown.content(exchange.body, type: exchange.answer?.mimeType ?? "")
         response = HARArchive.Received(

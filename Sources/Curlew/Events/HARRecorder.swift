@@ -13,7 +13,8 @@ public import FoundationNetworking
 ///
 /// Every exchange is an entry, redirects and retries too. Credentials, cookies, tokens and query values are
 /// left out unless asked for, and so are header fields, and fields of forms and JSON whose name says that they are secret, and
-/// multipart bodies as a whole. Bodies are kept up to a limit, in memory.
+/// multipart bodies as a whole. Exchanges and their bodies are kept in memory, up to limits. Beyond `maximumEntries` the oldest
+/// exchanges are dropped, and the archive's comment says how many are missing.
 public final class HARRecorder: EventMonitor {
     /// The queue on which the recorder receives events.
     public let queue = DispatchQueue(label: "curlew.har")
@@ -22,17 +23,19 @@ public final class HARRecorder: EventMonitor {
         /// What the next exchange of a request sends.
         var next: [RequestKey: URLRequest] = [:]
         var open: [TaskIdentifier: HARExchange] = [:]
-        var done: [HARExchange] = []
+        var done = FinishedExchanges()
     }
 
     private let state = Lock(State())
     private let includesCredentials: Bool
     private let maximumBodySize: Int
+    private let maximumEntries: Int
 
-    /// Keeps at most `maximumBodySize` bytes of each body.
-    public init(includingCredentials: Bool = false, maximumBodySize: Int = 256 * 1024) {
+    /// Keeps at most `maximumBodySize` bytes of each body, and the last `maximumEntries` exchanges that have ended.
+    public init(includingCredentials: Bool = false, maximumBodySize: Int = 256 * 1024, maximumEntries: Int = 1000) {
         includesCredentials = includingCredentials
         self.maximumBodySize = maximumBodySize
+        self.maximumEntries = maximumEntries
     }
 
     /// The archive of all exchanges that have ended.
@@ -41,7 +44,8 @@ public final class HARRecorder: EventMonitor {
         await withCheckedContinuation { continuation in
             Handoff()(to: queue, at: .now() + MonitorHub.longestWait) { continuation.resume() }
         }
-        let archive = HARArchive(state.withLock { $0.done }, showsCredentials: includesCredentials)
+        let done = state.withLock { $0.done }
+        let archive = HARArchive(done.inOrder, dropped: done.dropped, showsCredentials: includesCredentials)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
         return try encoder.encode(archive)
@@ -68,6 +72,7 @@ public final class HARRecorder: EventMonitor {
             state.open[task] = HARExchange(
                 request: key,
                 sent: sent,
+                maximumBodySize: maximumBodySize,
                 sensitiveHeaders: sensitive,
                 started: Date()
             )
@@ -130,7 +135,27 @@ public final class HARRecorder: EventMonitor {
 
     private func end(_ task: TaskIdentifier) {
         state.withLock { state in
-            if let exchange = state.open.removeValue(forKey: task) { state.done.append(exchange) }
+            guard let exchange = state.open.removeValue(forKey: task) else { return }
+            state.done.append(exchange, limit: maximumEntries)
         }
+    }
+}
+
+/// The last exchanges that have ended.
+private struct FinishedExchanges: Sendable {
+    /// A ring once it is full: each exchange then replaces the oldest one.
+    private var ring: [HARExchange] = []
+    private(set) var dropped = 0
+
+    mutating func append(_ exchange: HARExchange, limit: Int) {
+        if ring.count < limit { return ring.append(exchange) }
+        if limit > 0 { ring[dropped % limit] = exchange }
+        dropped += 1
+    }
+
+    /// The oldest first.
+    var inOrder: [HARExchange] {
+        let oldest = ring.isEmpty ? 0 : dropped % ring.count
+        return Array(ring[oldest...] + ring[..<oldest])
     }
 }

@@ -3,8 +3,12 @@ internal import Foundation
 
 /// A connection to the index of a store. Used on one lane only.
 ///
-/// Readers and a writer do not wait for each other (WAL). A transaction is not synced: after a power cut the last ones may be
-/// missing, and what is there is whole.
+/// SQLite maps no file of it: another program may truncate any file at any time, and access to a mapped file without its
+/// pages ends the process with SIGBUS. A WAL has an index of its own that is always mapped (`-shm`), so transactions have a
+/// rollback journal. Readers wait while a writer copies its pages into the file.
+///
+/// A transaction is not synced. The end of a process at any moment leaves the index whole. A power cut may damage it: SQLite or
+/// the checksums of the rows find that.
 final class CacheIndex {
     let database: Database
 
@@ -14,16 +18,13 @@ final class CacheIndex {
         try folder.makeIndexFile()
         do throws(DatabaseFault) {
             database = try Database(path: folder.index, patience: patience)
-            try database.execute(
-                """
-                PRAGMA synchronous = NORMAL; PRAGMA wal_autocheckpoint = 256; PRAGMA journal_size_limit = 1048576;
-                PRAGMA cell_size_check = ON;
-                """)
+            try database.execute("PRAGMA mmap_size = 0; PRAGMA synchronous = OFF; PRAGMA cell_size_check = ON;")
             switch try database.integer("PRAGMA user_version") {
-            case IndexSchema.version: break
+            case IndexSchema.version: try setJournalMode()
             case 0:
-                // Before there is a table: freed pages can be given back then. Both write, which a full disk does not allow.
-                try database.execute("PRAGMA auto_vacuum = INCREMENTAL; PRAGMA journal_mode = WAL;")
+                // Before there is a table: freed pages can be given back then.
+                try database.execute("PRAGMA auto_vacuum = INCREMENTAL;")
+                try setJournalMode()
                 try database.transaction { () throws(DatabaseFault) in try database.execute(IndexSchema.statements) }
             default: throw DatabaseFault.foreign
             }
@@ -32,6 +33,16 @@ final class CacheIndex {
         } catch {
             throw SystemFault(error)
         }
+    }
+
+    /// The mode belongs to the connection, except for WAL, which belongs to the file: another program has set it.
+    private func setJournalMode() throws(DatabaseFault) {
+        var mode = Data()
+        try database.run("PRAGMA journal_mode = TRUNCATE") { row in
+            mode = row.blob(0)
+            return true
+        }
+        guard mode == Data("truncate".utf8) else { throw DatabaseFault.foreign }
     }
 
     // MARK: Looking up

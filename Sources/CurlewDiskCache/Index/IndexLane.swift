@@ -122,7 +122,8 @@ private final class IndexConnection: @unchecked Sendable {
         do throws(DatabaseFault) {
             return try work(index)
         } catch {
-            guard error.isDamage else { throw error }
+            // SQLite begins no change of an index that has moved.
+            guard error.isDamage || index.database.hasMoved else { throw error }
             try replace(because: error)
             return try work(current())
         }
@@ -131,13 +132,28 @@ private final class IndexConnection: @unchecked Sendable {
     func clear() -> Bool {
         // The directory may have been removed: then there is nothing to clear, and room for a lock.
         guard (try? folder.make()) != nil else { return false }
-        index = nil
         // Both while the folder is locked: bodies of an index that another process begins now are out of reach.
         let removed: Void? = try? locked { () throws(SystemFault) in
-            folder.removeIndex()
+            removeIndex()
             for id in folder.bodyIDs() { UnusedBody(folder.body(id))?.remove() }
         }
+        index = nil
         return removed != nil && (try? open()) != nil
+    }
+
+    /// Removes the index, with the folder locked, between two changes of other connections.
+    ///
+    /// SQLite asks whether its file has moved, and then opens the journal by name. If the index were replaced between the
+    /// two, that journal would be one of the new index, and pages of the old one would be rolled back into it. A connection
+    /// that waits for the lock on changes here finds afterwards that its file has moved. An index that is too damaged to
+    /// be locked cannot be changed either. One whose writer was stopped is removed after the patience of a statement.
+    private func removeIndex() {
+        if index?.database.hasMoved != false {
+            index = try? CacheIndex(folder, patience: min(.seconds(2), lockPatience))
+        }
+        try? index?.database.execute("BEGIN IMMEDIATE")
+        folder.removeIndex()
+        index = nil
     }
 
     private func current() throws(DatabaseFault) -> CacheIndex {
@@ -159,7 +175,7 @@ private final class IndexConnection: @unchecked Sendable {
             // Another lane or process may have done it.
             guard !damaged.database.hasMoved else { return }
             faults.countRebuilt(folder, fault.description)
-            folder.removeIndex()
+            removeIndex()
         }
         index = nil
         guard replaced != nil else { throw fault }

@@ -4,7 +4,7 @@
 ///     bodies    by the same number: the body itself, or the checksums of its pieces where it lies in a file
 ///     total     one row: what all entries take up, kept right by triggers in the transaction that changes it
 enum IndexSchema {
-    static let version: Int64 = 2
+    static let version: Int64 = 3
 
     static let statements = """
         CREATE TABLE entries(
@@ -30,6 +30,6 @@ enum IndexSchema {
             UPDATE total SET bytes = bytes - OLD.cost;
             DELETE FROM bodies WHERE number = OLD.number;
         END;
-        PRAGMA user_version = 2;
+        PRAGMA user_version = 3;
         """
 }

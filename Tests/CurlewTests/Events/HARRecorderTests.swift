@@ -61,6 +61,34 @@ struct HARRecorderTests {
         #expect(!archive.contains(body.base64EncodedString()))
     }
 
+    @Test("the oldest exchanges are dropped, and the archive says how many", arguments: [0, 1, 3, 5, 6])
+    func bounded(maximumEntries: Int) async throws {
+        let recorder = HARRecorder(maximumEntries: maximumEntries)
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
+        for number in 0..<5 { _ = try await session.request("https://example.org/\(number)").data() }
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let log = try #require(json?["log"] as? [String: Any])
+        let entries = try #require(log["entries"] as? [[String: Any]])
+        let urls = entries.map { ($0["request"] as? [String: Any])?["url"] as? String }
+        let dropped = max(0, 5 - maximumEntries)
+        #expect(urls == (dropped..<5).map { "https://example.org/\($0)" })
+        #expect(
+            log["comment"] as? String == (dropped > 0 ? "Earlier exchanges that are missing: \(dropped)" : nil))
+    }
+
+    @Test("a request's body is kept up to the limit for bodies") func longRequestBody() async throws {
+        let recorder = HARRecorder(maximumBodySize: 10)
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
+        var request = try URLRequest(url: "https://example.org/", method: .post)
+        request.httpBody = Data(repeating: 0x61, count: 100)
+        _ = try await session.request(request).data()
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        let sent = try #require(entries?.first?["request"] as? [String: Any])
+        #expect((sent["postData"] as? [String: Any])?["text"] as? String == String(repeating: "a", count: 10))
+        #expect(sent["bodySize"] as? Int == 100)
+    }
+
     @Test("bytes without a secret stay as they are") func bytes() async throws {
         let recorder = HARRecorder()
         let body = Data([0x89, 0x50, 0x4E, 0x47])

@@ -148,9 +148,6 @@ struct CacheTests {
     @Test("A damaged index is made anew, and that is said", arguments: [true, false])
     func damaged(isListed: Bool) async throws {
         try await run("--cache", "c", base + "/cache/60")
-        for end in ["-wal", "-shm"] {
-            try? FileManager.default.removeItem(atPath: folder.path + "/c/index.sqlite" + end)
-        }
         try folder.write("c/index.sqlite", String(repeating: "no index ", count: 900))
         let words = isListed ? ["cache", "list", "c"] : ["--cache", "c", base + "/cache/60"]
         var tool = ToolProcess()
