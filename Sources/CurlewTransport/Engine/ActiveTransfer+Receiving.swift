@@ -88,12 +88,13 @@ extension ActiveTransfer {
         if head.status == 101, !request.effectiveHeaders.contains(name: "Upgrade") {
             return "the server switches to another protocol, which the request did not ask for"
         }
-        // libcurl before 8.13 believes the version in the text of an HTTP/1 connection's first response, and frames the body by it.
+        // libcurl before 8.12 believes the version in the text of an HTTP/1 connection's first response, and frames the body by it.
         guard head.version == .http2 || head.version == .http3, !settings.hasPriorKnowledge else { return nil }
         let speaksHTTP1 =
             if !plan.isTLS {
                 true
-            } else if head.version == .http2, let handle = easy?.handle, let connection = curlew_tls_connection(handle) {
+            } else if head.version == .http2, let handle = easy?.handle, let connection = curlew_tls_connection(handle)
+            {
                 curlew_tls_speaks_http2(connection) == 0
             } else {
                 false

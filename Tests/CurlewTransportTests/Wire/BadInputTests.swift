@@ -168,7 +168,8 @@ struct BadInputTests {
         }
     }
 
-    @Test("a version that the connection does not speak is a protocol violation", arguments: ["HTTP/2 200", "HTTP/3 200"])
+    @Test(
+        "a version that the connection does not speak is a protocol violation", arguments: ["HTTP/2 200", "HTTP/3 200"])
     func refusesAVersionInTextThatTheConnectionDoesNotSpeak(_ line: String) async throws {
         try await withTransport { transport, server in
             server.script("/x", .raw(["\(line) \r\nContent-Length: 5\r\n\r\nhello"]))
