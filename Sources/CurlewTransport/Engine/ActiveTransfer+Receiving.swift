@@ -1,3 +1,4 @@
+internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
@@ -60,6 +61,10 @@ extension ActiveTransfer {
     }
 
     private func received(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
+        if let problem = problem(of: head, transfers.settings) {
+            failure = makeError(.protocolViolation, problem)
+            return false
+        }
         clocks.receivingStarted(at: transfers.now)
         transfers.clockChanged(self)
         if let answered = deferredHead {
@@ -75,6 +80,26 @@ extension ActiveTransfer {
             return true
         }
         return deliver(head, transfers)
+    }
+
+    /// Returns why a head must not be believed on the connection that it came over, or `nil`.
+    private func problem(of head: ResponseHead, _ settings: EngineSettings) -> String? {
+        // RFC 9110, 15.2.2. libcurl takes the bytes of the other protocol for a body.
+        if head.status == 101, !request.effectiveHeaders.contains(name: "Upgrade") {
+            return "the server switches to another protocol, which the request did not ask for"
+        }
+        // libcurl before 8.12 believes the version in the text of an HTTP/1 connection's first response, and frames the body by it.
+        guard head.version == .http2 || head.version == .http3, !settings.hasPriorKnowledge else { return nil }
+        let speaksHTTP1 =
+            if !plan.isTLS {
+                true
+            } else if head.version == .http2, let handle = easy?.handle, let connection = curlew_tls_connection(handle)
+            {
+                curlew_tls_speaks_http2(connection) == 0
+            } else {
+                false
+            }
+        return speaksHTTP1 ? "an HTTP/1 response says that it is of HTTP/2 or HTTP/3" : nil
     }
 
     /// libcurl answers these by itself where it can; whether it does shows only later.

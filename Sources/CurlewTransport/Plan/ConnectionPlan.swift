@@ -53,6 +53,11 @@ struct ConnectionPlan: Equatable, Sendable {
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
         // Later options win. The proxy's are left as they are: only libcurl looks at its chain.
         if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
+        // libcurl verifies the server of names over HTTPS by a handle of its own, which gets no roots but this path. Without it
+        // that handle loads the file that libcurl was built with, and fails if there is none, before the shared store is its.
+        if replaces, configuration.dns.dohURL != nil, case .sharedStore(.file(let path)) = trust {
+            options.append(.string(CURLOPT_CAINFO, path))
+        }
         if configuration.trustEvaluation != nil { try capabilities.require(.trustEvaluation) }
         try checkTexts(configuration)
         try RequestPlan.checkRates(configuration.uploadRateLimit, configuration.downloadRateLimit)

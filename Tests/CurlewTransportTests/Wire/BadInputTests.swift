@@ -168,6 +168,28 @@ struct BadInputTests {
         }
     }
 
+    @Test(
+        "a version that the connection does not speak is a protocol violation", arguments: ["HTTP/2 200", "HTTP/3 200"])
+    func refusesAVersionInTextThatTheConnectionDoesNotSpeak(_ line: String) async throws {
+        try await withTransport { transport, server in
+            server.script("/x", .raw(["\(line) \r\nContent-Length: 5\r\n\r\nhello"]))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .protocolViolation, "\(error)")
+        }
+    }
+
+    @Test func refusesToSwitchToAProtocolThatWasNotAskedFor() async throws {
+        try await withTransport { transport, server in
+            let switching = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\n"
+            server.script("/x", .raw([switching + "hello"]), .raw([switching + "hello"]))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .protocolViolation, "\(error)")
+            #expect(error.reason.contains("did not ask for"), "\(error)")
+            let asked = try await transport.fetch(request(server.url("/x"), headers: ["Upgrade": "x"]))
+            #expect(asked.status == 101)
+        }
+    }
+
     @Test(arguments: [
         "Content-Length: 5\r\nContent-Length: 10", "Content-Length: 10\r\nContent-Length: 5", "Content-Length: 5, 10",
         "Content-Length: 18446744073709551620", "Content-Length: 99999999999999999999999999999999",

@@ -38,6 +38,31 @@ struct TimeoutTimingTests {
         }
     }
 
+    @Test func emptyFramesOfABodyAreNoProgress() async throws {
+        let server = try FrameServer { _, stream in
+            [Frame.head(stream), Frame.data(stream, [1])]
+                + Array(repeating: [Frame.gate, Frame.data(stream, [])], count: 10_000).flatMap(\.self)
+        }
+        defer { server.stop() }
+        let ticking = Task {
+            while !Task.isCancelled {
+                server.gate.signal()
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        defer { ticking.cancel() }
+        try await withTransport({ $0.httpVersion = .http2PriorKnowledge }) { transport, _ in
+            let error = await transport.failure(
+                request(server.url) {
+                    $0.options.timeouts = timeouts {
+                        $0.idle = .milliseconds(300).asTestBound
+                        $0.total = .seconds(10).asTestBound
+                    }
+                })
+            #expect(error.code == .idleTimedOut, "\(error)")
+        }
+    }
+
     @Test func idleRestartsWithEveryByte() async throws {
         try await withTransport { transport, server in
             let step = Duration.milliseconds(500).asTestBound
