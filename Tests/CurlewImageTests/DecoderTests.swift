@@ -33,6 +33,26 @@ struct DecoderTests {
         #expect(image[3, 0] == nil)
     }
 
+    @Test(arguments: [[UInt8](), [0], [0xFF, 0x01]])
+    func `a GIF is refused whose pictures are small alone and too many`(stray: [UInt8]) throws {
+        var data = Data("GIF89a".utf8) + Data([1, 0, 1, 0, 0x80, 0, 0] + [0, 0, 0, 255, 255, 255])
+        // 10 x 10.
+        let picture = Data(stray + [0x2C, 0, 0, 0, 0, 10, 0, 10, 0, 0, 2, 2, 0x4C, 0x01, 0])
+        for _ in 0..<39 { data += picture }
+        let decoder = ImageDecoder(limits: .init(maximumDimension: 100, maximumPixels: 1_000))
+        for _ in 0..<2 { data += picture }
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 10, height: 10))) { try decoder.decode(data + [0x3B]) }
+    }
+
+    @Test func `bytes between a GIF's pictures hide none of them`() throws {
+        var data = Data("GIF89a".utf8) + Data([1, 0, 1, 0, 0x80, 0, 0] + [0, 0, 0, 255, 255, 255])
+        data += Data([0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, 0x4C, 0x01, 0, 0x00, 0x7F])
+        data += Data([0x2C, 0, 0, 0, 0, 0xD8, 0x59, 0xD8, 0x59, 0, 2, 2, 0x4C, 0x01, 0, 0x3B])
+        #expect(throws: ImageError.tooLarge(ImageSize(width: 23_000, height: 23_000))) {
+            try ImageDecoder().decode(data)
+        }
+    }
+
     @Test func `a photograph is turned upright`() throws {
         let image = try ImageDecoder().decode(Self.fixture("turned.jpg"))
         #expect(image.size == ImageSize(width: 8, height: 16))

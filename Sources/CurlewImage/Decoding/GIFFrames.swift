@@ -22,7 +22,9 @@ enum GIFFrames {
                 sizes.append(size)
                 // The colours and the length of the first code.
                 reader.skip(colours(flags) + 1)
-            default: return sizes
+            case 0x3B: return sizes
+            // gdk-pixbuf looks for the next picture behind bytes that are none of these.
+            default: continue
             }
             while let length = reader.byte(), length > 0 { reader.skip(Int(length)) }
         }

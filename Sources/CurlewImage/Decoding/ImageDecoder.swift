@@ -9,7 +9,7 @@ public struct ImageDecoder: Sendable {
     public struct Limits: Sendable, Hashable {
         /// Longest side.
         public var maximumDimension: Int
-        /// Most pixels altogether.
+        /// Most pixels altogether. The pictures of an animation may have four times as many.
         public var maximumPixels: Int
 
         /// Creates limits.
@@ -21,6 +21,17 @@ public struct ImageDecoder: Sendable {
         func allow(_ size: ImageSize) -> Bool {
             size.width <= maximumDimension && size.height <= maximumDimension
                 && size.width * size.height <= maximumPixels
+        }
+
+        /// The first picture of a file that is too large, or with which all of them are. Every picture is decoded, though one
+        /// is kept: four times the pixels of one picture leave room for animations, and bound the work that a small file makes.
+        func refused(_ pictures: [ImageSize]) -> ImageSize? {
+            var total = 0
+            return pictures.first { size in
+                guard allow(size) else { return true }
+                total += size.width * size.height
+                return total / 4 > maximumPixels
+            }
         }
     }
 
@@ -34,9 +45,7 @@ public struct ImageDecoder: Sendable {
     public func decode(_ data: Data) throws(ImageError) -> Image {
         guard !data.isEmpty else { throw .empty }
         guard let format = ImageFormat(recognising: data) else { throw .unknownFormat }
-        if format == .gif, let size = GIFFrames.sizes(in: data).first(where: { !limits.allow($0) }) {
-            throw .tooLarge(size)
-        }
+        if format == .gif, let size = limits.refused(GIFFrames.sizes(in: data)) { throw .tooLarge(size) }
         let loader = try PixbufLoader(format: format, limits: limits)
         try loader.write(data)
         return try loader.finish()
