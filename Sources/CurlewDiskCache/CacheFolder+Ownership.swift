@@ -2,7 +2,8 @@ internal import Glibc
 
 // A user who can write these files decides what the store's user gets for a response, and reads what is stored.
 extension CacheFolder {
-    /// Throws unless the directory and what a store has in it belong to this user, and no other user may write it.
+    /// Throws unless the directory and what a store has in it belong to this user, and no other user may write it. Where a
+    /// umask let others write this user's directory, it is closed to them first. Names that they made before are refused.
     ///
     /// The directory is opened and looked at through its descriptor. From then on its names can be changed by its owner alone,
     /// so they need no descriptors of their own. SQLite, above all, must not find a second one closed: that gives up its locks.
@@ -16,7 +17,16 @@ extension CacheFolder {
         if status.st_mode & S_IFMT == S_IFLNK, status.st_uid != geteuid() {
             throw .untrusted("\(path) is a symbolic link of user \(status.st_uid)")
         }
-        guard fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
+        // A user who may change the path could have put another directory there since it was opened.
+        var named = stat()
+        guard fstat(directory, &status) == 0, stat(path, &named) == 0 else { throw SystemFault(errno: errno) }
+        guard status.st_dev == named.st_dev, status.st_ino == named.st_ino else {
+            throw .untrusted("\(path) was replaced while it was opened")
+        }
+        if status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.mayBeWrittenByOthers {
+            let mode = status.st_mode & 0o7777 & ~(S_IWGRP | S_IWOTH)
+            guard fchmod(directory, mode) == 0, fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
+        }
         try Self.expectOwn(path, status, S_IFDIR)
         for (name, kind) in Self.names {
             guard fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {

@@ -23,17 +23,23 @@ struct CacheFolder: Sendable {
 
     func removeBody(_ id: EntryID) { unlink(body(id)) }
 
-    /// Makes the directories that are missing, for this user alone.
+    /// Makes the directories that are missing, for this user alone. Nothing is made in a directory that is not this user's.
     func make() throws(SystemFault) {
         var made = path.hasPrefix("/") ? "" : "."
-        for part in (path + "/bodies").split(separator: "/") {
+        for part in path.split(separator: "/") {
             made += "/" + part
-            guard mkdir(made, 0o700) != 0, errno != EEXIST else { continue }
-            // What lies further up may be closed to this process, and needs only to be there.
-            let code = errno
-            var status = stat()
-            guard stat(made, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemFault(errno: code) }
+            try Self.make(made)
         }
+        try expectOwn()
+        try Self.make(bodies)
+    }
+
+    private static func make(_ directory: String) throws(SystemFault) {
+        guard mkdir(directory, 0o700) != 0, errno != EEXIST else { return }
+        // What lies further up may be closed to this process, and needs only to be there.
+        let code = errno
+        var status = stat()
+        guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemFault(errno: code) }
     }
 
     /// Runs `work` while no other process, and no other store of this one, opens or replaces the index. Others hold the lock
