@@ -24,17 +24,20 @@ struct CachePartitions: Sendable {
     private let addsHiddenCredentials: Bool
     private let sensitiveHeaders: [String]
 
-    /// `trustManager` names the session's server trust manager.
+    /// `trustManager` names the session's server trust manager. `otherGuards` are those that the session's transport sets in
+    /// another way than the configuration. Their values are not known, so the session has responses of its own.
     init(
         _ configuration: SessionConfiguration,
         judgedBy trustManager: String?,
+        over otherGuards: TransportGuards = [],
         environment variables: [String: String] = ProcessInfo.processInfo.environment
     ) {
         environment = PartitionText(proxiesOf: variables)
         proxy = PartitionText(configuration.proxy, environment)
         netrc = PartitionText(configuration.netrc, home: variables["HOME"])
         // One digest of all, which may be long, so that little is left to digest for a request.
-        let all = PartitionText(guardsOf: configuration, trustManager)
+        var all = PartitionText(guardsOf: configuration, trustManager)
+        if !otherGuards.isEmpty { all = all + PartitionText("transport", [CacheDigest.newIdentifier()]) }
         guards = all.isEmpty ? all : PartitionText("guards", [all.digest])
         usual = ((guards + proxy + netrc).digest, (guards + proxy).digest)
         if case .ignored = configuration.netrc { addsHiddenCredentials = false } else { addsHiddenCredentials = true }
@@ -127,6 +130,7 @@ extension PartitionText {
         }
         add("resolver", configuration.dns.dohURL?.absoluteString)
         if !configuration.dns.servers.isEmpty { add("name servers", configuration.dns.servers) }
+        if configuration.dns.ipVersion != .any { add("addresses of", "\(configuration.dns.ipVersion)") }
         addTLS(configuration.tls)
         // What evaluators decide is their own code, which cannot be compared.
         add("trust manager", trustManager)
@@ -245,7 +249,9 @@ extension PartitionText {
     /// The host that a `Host` field names; empty if it is the URL's own.
     init(hostIn headers: HTTPHeaders, of url: URL) {
         guard let host = headers.combinedValue(for: "Host").map(ASCII.lowercased) else { return }
-        let other = URL(string: "\(url.scheme ?? "http")://\(host)").map { CacheKey.text(of: $0) }
-        if other != CacheKey(url: url).origin { add("host", host) }
+        // `https://example.org/`. The field is compared as it is sent: a URL made of it would lose what follows `#` or `/`.
+        let authority = CacheKey(url: url).origin.dropFirst((url.scheme?.utf8.count ?? 0) + 3).dropLast()
+        let port = ASCII.lowercased(url.scheme ?? "") == "https" ? 443 : 80
+        if host != authority, host != "\(authority):\(port)" { add("host", host) }
     }
 }

@@ -26,7 +26,15 @@ extension SessionConfiguration {
     /// The transport, below the configuration's cache if it has one.
     func caching(_ transport: any Transport, judgedBy manager: ServerTrustManager?) -> any Transport {
         guard let cache else { return transport }
-        return CachingTransport(transport, cache: cache, partitions: CachePartitions(self, judgedBy: manager?.identity))
+        let partitions = CachePartitions(
+            self, judgedBy: manager?.identity, over: otherGuards(of: transport, judgedBy: manager))
+        return CachingTransport(transport, cache: cache, partitions: partitions)
+    }
+
+    /// The guards that a transport sets in another way than this configuration, as far as it knows guards at all.
+    func otherGuards(of transport: any Transport, judgedBy manager: ServerTrustManager?) -> TransportGuards {
+        let enforced = transport.enforcedGuards(of: self.transport(judgedBy: manager))
+        return enforced.isEmpty ? [] : TransportGuards.all.subtracting(enforced)
     }
 
     /// Why requests may not go over a transport: it does not enforce what the configuration sets.

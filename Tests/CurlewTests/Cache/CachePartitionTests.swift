@@ -1,8 +1,9 @@
-import Curlew
 import CurlewCore
 import CurlewTesting
 import Foundation
 import Testing
+
+@testable import Curlew
 
 /// Sessions with other guards, and requests of other users and for other hosts, do not share responses.
 @Suite struct CachePartitionTests {
@@ -53,6 +54,7 @@ import Testing
         { $0.dns.overrides = ["example.org": ["127.0.0.1"]] },
         { $0.dns.dohURL = URL(string: "https://resolver.example/dns-query") },
         { $0.dns.servers = ["192.0.2.1"] },
+        { $0.dns.ipVersion = .v6 },
         { $0.proxy = .url(URL(string: "http://proxy:3128")!) },
         { $0.proxy = .url(URL(string: "http://proxy:3128")!, username: "a", password: "b") },
         { $0.proxyRouting = { _ in .url(URL(string: "http://other:3128")!) } },
@@ -90,6 +92,46 @@ import Testing
         let cache = ResponseCache()
         #expect(await get(session(cache, "usual")) == ("usual", .miss))
         #expect(await get(session(cache, "other", Self.harmless[index])) == ("usual", .hit))
+    }
+
+    /// Answers itself, and sets guards as another configuration does.
+    private struct OtherGuards: Transport {
+        let mock: MockTransport
+        let enforced: TransportGuards
+
+        func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome {
+            try await mock.perform(request, sink: sink)
+        }
+
+        func shutdown() async { await mock.shutdown() }
+
+        func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { enforced }
+    }
+
+    @Test func aTransportWithOtherGuardsHasItsOwnResponses() async {
+        let cache = ResponseCache()
+        func session(_ enforced: TransportGuards, _ name: String) -> Session {
+            var configuration = SessionConfiguration()
+            configuration.cache = cache
+            let mock = MockTransport { _ in cacheable(name, "max-age=60") }
+            return Session(configuration: configuration, transport: OtherGuards(mock: mock, enforced: enforced))
+        }
+        #expect(await get(session(.all.subtracting(.tls), "insecure")).text == "insecure")
+        #expect(await get(session(.all, "secure")).text == "secure")
+        #expect(await get(session(.all.subtracting(.tls), "other")).text == "other")
+        #expect(await get(session(.all, "again")).text == "secure")
+        // One that knows no guards.
+        #expect(await get(session([], "unknown")).text == "secure")
+    }
+
+    @Test(arguments: [false, true]) func theSessionsOwnTransportHasNoOtherGuards(isJudged: Bool) {
+        let manager = isJudged ? ServerTrustManager(allHostsMustBeEvaluated: false, evaluators: [:]) : nil
+        let configuration = SessionConfiguration()
+        let transport = configuration.makeTransport(serverTrustManager: manager)
+        #expect(configuration.otherGuards(of: transport, judgedBy: manager).isEmpty)
+        var other = configuration
+        other.tls.certificateVerification = .none
+        #expect(configuration.otherGuards(of: other.makeTransport(), judgedBy: nil) == .tls)
     }
 
     @Test func theContentOfAFileOfRootsCounts() async throws {
@@ -245,6 +287,11 @@ import Testing
             #expect(await server.get("a", ["Host": host]).cacheStatus == .hit)
         }
         #expect(server.sent == 3)
+        // A URL with these authorities is the same one, a server may see another host.
+        for (sent, host) in zip(4..., ["example.org#x", "example.org/", "example.org?x", "u@example.org"]) {
+            #expect(await server.get("a", ["Host": host]).cacheStatus != .hit)
+            #expect(server.sent == sent)
+        }
         await server.cache.remove(for: URL(string: CacheServer.url)!)
         #expect(await server.cache.store.size() == 0)
     }
