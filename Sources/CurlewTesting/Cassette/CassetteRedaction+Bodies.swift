@@ -66,16 +66,20 @@ extension CassetteRedaction {
         if type.contains("graphql") { return json(text) ?? graphQL(text) }
         // Servers label JSON as text/plain too.
         if Self.looksLikeJSON(text) { return jsonText(text) }
-        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
-        guard first == UInt8(ascii: "<"), type.isEmpty || type.contains("xml") || type.contains("html") else {
-            return nil
-        }
+        guard type.isEmpty || type.contains("xml") || type.contains("html") else { return nil }
+        return markup(text)
+    }
+
+    /// `nil` unless the text begins with a tag.
+    private func markup(_ text: String) -> String? {
+        guard Self.firstByte(of: text) == UInt8(ascii: "<") else { return nil }
         var markup = MarkupRedaction(text, by: self)
         return markup.redacted()
     }
 
+    /// Servers label markup as text/plain too.
     private func plain(_ text: String) -> String {
-        var pairs = PairRedaction(text, .plain, by: self)
+        var pairs = PairRedaction(markup(text) ?? text, .plain, by: self)
         return pairs.redacted()
     }
 
@@ -95,8 +99,15 @@ extension CassetteRedaction {
         return text ?? String(decoding: data, as: UTF8.self)
     }
 
+    /// Behind a byte order mark and blanks.
+    private static func firstByte(of text: String) -> UInt8? {
+        let bytes = text.utf8
+        let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+        return start.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
+    }
+
     static func looksLikeJSON(_ text: String) -> Bool {
-        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
+        let first = firstByte(of: text)
         return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }
 }

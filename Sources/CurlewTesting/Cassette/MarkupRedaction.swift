@@ -191,8 +191,11 @@ struct MarkupRedaction {
             if isClosing {
                 depth -= 1
                 if depth == 0 { return open }
-            } else if let close = tagEnd(from: open), bytes[close - 1] != UInt8(ascii: "/") {
-                depth += 1
+            } else {
+                // Without its end the text has no further tag. From there on, so that no byte is looked at twice.
+                guard let close = tagEnd(from: open) else { return bytes.endIndex }
+                if bytes[close - 1] != UInt8(ascii: "/") { depth += 1 }
+                index = close + 1
             }
         }
         return bytes.endIndex

@@ -92,9 +92,10 @@ struct PairRedaction {
         clean += Array(CassetteRedaction.replacement.utf8)
     }
 
-    /// To the end of the line, because `Authorization: Bearer abc` has two words, or to what ends a value.
+    /// To the end of the line, because `Authorization: Digest username="a", response="…"` has many words and parts. In GraphQL
+    /// to what ends a value.
     private mutating func takeWord() {
-        let ends = language == .graphQL ? " \t\r\n,)}]" : "\r\n,;&)}]\"'"
+        let ends = language == .graphQL ? " \t\r\n,)}]" : "\r\n"
         let end = bytes[position...].firstIndex { ends.utf8.contains($0) } ?? bytes.endIndex
         if end > position { clean += Array(CassetteRedaction.replacement.utf8) }
         position = end
