@@ -41,6 +41,7 @@ struct Download: Sendable {
     private func makeRequest() async throws -> DownloadRequest {
         let (job, names) = (job, names)
         let wanted = preparation.invocation.output.file.map { InputFile.expanded($0) }
+        if let wanted { try InputFile.expectReplaceable(wanted) }
         let folder = URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
         let suggest = DownloadRequest.suggestedDownloadDestination(in: folder)
         let destination: DownloadRequest.Destination = { temporary, response in

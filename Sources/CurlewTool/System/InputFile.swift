@@ -111,6 +111,15 @@ enum InputFile {
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
 
+    /// A download ends with a rename, which would put a file in the place of a device or pipe: `/dev/null`, for root.
+    static func expectReplaceable(_ path: String) throws(UsageError) {
+        var info = stat()
+        guard stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFREG, info.st_mode & S_IFMT != S_IFDIR else { return }
+        throw UsageError(
+            "a download cannot replace \(path), which is no regular file",
+            hint: "without --download, --output=\(path) writes to it")
+    }
+
     /// `~/` at the beginning, which the shell does not see behind `@`.
     static func expanded(_ path: String) -> String {
         guard path.hasPrefix("~/"), let home = getenv("HOME") else { return path }

@@ -44,6 +44,19 @@ struct DownloadTests {
         #expect(folder.read("greeting.txt") == Data("hello".utf8))
     }
 
+    @Test func aDownloadReplacesNoPipeOrDevice() async throws {
+        server.script("/x", .text("hello"))
+        let pipe = folder.url.appending(path: "pipe").path
+        try #require(mkfifo(pipe, 0o600) == 0)
+        let outcome = try await tool("-d", "-o", "pipe", base + "/x").run()
+        #expect(outcome.status != 0)
+        #expect(outcome.errors.contains("no regular file"))
+        #expect(server.requests.isEmpty)
+        var info = stat()
+        try #require(stat(pipe, &info) == 0)
+        #expect(info.st_mode & S_IFMT == S_IFIFO)
+    }
+
     @Test("a download sends its body, be it a file or a form") func sendsFilesAndForms() async throws {
         try folder.write("question.csv", "a,b")
         let outcome = try await tool("-dv", base + "/anything/file", "@question.csv").run()
