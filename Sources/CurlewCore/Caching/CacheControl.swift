@@ -28,12 +28,13 @@ package struct CacheControl: Sendable, Hashable {
     private mutating func parse(_ value: String) {
         var scanner = ByteScanner(value)
         while !scanner.isAtEnd {
-            scanner.skip { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
+            scanner.skip { ASCII.isBlank($0) || Self.isSeparator($0) }
             let name = ASCII.lowercased(String(decoding: scanner.take(while: ASCII.isTokenByte), as: UTF8.self))
             let isSpaced = !scanner.take(while: ASCII.isBlank).isEmpty
             var argument: [UInt8] = []
             var isMalformed = false
-            if scanner.skip("=") {
+            let hasArgument = scanner.skip("=")
+            if hasArgument {
                 isMalformed = !scanner.take(while: ASCII.isBlank).isEmpty || isSpaced
                 if scanner.peek == UInt8(ascii: "\"") {
                     let quoted = scanner.quotedString()
@@ -44,13 +45,17 @@ package struct CacheControl: Sendable, Hashable {
                     isMalformed = isMalformed || argument.isEmpty
                 }
             }
-            let rest = ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
-            if !rest.isEmpty { isMalformed = true }
-            argument += rest
+            let rest = ASCII.trimmingBlanks(scanner.take { !Self.isSeparator($0) })
+            if !rest.isEmpty || scanner.peek == UInt8(ascii: ";") { isMalformed = true }
+            // It makes a number none. Without `=` it is no argument: `private x` names no field.
+            if hasArgument { argument += rest }
             if isMalformed { malformed.insert(name) }
             if !name.isEmpty { add(name, String(decoding: argument, as: UTF8.self)) }
         }
     }
+
+    /// Servers write `no-cache; no-store` too. Both directives count, and the first one is malformed.
+    private static func isSeparator(_ byte: UInt8) -> Bool { byte == UInt8(ascii: ",") || byte == UInt8(ascii: ";") }
 
     private mutating func add(_ name: String, _ argument: String) {
         guard let first = directives[name] else {
@@ -69,8 +74,10 @@ package struct CacheControl: Sendable, Hashable {
     /// Whether a directive is there that may be relied upon: one that is malformed permits nothing.
     package func permits(_ name: String) -> Bool { has(name) && !malformed.contains(name) }
 
-    /// Whether a directive that may name fields is there without any, and so concerns the whole response.
-    package func hasUnqualified(_ name: String) -> Bool { has(name) && fields(of: name).isEmpty }
+    /// Whether a directive that may name fields concerns the whole response: it names none, or is malformed.
+    package func hasUnqualified(_ name: String) -> Bool {
+        has(name) && (malformed.contains(name) || fields(of: name).isEmpty)
+    }
 
     /// The fields that a directive names: `no-cache="set-cookie, x"`.
     package func fields(of name: String) -> [String] {

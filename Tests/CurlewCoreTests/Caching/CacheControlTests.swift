@@ -17,6 +17,14 @@ import Testing
         (["private=\"\""], "private", true, []),
         (["private=\" , \""], "private", true, []),
         (["max-age=1"], "private", false, []),
+        // What no argument can be names no field.
+        (["private; x"], "private", true, []),
+        (["private; max-age=600"], "private", true, []),
+        (["no-cache x"], "no-cache", true, []),
+        (["private no-store"], "private", true, []),
+        (["no-cache; no-store; must-revalidate"], "no-cache", true, []),
+        (["private=\"a;b\""], "private", false, ["a;b"]),
+        (["private=\"a\" x"], "private", true, ["ax"]),
     ]
 
     @Test(arguments: table.indices) func directivesThatMayNameFields(at index: Int) {
@@ -32,6 +40,15 @@ import Testing
         ("\"public\"", false), ("x=\"public\"", false),
     ]) func whatIsMalformedPermitsNothing(value: String, permits: Bool) {
         #expect(CacheControl(value).permits("public") == permits)
+    }
+
+    @Test(arguments: [
+        ("no-cache; no-store; must-revalidate", ["no-cache", "no-store", "must-revalidate"]),
+        ("public; no-store", ["public", "no-store"]),
+        ("x=\"a;no-store\";private", ["x", "private"]), ("max-age=60;no-store", ["max-age", "no-store"]),
+    ]) func aSemicolonHidesNoDirective(value: String, names: [String]) {
+        #expect(Set(CacheControl(value).directives.keys) == Set(names))
+        #expect(!CacheControl(value).permits("public"))
     }
 
     @Test(arguments: [
