@@ -8,8 +8,8 @@ extension Redaction {
         if type.contains("x-www-form-urlencoded") { return form(text) }
         if type.contains("json") { return json(text) }
         // Servers label JSON as text/plain or text/html too: what looks like JSON is treated as such under any type.
-        let first = text.utf8.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
-        if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") { return json(text) }
+        let first = text.unicodeScalars.first { !$0.properties.isWhitespace && $0 != "\u{FEFF}" }
+        if first == "{" || first == "[" { return json(text) }
         return type.isEmpty ? form(text) : text
     }
 

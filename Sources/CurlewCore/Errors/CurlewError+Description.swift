@@ -19,7 +19,7 @@ extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
     public var debugDescription: String {
         var lines = [description]
         if let underlying {
-            let text = (underlying as? CurlewError)?.description ?? Redaction.text("\(underlying)")
+            let text = (underlying as? CurlewError)?.description ?? Redaction.excerpt(of: "\(underlying)", limit: 2_000)
             lines.append("underlying: \(type(of: underlying)): \(text)")
         }
         if let responseBody { lines.append("body: \(Redaction.excerpt(of: responseBody, limit: 2_000))") }

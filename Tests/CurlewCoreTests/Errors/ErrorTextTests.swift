@@ -7,7 +7,7 @@ struct ErrorTextTests {
     @Test(
         "the beginning of a body is shown without secrets",
         arguments: [
-            ("<p>Not found</p>\r\n\u{1B}[2Jnext", "text/html", "<p>Not found</p> [2Jnext"),
+            ("Not found:\r\n\u{1B}[2Jnext", "text/html", "Not found: [2Jnext"),
             (#"{"error":"no","access_token":"S3CRET"}"#, "application/json", #"{"error":"no","access_token":"_"}"#),
             (#"{"error":"no","password":"S3CRET"#, "", #"{"error":"no","password":"_""#),
             ("Cannot GET /a?x=S3CRET&y=S3CRET", "text/html", "Cannot GET /a?x=_&y=_"),
@@ -24,6 +24,52 @@ struct ErrorTextTests {
         let text = Redaction.excerpt(of: Data(body.utf8), type: type)
         #expect(!text.contains("S3CRET"))
         #expect(text == shown)
+    }
+
+    @Test(
+        "of markup an excerpt shows no more than its size",
+        arguments: [
+            ("<Password>S3CRET</Password>", "text/xml", "27 bytes of text/xml"),
+            ("\u{FEFF}\n <a>S3CRET</a>", "", "18 bytes"),
+            (#"<meta name="csrf-token" content="S3CRET">"#, "text/html; charset=utf-8", "41 bytes of text/html"),
+            (#"<!doctype html>"#, "text/plain", "15 bytes of text/plain"),
+            (#"Error: <b>S3CRET</b>"#, "text/plain", "Error:…"),
+            ("1 < 2 and 3 > 2", "text/plain", "1 < 2 and 3 > 2"),
+        ])
+    func showsNoMarkup(body: String, type: String, shown: String) {
+        #expect(Redaction.excerpt(of: Data(body.utf8), type: type) == shown)
+    }
+
+    @Test(
+        "a secret's name is seen in quotes, at any place",
+        arguments: [
+            (#"data: {"token":"S3CRET S3CRET"}"#, #"data: {"token":"_"#),
+            (#"while(1);{"a":1,"token" : S3CRET}"#, #"while(1);{"a":1,"token" : _"#),
+            ("\u{FEFF}{\"token\":\"S3CRET\",\"why\":\"expired\"}", #"{"token":"_","why":"expired"}"#),
+            (#"{"why":"expired","body":"{\"token\":\"S3CRET\"}"}"#, #"{"why":"expired","body":"{\"token\":\"_"#),
+            (#"{"body":"{\u0022token\u0022:\u0022S3CRET\u0022}"}"#, #"{"body":"{\u0022token\u0022:\_"#),
+            ("{'token': 'S3CRET'}", "{'token': '_"),
+            (#"x {"credentials":{"a":"S3CRET"}}"#, #"x {"credentials":{"_"#),
+            (#"x {"pin":123S3CRET}"#, #"x {"pin":_"#),
+            ("the token has expired: see the log", "the token has expired: see the log"),
+            (#"{"error":"invalid_token","why":"expired"}"#, #"{"error":"invalid_token","why":"expired"}"#),
+        ])
+    func seesNames(body: String, shown: String) {
+        let text = Redaction.excerpt(of: Data(body.utf8), type: "text/event-stream")
+        #expect(!text.contains("S3CRET"))
+        #expect(text == shown)
+    }
+
+    @Test("the error inside is shown without secrets")
+    func redactsUnderlying() {
+        struct Foreign: Error, CustomStringConvertible {
+            let description = "refused: token=S3CRET, user=me at https://u:S3CRET@x.test/?t=S3CRET"
+        }
+        var error = CurlewError(.unacceptableStatus, phase: .validation, reason: "no", url: nil)
+        error.underlying = Foreign()
+        #expect(!error.debugDescription.contains("S3CRET"))
+        #expect(
+            error.debugDescription.contains("underlying: Foreign: refused: token=_, user=me at https://x.test/?t=_"))
     }
 
     @Test("an excerpt is bounded, and ends with whole characters")
