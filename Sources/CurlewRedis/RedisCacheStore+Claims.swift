@@ -25,7 +25,7 @@ extension RedisCacheStore {
         // It has come since this process looked.
         if holder == Self.stored { return false }
         var pause = Duration.milliseconds(4)
-        let deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
+        var deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
         while ContinuousClock.now < deadline {
             guard (try? await Task.sleep(for: pause)) != nil else { break }
             pause = min(pause * 3 / 2, .milliseconds(50))
@@ -41,7 +41,9 @@ extension RedisCacheStore {
             if other == Self.useless { break }
             // Another one took over, and is ready by now.
             if other == Self.stored { return false }
+            // Its claim is as long as the first one was: at the first one's deadline it may be under way.
             holder = other
+            deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
         }
         // A claim that is there for longer than claims last has no end of its own. It is removed, so that later requests do not wait for it.
         if ContinuousClock.now >= deadline { await end([holder], of: name, stored: false) }

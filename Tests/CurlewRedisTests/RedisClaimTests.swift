@@ -134,6 +134,24 @@ struct RedisClaimTests {
         withExtendedLifetime(proxy) {}
     }
 
+    @Test("a waiter leaves a claim alone that has come after the one that it waited for") func renewed() async throws {
+        let (none, first, second) = ("$-1\r\n", "$8\r\nabcdefgh\r\n", "$8\r\n12345678\r\n")
+        func data(_ texts: String...) -> [Data] { texts.map { Data($0.utf8) } }
+        let proxy = try FaultyRedis(.answers(data(none + first, first)))
+        var times = RedisClaimTimes.minutes
+        times.claim = .seconds(4)
+        let store = fleet(1, proxy.url(), times: times)[0]
+        async let isFirst = store.claimFetch(of: key)
+        // The first claim ends within its time. Then another process has the next one, longer than the first one's time.
+        try await Task.sleep(for: .seconds(2.5))
+        proxy.set(.answers(data(none, none + second, second)))
+        try await Task.sleep(for: .seconds(2.5))
+        proxy.set(.answers(data("$1\r\n+\r\n")))
+        #expect(await !isFirst)
+        #expect(store.claims.withLock { $0.isEmpty })
+        withExtendedLifetime(proxy) {}
+    }
+
     @Test("a claim whose answer was lost is this process's, and ends with its request", arguments: [1, 2])
     func lost(times: Int) async throws {
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))
