@@ -155,22 +155,23 @@ struct MutualWaitsTests {
     @Test("calls that have returned are not kept by the tasks that they started")
     func chains() async throws {
         let probes = Lock<[Weak]>([])
-        let done = Gate()
-        link(100, probes, done)
-        try await eventually(within: .seconds(10)) { done.isOpen }
-        #expect(probes.withLock { $0.filter { $0.object != nil }.count } < 10)
+        let last = Gate()
+        link(100, probes, last)
+        try await last.waitForArrivals(count: 1)
+        try await eventually(within: .seconds(10)) { probes.withLock { $0.filter { $0.object != nil }.count } < 10 }
+        last.open()
     }
 
     /// Each call starts a task with the next one, and returns when that one has begun.
-    private func link(_ count: Int, _ probes: Lock<[Weak]>, _ done: Gate, _ began: Gate = Gate()) {
+    private func link(_ count: Int, _ probes: Lock<[Weak]>, _ last: Gate, _ began: Gate = Gate()) {
         let request = session.request("https://e.com/")
         Task {
             await UserCode.call(for: request) {
                 if let call = UserCode.current { probes.withLock { $0.append(Weak(object: call)) } }
                 began.open()
-                guard count > 0 else { return done.open() }
+                guard count > 0 else { return (try? await last.wait()) ?? () }
                 let next = Gate()
-                link(count - 1, probes, done, next)
+                link(count - 1, probes, last, next)
                 try? await next.wait()
             }
         }

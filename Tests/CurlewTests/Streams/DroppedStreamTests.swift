@@ -148,6 +148,8 @@ struct DroppedStreamTests {
     @Test("a WebSocket with handlers stays open")
     func webSocketWithHandlers() async throws {
         let echoed = Gate()
+        // Handlers do not start it: `send` does, whose run does not hold the handle.
+        let session = Session(startRequestsImmediately: false)
         func use() async throws {
             let socket = session.webSocket(server.url("/greeting"))
             socket.observe(socket.delivery(on: .global())) { occurrence in
@@ -164,6 +166,6 @@ struct DroppedStreamTests {
         try await eventually(within: .seconds(10)) { echoed.isOpen }
         #expect(await session.activeRequests.count == 1)
         await session.cancelAllRequests()
-        try await isOver()
+        try await server.waitForOpenConnections(atMost: 0)
     }
 }
