@@ -31,8 +31,7 @@ public actor Session {
     nonisolated let context: SessionContext
     /// Requests that wait for `resume()` with handlers: nothing else may hold them.
     nonisolated let shelf = RequestShelf()
-    /// Behind a lock: what joins and leaves must not wait for the actor, on every thread at once.
-    nonisolated let registry = Lock(RequestRegistry())
+    nonisolated var registry: Lock<RequestRegistry> { context.registry }
 
     /// Evaluates the trust of servers in place of libcurl.
     public nonisolated let serverTrustManager: ServerTrustManager?
@@ -131,12 +130,15 @@ public actor Session {
     /// Cancels every request and returns when every one has ended.
     ///
     /// This method, ``drain()`` and ``invalidate()`` can be called from a request's own adapter, retrier or handler. They do not
-    /// wait for that request, which cannot end before its code has returned. If the waiting task is cancelled, the wait ends
-    /// early; a task that was cancelled before the call waits as any other.
+    /// wait for that request, which cannot end before its code has returned, nor for other requests whose own code waits like
+    /// this, or for a refresh of credentials. If the waiting task is cancelled, the wait ends early; a task that was cancelled
+    /// before the call waits as any other.
     public func cancelAllRequests() async { await cancelRequests(upTo: .max) }
 
     /// Cancels those that had been made when so many had.
     func cancelRequests(upTo serial: UInt64) async {
+        let callers = UserCode.waitBegins()
+        defer { UserCode.waitEnds(of: callers) }
         let waiting = shelf.all.filter { $0.serial <= serial }
         let running = running.filter { $0.serial <= serial }
         for request in waiting + running { request.cancel() }
@@ -148,35 +150,45 @@ public actor Session {
     /// Refuses new requests and returns when the running ones have ended. Stream data that is not being read is discarded;
     /// otherwise the sender would wait forever. A stream of which only the head was asked for is cancelled: reading it later throws
     /// `.sessionClosed`.
-    public func drain() async {
+    public func drain() async { await drain(isCleaningUp: Task.isCancelled) }
+
+    /// `isCleaningUp`: the wait goes on although the task is cancelled.
+    func drain(isCleaningUp: Bool) async {
+        let callers = UserCode.waitBegins()
+        defer { UserCode.waitEnds(of: callers) }
         registry.withLock { $0.lifecycle.drainBegan() }
         for case let stream as DataStreamRequest in running { stream.endUnread() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-        guard await untilEnded(running) else { return }
+        guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
         await (transport as? CachingTransport)?.drain()
     }
 
     /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`. Every call
-    /// returns when that is done.
+    /// returns when that is done, except a later call from a request's own code: the first may wait for that request.
     public func invalidate() async {
+        let callers = UserCode.waitBegins()
+        defer { UserCode.waitEnds(of: callers) }
         let isFirst = registry.withLock { $0.lifecycle.closed() }
         for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
         for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
         await untilEnded(running)
-        guard isFirst else { return _ = await invalidation.waitThroughCancellation() }
+        guard isFirst else {
+            if !UserCode.isInside { _ = await invalidation.waitThroughCancellation() }
+            return
+        }
         await transport.shutdown()
         context.becameInvalid(SessionReference(identifier: configuration.identifier, session: self))
         invalidation.resolve(())
     }
 
-    /// Returns when those of the requests that run have ended, except requests whose own code asks. False if the waiting task was
-    /// cancelled before that.
+    /// Returns when those of the requests that run have ended; user code does not wait for requests whose own code waits. False if
+    /// the waiting task was cancelled before that.
     @discardableResult
-    private func untilEnded(_ requests: [Request]) async -> Bool {
-        let others = requests.filter { !UserCode.isCalled(for: $0) }
-        guard let ended = registry.withLock({ $0.wait(for: others) }) else { return true }
-        // A task that is cancelled already cleans up: nothing may run afterwards.
-        if Task.isCancelled { return await ended.waitThroughCancellation() != nil }
+    private func untilEnded(_ requests: [Request], isCleaningUp: Bool = Task.isCancelled) async -> Bool {
+        let isUserCode = UserCode.isInside
+        guard let ended = registry.withLock({ $0.wait(for: requests, isUserCode: isUserCode) }) else { return true }
+        // A task that was cancelled already cleans up: nothing may run afterwards.
+        if isCleaningUp { return await ended.waitThroughCancellation() != nil }
         if await ended.wait() != nil { return true }
         registry.withLock { $0.stopWaiting(for: ended) }
         return false

@@ -73,8 +73,10 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     }
 
     deinit {
-        // The run that a verb has started goes on, and nothing can use the WebSocket any more.
-        guard !isHandleOfRun, let run = handles.withLock({ $0.ofRun }) else { return }
+        // The run that a verb has started goes on, and nothing can use the WebSocket any more, unless handlers read its messages.
+        guard !isHandleOfRun, observation.withLock({ $0.pump }) == nil, let run = handles.withLock({ $0.ofRun }) else {
+            return
+        }
         run.leave()
     }
 

@@ -26,7 +26,7 @@ final class BackgroundRevalidations: Sendable {
     func start(_ key: CacheKey, _ work: @escaping @Sendable () async -> Void) {
         guard let number = begin(key) else { return }
         let task = Task { [weak self] in
-            await work()
+            await UserCode.call(by: .revalidation, work)
             self?.ended(key, number)
         }
         keep(task, key, number)
@@ -64,13 +64,15 @@ final class BackgroundRevalidations: Sendable {
         for task in state.withLock({ Array($0.running.values) }) { await task.value }
     }
 
-    /// Ends what runs, and starts nothing any more.
+    /// Ends what runs, and starts nothing any more. Code that a revalidation calls may end the session: it does not wait for the
+    /// revalidations, which cannot end before it has returned.
     func close() async {
         let tasks = state.withLock { state in
             state.isClosed = true
             return Array(state.running.values)
         }
         for task in tasks { task.cancel() }
+        if UserCode.isInRevalidation { return }
         for task in tasks { await task.value }
     }
 }

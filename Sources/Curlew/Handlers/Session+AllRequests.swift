@@ -16,7 +16,8 @@ extension Session {
         let serial = context.lastSerial
         let delivery = Delivery(queue: queue)
         Task {
-            await cancelRequests(upTo: serial)
+            // The caller's code does not wait for this task: also the request whose code it is has to end.
+            await UserCode.outside { await cancelRequests(upTo: serial) }
             if let completion { delivery(completion) }
         }
     }

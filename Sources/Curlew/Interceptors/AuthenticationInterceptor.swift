@@ -109,16 +109,25 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     }
 
     private func outcome(of flight: AuthenticationState<Credential>.Flight) async throws {
-        guard let result = await flight.value() else { throw CancellationError() }
+        guard let result = await value(of: flight) else { throw CancellationError() }
         try result.get()
     }
 
     private func retryResult(of flight: AuthenticationState<Credential>.Flight) async -> RetryResult {
-        switch await flight.value() {
+        switch await value(of: flight) {
         case nil: .doNotRetry
         case .success?: .retry
         case .failure(let error)?: .doNotRetryWithError(error)
         }
+    }
+
+    /// Waits for the refresh, whose code may wait for all requests but those that wait here.
+    private func value(
+        of flight: AuthenticationState<Credential>.Flight
+    ) async -> Result<Void, any Error>? {
+        let callers = UserCode.waitBegins()
+        defer { UserCode.waitEnds(of: callers) }
+        return await flight.value()
     }
 
     private func refresh(
@@ -129,7 +138,10 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         flight.start { [self] in
             let scope = RefreshScope(of: self)
             let result = await RefreshScope.$current.withValue(scope) {
-                await Result.of { try await self.refreshed(credential, for: session) }
+                // The request that has started the refresh may end before it.
+                await UserCode.call(by: .refresh) {
+                    await Result.of { try await self.refreshed(credential, for: session) }
+                }
             }
             scope.end()
             let ended = state.withLock { $0.refreshEnded(flight, with: result) }

@@ -9,13 +9,17 @@ struct RequestRegistry {
     private var lastIdentifier: UInt64 = 0
     /// Who waits for a request: its end looks at those alone, and not at all that they wait for.
     private var waiters: [RequestKey: [Waiter]] = [:]
+    /// The waits that each request's own code is in: the request cannot end before they do.
+    private var codeWaits: [RequestKey: Int] = [:]
 
     /// A task that waits until certain requests have ended.
     private final class Waiter {
         let ended = OneShot<Void>()
         var missing: Int
+        /// It leaves out the requests whose own code waits.
+        let isUserCode: Bool
 
-        init(missing: Int) { self.missing = missing }
+        init(missing: Int, isUserCode: Bool) { (self.missing, self.isUserCode) = (missing, isUserCode) }
     }
 
     var activeRequests: [Request] { byTask.values }
@@ -54,17 +58,40 @@ struct RequestRegistry {
     mutating func leave(_ request: Request, last: TaskIdentifier) -> [OneShot<Void>] {
         byTask.remove(last)
         guard hasWaiters, let waiting = waiters.removeValue(forKey: RequestKey(request)) else { return [] }
+        return Self.released(waiting)
+    }
+
+    private static func released(_ waiting: [Waiter]) -> [OneShot<Void>] {
         for waiter in waiting { waiter.missing -= 1 }
         return waiting.filter { $0.missing == 0 }.map(\.ended)
     }
 
-    /// Is resolved when those of the requests that run have ended; nil if none does.
-    mutating func wait(for requests: [Request]) -> OneShot<Void>? {
-        let missing = Set(byTask.values).intersection(requests)
+    /// Is resolved when those of the requests that run have ended; nil if none does. User code does not wait for requests whose
+    /// own code waits.
+    mutating func wait(for requests: [Request], isUserCode: Bool) -> OneShot<Void>? {
+        var missing = Set(byTask.values).intersection(requests)
+        if isUserCode, !codeWaits.isEmpty { missing = missing.filter { codeWaits[RequestKey($0)] == nil } }
         guard !missing.isEmpty else { return nil }
-        let waiter = Waiter(missing: missing.count)
+        let waiter = Waiter(missing: missing.count, isUserCode: isUserCode)
         for request in missing { waiters[RequestKey(request), default: []].append(waiter) }
         return waiter.ended
+    }
+
+    /// The request's own code begins to wait. Returns the waits of user code that have nothing left to wait for: to be told
+    /// without the lock.
+    mutating func codeBeginsToWait(of request: Request) -> [OneShot<Void>] {
+        let key = RequestKey(request)
+        codeWaits[key, default: 0] += 1
+        guard let waiting = waiters[key] else { return [] }
+        let others = waiting.filter { !$0.isUserCode }
+        waiters[key] = others.isEmpty ? nil : others
+        return Self.released(waiting.filter(\.isUserCode))
+    }
+
+    mutating func codeStopsWaiting(of request: Request) {
+        let key = RequestKey(request)
+        let count = (codeWaits[key] ?? 0) - 1
+        codeWaits[key] = count > 0 ? count : nil
     }
 
     /// Forgets a waiter whose task was cancelled.

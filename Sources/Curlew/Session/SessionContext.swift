@@ -15,6 +15,8 @@ final class SessionContext: Sendable {
     let monitors: MonitorHub?
     let startsImmediately: Bool
     let requestSetup: Session.RequestSetup
+    /// Behind a lock: what joins and leaves must not wait for the session's actor, on every thread at once.
+    let registry = Lock(RequestRegistry())
     /// What servers have accepted, for later requests to the same protection spaces.
     let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
     // Every request asks for its number, on every thread at once: not a lock.

@@ -18,6 +18,8 @@ final class BodyChannel: TurnObserver {
         var onAbandon: (@Sendable () -> Void)?
         /// A reader has begun to read.
         var hasReader = false
+        /// The error that the producer finished with.
+        var failure: CurlewError?
     }
 
     private let shared: Lock<Shared>
@@ -78,7 +80,8 @@ final class BodyChannel: TurnObserver {
         // Of a response that was held back the run itself hands the body over, outside of any turn.
         turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
-            (
+            if shared.failure == nil { shared.failure = error }
+            return (
                 shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
                 exchange(&shared.turns, with: nil), exchange(&shared.onAbandon, with: nil)
             )
@@ -90,6 +93,14 @@ final class BodyChannel: TurnObserver {
 
     /// Whether the caller is the first reader: what it reads, no other reader gets.
     func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
+
+    /// The error of a reader that was not the first: why the body ended, or that it can be read once.
+    var refusal: CurlewError {
+        shared.withLock { shared in
+            if shared.machine.isAbandoned { return Self.readerCancelled }
+            return shared.failure ?? Self.wasRead
+        }
+    }
 
     /// All that has come and was not taken, at least one piece; nil at the end. Cancelling the awaiting task ends the
     /// channel and its transfer.

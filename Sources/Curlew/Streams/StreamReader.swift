@@ -50,13 +50,13 @@ struct StreamReader: Sendable {
 
         deinit { leave() }
 
-        /// What another reader reads is not ended.
+        /// Does nothing unless this reader has begun to read: what another reader reads is not ended.
         func leave() {
-            if state.withLock({ $0 }) != .refused { channel.leave() }
+            if state.withLock({ $0 }) == .reading { channel.leave() }
         }
 
         func take(isolation: isolated (any Actor)? = #isolation) async throws(CurlewError) -> [Data]? {
-            guard mayRead() else { throw BodyChannel.wasRead }
+            guard mayRead() else { throw channel.refusal }
             start()
             return try await channel.take()
         }

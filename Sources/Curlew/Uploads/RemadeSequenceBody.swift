@@ -33,23 +33,25 @@ final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody 
 
     func rewind() -> Bool {
         if current.rewind() { return true }
-        if let waker = replaceCurrent() { current.open(waker: waker) }
+        let fresh = SequenceBodyStream(makeSource)
+        let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), $0.waker) }
+        end(former)
+        if let waker { fresh.open(waker: waker) }
         return true
     }
 
     func close() {
-        _ = replaceCurrent()
-        _ = state.withLock { exchange(&$0.waker, with: nil) }
+        let fresh = SequenceBodyStream(makeSource)
+        // In one step: the next sending may open as soon as its stream is in its place, and must not lose its waker.
+        let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), exchange(&$0.waker, with: nil)) }
+        end(former)
+        withExtendedLifetime(waker) {}
     }
 
-    /// Returns the waker of the sending that has ended.
-    private func replaceCurrent() -> (any BodyWaker)? {
-        let fresh = SequenceBodyStream(makeSource)
-        let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), $0.waker) }
-        former.close()
+    private func end(_ sending: SequenceBodyStream<Source>) {
+        sending.close()
         // Its task may have been made without having begun: nothing else would end it.
-        former.unbind()
-        return waker
+        sending.unbind()
     }
 
     func bind() { current.bind() }

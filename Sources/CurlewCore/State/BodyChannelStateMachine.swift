@@ -198,6 +198,14 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
+    /// Whether the consumer has left before the end.
+    package var isAbandoned: Bool {
+        switch state {
+        case .abandoned: true
+        case .buffering, .awaited, .draining, .finished: false
+        }
+    }
+
     /// What is held in memory now, as the mark counts it.
     package var bufferedCost: Int {
         switch state {

@@ -1,8 +1,9 @@
 import CurlewCore
-import CurlewTesting
+import CurlewLocks
 import Testing
 
 @testable import Curlew
+@testable import CurlewTesting
 
 /// Validations in the background, and the tasks that they run in.
 @Suite struct BackgroundRevalidationTests {
@@ -45,5 +46,49 @@ import Testing
         #expect(late.isCancelled)
         #expect(validations.begin(CacheKey(url: "http://b.test/")) == nil)
         validations.ended(key, number)
+    }
+
+    /// Code that a validation in the background calls.
+    private struct Handler: CachedResponseHandler {
+        let stores: @Sendable () async -> Void
+
+        func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse? {
+            await stores()
+            return response
+        }
+    }
+
+    @Test(arguments: WaitingFromOwnCodeTests.Wait.allCases, [false, true])
+    func itsCodeMayEndTheSession(_ wait: WaitingFromOwnCodeTests.Wait, afterAnother: Bool) async throws {
+        let (gate, returned, ended) = (Gate(), Gate(), Gate())
+        let stored = Lock(0)
+        let reference = Lock<Session?>(nil)
+        let handler = Handler {
+            guard stored.withLock({ exchange(&$0, with: $0 + 1) }) == 1, let session = reference.withLock({ $0 })
+            else { return }
+            await Task { try? await gate.wait() }.value
+            await wait(session)
+            returned.open()
+        }
+        let server = CacheServer(handler: handler) { request in
+            cacheable("\(request.index)", "max-age=1, stale-while-revalidate=60")
+        }
+        reference.withLock { $0 = server.session }
+        _ = await server.get()
+        server.advance(by: 5)
+        #expect(await server.get().cacheStatus == .stale(.whileRevalidate))
+        try await gate.waitForArrivals(count: 1)
+        if afterAnother {
+            Task {
+                await server.session.invalidate()
+                ended.open()
+            }
+            try await eventually { server.session.registry.withLock { $0.lifecycle.isClosed } }
+        } else {
+            ended.open()
+        }
+        gate.open()
+        try await eventually(within: .seconds(10)) { returned.isOpen && ended.isOpen }
+        reference.withLock { $0 = nil }
     }
 }

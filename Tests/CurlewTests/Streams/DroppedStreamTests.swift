@@ -144,4 +144,28 @@ struct DroppedStreamTests {
         _ = kept.withLock { exchange(&$0, with: nil) }
         try await isOver()
     }
+
+    @Test("a WebSocket with handlers stays open")
+    func webSocketWithHandlers() async throws {
+        let echoed = Gate()
+        // Handlers do not start it: `send` does, whose run does not hold the handle.
+        let session = Session(startRequestsImmediately: false)
+        func use() async throws {
+            let socket = session.webSocket(server.url("/greeting"))
+            socket.observe(socket.delivery(on: .global())) { occurrence in
+                guard case .received = occurrence else { return nil }
+                return { echoed.open() }
+            }
+            try await socket.send("x")
+        }
+        let send = Gate()
+        server.webSocket(
+            "/greeting", TestServer.WebSocketScript([.receive(1), .wait(send), .send(.text("y")), .receive(1)]))
+        try await use()
+        send.open()
+        try await eventually(within: .seconds(10)) { echoed.isOpen }
+        #expect(await session.activeRequests.count == 1)
+        await session.cancelAllRequests()
+        try await server.waitForOpenConnections(atMost: 0)
+    }
 }

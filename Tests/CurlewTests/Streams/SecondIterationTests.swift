@@ -37,7 +37,42 @@ struct SecondIterationTests {
     func afterLeaving() async throws {
         let request = session.streamRequest("https://example.org/")
         for try await _ in request.lines { break }
-        #expect(await failure(of: request.lines)?.reason.contains("read once") == true)
+        #expect(await failure(of: request.lines)?.code == .cancelled)
+    }
+
+    @Test("after the request was cancelled")
+    func afterCancelling() async throws {
+        let session = Session(
+            transport: MockTransport { _ in
+                MockResponse(status: 200, body: [.bytes(Data("one\n".utf8)), .wait(Gate())])
+            })
+        let request = session.streamRequest("https://example.org/")
+        var lines = request.lines.makeAsyncIterator()
+        #expect(try await lines.next() == "one")
+        request.cancel()
+        do {
+            _ = try await lines.next()
+            Issue.record("a line came after the end")
+        } catch {
+            #expect(error.code == .cancelled)
+        }
+        #expect(await failure(of: request.lines)?.code == .cancelled)
+    }
+
+    @Test("a second iterator that is dropped unread leaves the first its transfer")
+    func unread() async throws {
+        let gate = Gate()
+        let session = Session(
+            transport: MockTransport { _ in
+                MockResponse(status: 200, body: [.bytes(Data("one\n".utf8)), .wait(gate), .bytes(Data("two\n".utf8))])
+            })
+        let request = session.streamRequest("https://example.org/")
+        var lines = request.lines.makeAsyncIterator()
+        #expect(try await lines.next() == "one")
+        do { _ = request.chunks.makeAsyncIterator() }
+        gate.open()
+        #expect(try await lines.next() == "two")
+        #expect(try await lines.next() == nil)
     }
 
     @Test("while it is read, which goes on")
