@@ -45,8 +45,9 @@ package struct CacheControl: Sendable, Hashable {
                     isMalformed = isMalformed || argument.isEmpty
                 }
             }
-            let rest = ASCII.trimmingBlanks(scanner.take { !Self.isSeparator($0) })
-            if !rest.isEmpty || scanner.peek == UInt8(ascii: ";") { isMalformed = true }
+            var rest = Array(ASCII.trimmingBlanks(scanner.take { !Self.isSeparator($0) }))
+            if scanner.peek == UInt8(ascii: ";") { rest.append(UInt8(ascii: ";")) }
+            if !rest.isEmpty { isMalformed = true }
             // It makes a number none. Without `=` it is no argument: `private x` names no field.
             if hasArgument { argument += rest }
             if isMalformed { malformed.insert(name) }

@@ -53,7 +53,7 @@ struct ErrorWordsTests {
         server.route("/other") { _ in .json(["title": "Countess"]) }
         struct Named: Decodable, Sendable { var name: String }
         let page = try await failure { try await session().request(server.url("/page")).decode(Named.self) }
-        #expect(page.reason.contains("The body (text/html): 34 bytes of text/html"), "\(page)")
+        #expect(page.reason.contains("The body (text/html): 32 bytes of text/html"), "\(page)")
         let cut = try await failure { try await session().request(server.url("/cut")).decode(Named.self) }
         #expect(cut.reason.contains("Ada") && !cut.debugDescription.contains("S3CRET"), "\(cut)")
         let other = try await failure { try await session().request(server.url("/other")).decode(Named.self) }
