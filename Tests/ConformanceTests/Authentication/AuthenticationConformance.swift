@@ -21,14 +21,15 @@ struct AuthenticationConformance {
         }.makeTransport()
     }
 
-    /// The `Authorization` field of the last request that a server got.
+    /// A field of the last request that a server got.
     private static func sent(
-        _ request: TransferRequest,
+        _ field: String = "Authorization",
+        in request: TransferRequest,
         over transport: any Transport,
         to server: TestServer
     ) async throws -> String {
         _ = try await transport.perform(request, sink: Sink())
-        return server.requests.last?.headers["Authorization"] ?? ""
+        return server.requests.last?.headers[field] ?? ""
     }
 
     // MARK: Basic
@@ -55,7 +56,7 @@ struct AuthenticationConformance {
                 password: item.password
             )
             let field = HTTPHeader.authorization(username: item.username, password: item.password)
-            let sent = try await Self.sent(request, over: transport, to: server)
+            let sent = try await Self.sent(in: request, over: transport, to: server)
             verdicts[item.id] = .compare([sent, field.value], [item.expected, item.expected])
         }
         try conform("auth-basic") { (item: BasicCase) in verdicts[item.id] ?? .notCounted }
@@ -75,6 +76,8 @@ struct AuthenticationConformance {
         let cnonce: String
         let nonce_count: Int
         let expected: [String: String?]
+        /// The challenge is a proxy's.
+        let proxy: Bool?
         var group: String { expected["algorithm"].flatMap { $0?.uppercased() } ?? "no algorithm" }
     }
 
@@ -90,21 +93,29 @@ struct AuthenticationConformance {
         var verdicts: [String: Verdict] = [:]
         for (index, item) in try Corpus.cases("auth-digest", as: DigestCase.self).enumerated() where Self.isKnown(item)
         {
+            let isProxy = item.proxy == true
+            let field = isProxy ? "Proxy-Authorization" : "Authorization"
             server.route("/*") { call in
-                call.headers["Authorization"] == nil
-                    ? .status(401, headers: ["WWW-Authenticate": item.challenge]) : .text("in")
+                if call.headers[field] != nil { return .text("in") }
+                return isProxy
+                    ? .status(407, headers: ["Proxy-Authenticate": item.challenge])
+                    : .status(401, headers: ["WWW-Authenticate": item.challenge])
             }
             var request = TransferRequest(
                 identifier: TaskIdentifier(rawValue: UInt64(index + 1)),
-                url: server.url(item.uri),
+                url: isProxy ? try #require(URL(string: "http://origin.test" + item.uri)) : server.url(item.uri),
                 method: HTTPMethod(rawValue: item.method)
             )
-            request.options.authentication = TransferAuthentication(
-                scheme: .digest,
-                username: item.username,
-                password: item.password
-            )
-            verdicts[item.id] = Self.judge(item, try await Self.sent(request, over: transport, to: server))
+            if isProxy {
+                request.options.proxy = .url(server.url("/"), username: item.username, password: item.password)
+            } else {
+                request.options.authentication = TransferAuthentication(
+                    scheme: .digest,
+                    username: item.username,
+                    password: item.password
+                )
+            }
+            verdicts[item.id] = Self.judge(item, try await Self.sent(field, in: request, over: transport, to: server))
         }
         try conform("auth-digest") { (item: DigestCase) in verdicts[item.id] ?? .notCounted }
         await transport.shutdown()
@@ -199,7 +210,7 @@ struct AuthenticationConformance {
         var verdicts: [String: Verdict] = [:]
         for (index, item) in try Corpus.cases("auth-sigv4", as: SignatureCase.self).enumerated() {
             let request = try Self.request(item, index, server)
-            let sent = try await Self.sent(request, over: transport, to: server)
+            let sent = try await Self.sent(in: request, over: transport, to: server)
             verdicts[item.id] = .compare(sent, item.header.authorization)
         }
         try conform("auth-sigv4", expectedDifferences: Self.differences) { (item: SignatureCase) in

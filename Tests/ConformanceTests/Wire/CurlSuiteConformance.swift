@@ -68,8 +68,13 @@ struct CurlSuiteConformance {
         let sent = server.requests.map { "\($0.method) \($0.target)" }
         let expected = (item.requests ?? "").matches(of: /(GET|POST|HEAD|PUT|IGLOO) (\S+) HTTP\/1\.1/)
             .map { "\($0.1) \($0.2)".replacing("%PORT%", with: "\(server.port)") }
-        // Curl asks for a challenge with an empty body first where it knows that one will come.
-        return line.authenticates && sent.count != expected.count ? .passed : .compare(sent, expected)
+        guard line.authenticates else { return .compare(sent, expected) }
+        // Curl asks for a challenge with an empty body first if it knows that one will come: one request more, to the same target.
+        return .compare(Self.withoutRepetitions(sent), Self.withoutRepetitions(expected))
+    }
+
+    private static func withoutRepetitions(_ lines: [String]) -> [String] {
+        lines.indices.filter { $0 == 0 || lines[$0] != lines[$0 - 1] }.map { lines[$0] }
     }
 }
 
