@@ -37,8 +37,8 @@ struct ConnectionPlan: Equatable, Sendable {
         try planVersion(configuration, surroundings)
         // Before 8.0 libcurl reads 32 KiB of HTTP/2 at once, and loses sight of the frame in which its receive buffer is full: if that is a
         // stream's last, the stream ends only when something else comes. With room for all that it reads, and for a head, no
-        // buffer is full.
-        if configuration.httpVersion != .http1_1, !capabilities.isAtLeast(8, 0, 0) {
+        // buffer is full. TLS hands over 16 KiB at most.
+        if configuration.httpVersion == .http2PriorKnowledge, !capabilities.isAtLeast(8, 0, 0) {
             options.append(.long(CURLOPT_BUFFERSIZE, 48 * 1024))
         }
         let replaces = configuration.trustEvaluation != nil && configuration.trustEvaluationReplacesVerification

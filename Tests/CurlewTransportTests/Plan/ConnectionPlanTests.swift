@@ -34,7 +34,7 @@ struct ConnectionPlanTests {
         #expect(
             texts(plan) == [
                 "NOSIGNAL=1", "PROTOCOLS_STR=\"http,https\"", "QUICK_EXIT=1", "SUPPRESS_CONNECT_HEADERS=1",
-                "MAXAGE_CONN=118", "PROXY=\"\"", "NOPROXY=\"\"", "BUFFERSIZE=49152", "SSLVERSION=6",
+                "MAXAGE_CONN=118", "PROXY=\"\"", "NOPROXY=\"\"", "SSLVERSION=6",
                 "PROXY_SSLVERSION=6", "CAPATH=NULL", "PROXY_CAPATH=NULL",
             ])
         #expect(plan.trust == .cachedBundle)
