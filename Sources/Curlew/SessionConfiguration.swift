@@ -73,7 +73,7 @@ public struct SessionConfiguration: Sendable {
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// How TCP finds out that the peer of a silent connection has vanished; nil has it not look.
+    /// The probes that find out whether the peer of a silent connection has vanished; `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()
     /// Which versions of HTTP are used.
     public var httpVersion: HTTPVersionPolicy = .automatic

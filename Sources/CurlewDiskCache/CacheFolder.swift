@@ -36,7 +36,7 @@ struct CacheFolder: Sendable {
 
     private static func make(_ directory: String) throws(SystemFault) {
         guard mkdir(directory, 0o700) != 0, errno != EEXIST else { return }
-        // What lies further up may be closed to this process, and needs only to be there.
+        // This process may be forbidden to read the parent directories; they only need to exist.
         let code = errno
         var status = stat()
         guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemFault(errno: code) }
@@ -77,8 +77,8 @@ struct CacheFolder: Sendable {
         removeCompanions()
     }
 
-    /// What the names of the files beside an index end with. A store makes a journal alone. SQLite also reads the others
-    /// if the index says so.
+    /// The endings of the names of files beside an index. A store makes only a journal; SQLite also reads the others if the
+    /// index says so.
     static let companions = ["-journal", "-wal", "-shm"]
 
     private func removeCompanions() {

@@ -45,7 +45,7 @@ struct CachePartitions: Sendable {
         sensitiveHeaders = configuration.redirects.sensitiveHeaders
     }
 
-    /// What a cache has to know of a request on its way to the network.
+    /// Returns the facts about an outgoing request by which a cache decides.
     func cacheRequest(_ request: TransferRequest, mode: CacheMode) -> CacheRequest {
         let options = request.options
         let fields = RequestCacheFields(request.headers, request.defaultHeaders?.headers, secrets: sensitiveHeaders)

@@ -3,7 +3,7 @@ public import Dispatch
 public import Foundation
 
 extension Request {
-    /// What `uploadProgress` and `downloadProgress` call.
+    /// The type of the closures that `uploadProgress` and `downloadProgress` call.
     public typealias ProgressHandler = @Sendable (_ progress: Progress) -> Void
 
     /// The latest exchange with what code reads of a `URLSessionTask`; also after its end. It takes the place of Curlew's

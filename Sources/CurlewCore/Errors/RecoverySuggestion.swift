@@ -1,5 +1,5 @@
 extension CurlewError {
-    /// What a person may try, in one or two sentences; `nil` if there is nothing to suggest.
+    /// Suggests a remedy in one or two sentences; `nil` if there is none.
     public var recoverySuggestion: String? {
         if let suggestion { return suggestion }
         if code == .unacceptableStatus { return Self.suggestion(forStatus: responseCode) }

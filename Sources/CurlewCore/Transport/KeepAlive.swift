@@ -1,5 +1,6 @@
-/// How TCP finds out that the peer of a silent connection has vanished: after `idle` without a byte the system sends a probe, and after so
-/// many probes without an answer it ends the connection.
+/// TCP keep-alive, which finds out that the peer of a silent connection has vanished.
+///
+/// After `idle` without a byte the system sends a probe every `interval`. It ends the connection after `probes` of them without an answer.
 ///
 /// ```swift
 /// let session = Session(configuration: SessionConfiguration { $0.keepAlive = KeepAlive(idle: .seconds(15)) })

@@ -162,7 +162,7 @@ extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible
 
     public var debugDescription: String { description }
 
-    /// What has no date did not happen: its time belongs to the next phase.
+    /// Lists the phases that have a date. The time of a phase without one belongs to the next.
     private var phases: String {
         var parts: [String] = []
         var begin = queued

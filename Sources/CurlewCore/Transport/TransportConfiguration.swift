@@ -17,7 +17,7 @@ public struct TransportConfiguration: Sendable {
     public var maximumConnections = 256
     /// How long an idle connection is kept for the next request.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// How the system finds out that a peer has vanished; nil has it not look.
+    /// The probes that find out whether the peer of a silent connection has vanished; `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()
     /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024

@@ -31,7 +31,7 @@ enum GIFFrames {
         return sizes
     }
 
-    /// How many bytes a table of colours takes.
+    /// The size of a table of colours in bytes.
     private static func colours(_ flags: UInt8) -> Int { flags & 0x80 == 0 ? 0 : 3 << (Int(flags & 7) + 1) }
 
     private struct Reader {

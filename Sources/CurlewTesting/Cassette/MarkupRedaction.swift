@@ -174,7 +174,7 @@ struct MarkupRedaction {
         return found
     }
 
-    /// Where the end tag of an element begins that was opened before `start`; the end of the text if it has none.
+    /// Returns the end of an element that was opened before `start`: its end tag, or the end of the text if it has none.
     private func elementEnd(_ name: String, from start: Int) -> Int {
         var depth = 1
         var index = start

@@ -39,7 +39,7 @@ struct PairRedaction {
         return String(decoding: clean, as: UTF8.self)
     }
 
-    /// Where the value of the name before `position` begins; `nil` if none follows.
+    /// Returns the start of the value that follows the name before `position`, or `nil` if no value follows.
     private func valueStart() -> Int? {
         var index = position
         // The name may stand in quotes, and those in a text with escapes.
@@ -62,7 +62,7 @@ struct PairRedaction {
         case UInt8(ascii: "\""): takeQuoted("\"")
         case UInt8(ascii: "'"): takeQuoted("'")
         case UInt8(ascii: "{"), UInt8(ascii: "["): takeGroup()
-        // What a variable stands for is in the request's variables.
+        // A variable's value is among the request's variables.
         case UInt8(ascii: "$") where language == .graphQL: break
         default: takeWord()
         }

@@ -1,4 +1,4 @@
-/// What a word after the first URL of `--download` is, judged by its form: `b.org/2?x=1` and `host:9901/b` are URLs,
+/// The meaning of a word after the first URL of `--download`, judged by its form: `b.org/2?x=1` and `host:9901/b` are URLs,
 /// `X-Count:1` and `a=b` are items.
 enum FurtherURL: Equatable {
     case url

@@ -26,7 +26,7 @@ extension BodySettings.Compression {
 }
 
 extension Preparation {
-    /// What is in memory is compressed, if that was asked for.
+    /// Whether the body is in memory, compression was asked for, and it makes the body smaller.
     var compressesBody: Bool {
         guard case .data(let bytes) = plan.body else { return false }
         return invocation.body.compression.applies(to: Data(bytes))

@@ -13,7 +13,7 @@ struct StoredSession: Equatable, Sendable {
         var expires: Double?
     }
 
-    /// Where headers and credentials are sent to. `nil` if there are none, and in files of version 1. Cookies have domains of their own.
+    /// The origin that headers and credentials are sent to. `nil` if there are none, and in files of version 1. Cookies have domains of their own.
     var origin: String?
     var headers: [HeaderField] = []
     var cookies: [Cookie] = []

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Where the output of a request goes: standard output, or the file of `--output`.
+/// The destination of a request's output: standard output, or the file of `--output`.
 ///
 /// A file that exists is emptied only by `begin`, which runs when a response has come, so a request that fails leaves it as it
 /// was. A path that cannot be written is found before the request is sent.

@@ -86,7 +86,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var isHeldBack = false
     /// Those that it has opened, one of which becomes its connection.
     var openedSockets: [Int32] = []
-    /// What it was last sent over.
+    /// The connection that the request was last sent over.
     var connectionName: ConnectionName?
     /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
     var mutedSocket: Int32 = -1

@@ -34,7 +34,7 @@ struct EngineSettings: Sendable {
     let libcurlKeepsFreedField: Bool
     /// Before 8.0 libcurl sends over a connection on which there is something to read already. Before 7.80 it does not ask.
     let libcurlTakesUnaskedBytes: Bool
-    /// Where connections lead, whatever else is said; `nil` if they lead to the URL's host.
+    /// The Unix socket that every connection leads to; `nil` if connections lead to the URL's host.
     let unixSocketPath: String?
     /// Before 8.1 libcurl takes the end of an HTTP/2 connection on which the server has broken a rule for the end of the
     /// responses on it.

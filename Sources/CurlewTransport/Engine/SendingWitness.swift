@@ -1,7 +1,7 @@
 internal import CCurl
 internal import CurlewCore
 
-/// What libcurl's trace and counters tell of a request that was sent and of its connection.
+/// Evidence from libcurl's trace and counters about a request that was sent, and about its connection.
 ///
 /// Whether a server can have carried it out: over HTTP/2 only the trace tells which stream the request had, and which was
 /// the last that a GOAWAY says is processed (RFC 9113, 6.8). Where a version words it differently nothing is known, and

@@ -23,7 +23,7 @@ enum TLSFailure {
         }
     }
 
-    /// What a server says of our certificate after the handshake, by the alert's number (RFC 8446, 6.2).
+    /// Whether an alert after the handshake is about the client's certificate (RFC 8446, 6.2).
     ///
     /// Over TLS 1.3 a client is connected before the server has looked at its certificate. If the server closes the connection
     /// before the request is sent, sending fails, and libcurl reads the alert only when it closes the connection.

@@ -118,7 +118,7 @@ extension ActiveTransfer {
     /// What libcurl says where it could not open a file of keys, certificates or lists, for whatever reason.
     private static let fileFailures = [58, 77, 82]
 
-    /// What libcurl says where a connection broke: nothing came, sending or receiving failed.
+    /// The numbers of libcurl's errors for a connection that broke: nothing came, sending failed, receiving failed.
     private static let brokenConnection = [52, 55, 56]
 
     /// What libcurl's result means here, by its number.

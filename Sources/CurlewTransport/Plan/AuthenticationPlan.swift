@@ -36,7 +36,7 @@ enum AuthenticationPlan {
         ]
     }
 
-    /// What a scheme proves who the user is for.
+    /// The scope in which a scheme authenticates its user.
     enum Reach {
         /// The request that carries the credentials.
         case request
@@ -46,8 +46,8 @@ enum AuthenticationPlan {
         case connection
     }
 
-    /// What a libcurl can do in a protocol. NTLM and Negotiate authenticate a connection, and need HTTP/1.1 for that: a connection
-    /// of HTTP/2 or HTTP/3 has many users.
+    /// Returns the capabilities without NTLM and Negotiate if the protocol is always HTTP/2 or HTTP/3: these schemes authenticate a
+    /// whole connection, and such a connection has many users.
     static func capabilities(_ capabilities: Capabilities, over version: HTTPVersionPolicy) -> Capabilities {
         switch version {
         case .automatic, .http1_1, .http2: return capabilities

@@ -44,7 +44,7 @@ struct WireURL: Sendable {
         let bare = text.hasPrefix("//") ? text.dropFirst(2) : text[...]
         let host = bare.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = host.firstIndex(of: ":").map { host[$0...].dropFirst() }
-        // What stands in front of an @ may be a password.
+        // The text before an @ may be a password.
         guard !host.isEmpty, !host.contains("@"), port.map(Self.isPort) ?? true else { return problem }
         return problem + "; write https://\(Redaction.reference(String(bare)))"
     }
