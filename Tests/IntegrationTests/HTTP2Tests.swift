@@ -1,3 +1,4 @@
+import Curlew
 import CurlewCore
 import CurlewTransport
 import Foundation
@@ -14,8 +15,9 @@ struct HTTP2Tests {
         }
         #expect(answers.count == 64)
         #expect(answers.allSatisfy { $0.head.version == .http2 && $0.status == 200 })
-        #expect(Set(answers.map { $0.seen("connection") }).count == 1)
-        #expect(answers.count { !$0.metrics.isConnectionReused } == 1)
+        let connections = Set(answers.map { $0.seen("connection") }).count
+        #expect((1...Capabilities.current.mostConnectionsOfABurst).contains(connections))
+        #expect(answers.count { !$0.metrics.isConnectionReused } == connections)
     }
 
     @Test func http1IsUsedWhereItIsAskedFor() async throws {

@@ -157,7 +157,7 @@ struct HTTP3Tests {
         }
         #expect(answers.count == 64)
         #expect(answers.allSatisfy { $0.metrics.httpVersion == .http3 && $0.status == 200 })
-        #expect(transport.statistics.connectionsMade == 1)
+        #expect((1...Capabilities.current.mostConnectionsOfABurst).contains(transport.statistics.connectionsMade))
         #expect(transport.statistics.liveTransfers == 0 && transport.statistics.easyHandlesInUse == 0)
     }
 

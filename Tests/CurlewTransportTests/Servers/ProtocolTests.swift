@@ -16,7 +16,10 @@ struct ProtocolTests {
                     #expect(outcome.head.version == .http2)
                     connections += outcome.metrics.isConnectionReused ? 0 : 1
                 }
-                #expect(connections == 1)
+                // From 8.13 to 8.15 requests do not wait for a connection's first response (`RequestPlan.planProtocol`).
+                let libcurl = Capabilities.ofLibcurl
+                let mayDiffer = libcurl.isAtLeast(8, 13, 0) && !libcurl.isAtLeast(8, 16, 0)
+                #expect((1...(mayDiffer ? 6 : 1)).contains(connections))
             }
         }
     }
