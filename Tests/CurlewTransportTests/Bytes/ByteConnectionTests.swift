@@ -121,9 +121,15 @@ struct ByteConnectionTests {
     @Test func nothingOfTheRequestIsSent() async throws {
         let first = Lock<[UInt8]>([])
         try await withByteServer(serve: { peer in
-            let bytes = peer.read()
-            first.withLock { $0 = bytes }
-            peer.write(bytes)
+            var bytes: [UInt8] = []
+            while bytes.count < 3 {
+                let more = peer.read()
+                if more.isEmpty { break }
+                bytes += more
+            }
+            let received = bytes
+            first.withLock { $0 = received }
+            peer.write(received)
         }) { transport, server in
             let connection = try await transport.connect(
                 request(server.url, method: .post, headers: ["X-Name": "value"], body: .data(Data("body".utf8))))
