@@ -30,12 +30,15 @@ enum Callbacks {
         guard let data else { return 0 }
         // SAFETY: see above.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
-            var rest = chunk[...]
-            repeat {
-                let end = rest.firstIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? rest.endIndex
-                guard receive(line: UnsafeRawBufferPointer(rebasing: rest[..<end]), easy, data) else { return 0 }
-                rest = rest[end...]
-            } while !rest.isEmpty
+            guard var start = chunk.baseAddress else { return 0 }
+            let end = start + chunk.count
+            while start < end {
+                let next = memchr(start, 0x0A, end - start).map { UnsafeRawPointer($0) + 1 } ?? end
+                guard receive(line: UnsafeRawBufferPointer(start: start, count: next - start), easy, data) else {
+                    return 0
+                }
+                start = next
+            }
             return chunk.count
         }
     }
