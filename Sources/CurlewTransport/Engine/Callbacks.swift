@@ -120,10 +120,11 @@ enum Callbacks {
             guard let easy = transfer.easy, easy.handle == handle else { return }
             let text = UnsafeMutableRawBufferPointer(start: bytes, count: count)
             switch kind {
+            case CURLINFO_TEXT where text.starts(with: tunnel): transfer.asksForTunnel()
             case CURLINFO_TEXT:
                 if transfer.sending.note(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
-            case CURLINFO_HEADER_OUT where text.starts(with: tunnel): transfer.asksForTunnel()
-            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending: transfer.wasSent(transfers)
+            case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending:
+                if !text.starts(with: connect) { transfer.wasSent(transfers) }
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
                 // libcurl does not store a line that begins so. It hands it on, and the transfer ends there.
@@ -134,8 +135,10 @@ enum Callbacks {
         return 0
     }
 
-    /// What asks a proxy for one is not the request.
-    private static let tunnel = Array("CONNECT ".utf8)
+    /// libcurl says so each time that it asks a proxy for a tunnel: "Establish HTTP proxy tunnel to ...".
+    private static let tunnel = Array("Establish HTTP".utf8)
+    /// Begins the head that asks a proxy for a tunnel, which is not the request.
+    private static let connect = Array("CONNECT ".utf8)
 
     private static let context: curl_ssl_ctx_callback = { handle, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
