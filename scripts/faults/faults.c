@@ -33,6 +33,7 @@ static atomic_int calls;
 static atomic_uint seen[65536][2];   // bytes read and written on each descriptor
 static atomic_uint turns[65536][2];  // calls on each descriptor that could be refused
 static atomic_uint unheard[65536];   // bytes written since the last were read
+static atomic_uint whole[65536];      // what is written there goes out whole
 static atomic_uint waits;
 
 __attribute__((constructor)) static void begin(void) {
@@ -105,12 +106,25 @@ static int begins_chunks(const void *bytes, size_t count) {
     return bytes && memmem(bytes, count, field, sizeof field - 1) && memcmp(bytes, "HTTP/", 5);
 }
 
+// libcurl 7.88 fails with 16 or 55 if a write of plain HTTP/2 moves a part of it: `curl --http2-prior-knowledge` does so too.
+static int speaks_http2(int fd, const void *bytes, size_t count) {
+    static const char preface[] = "PRI * HTTP/2.0\r\n";
+    if (bytes && count >= sizeof preface - 1 && !memcmp(bytes, preface, sizeof preface - 1)) atomic_store(&whole[fd], 1);
+    return atomic_load(&whole[fd]);
+}
+
+// libcurl 7.88 loses its place in a SOCKS handshake of which a write moves a part, as curl does (97).
+static int greets_socks(const void *bytes, size_t count) {
+    const unsigned char *text = bytes;
+    return bytes && count > 2 && count < 600 && text[0] == 5 && text[1] <= 3;
+}
+
 // How many bytes this call may move; 0 for none at all this time, errno saying why. `bytes` are those to write.
 static size_t allowance(int fd, const void *bytes, size_t wanted) {
     int writes = bytes != 0;
     if (mode == NONE || wanted == 0 || fd < 0 || fd >= 65536 || !is_stream(fd)) return wanted;
     if (fails(writes ? "write" : "read")) return 0;
-    if (begins_chunks(bytes, wanted)) return wanted;
+    if (begins_chunks(bytes, wanted) || greets_socks(bytes, wanted) || (writes && speaks_http2(fd, bytes, wanted))) return wanted;
     if (refuses(fd, writes)) return 0;
     if (mode == SLOW && !writes) nanosleep(&(struct timespec){0, 200000}, 0);
     if (mode != (writes ? SHORT_WRITES : SHORT_READS)) return wanted;
@@ -132,6 +146,7 @@ static void prepare(int fd) {
     atomic_store(&seen[fd][0], 0);
     atomic_store(&seen[fd][1], 0);
     atomic_store(&unheard[fd], 0);
+    atomic_store(&whole[fd], 0);
     atomic_store(&turns[fd][0], 0);
     atomic_store(&turns[fd][1], 0);
     if (mode != TINY_BUFFERS || !is_stream(fd)) return;

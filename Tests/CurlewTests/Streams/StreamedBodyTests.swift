@@ -107,7 +107,7 @@ struct StreamedBodyTests {
         (configuration.sendBufferSize, configuration.receiveBufferSize) = (64 << 10, 64 << 10)
         let server = try TestServer(configuration)
         server.script("/echo", echo)
-        let size: Int64 = 64 << 20
+        let size: Int64 = FaultMode.hasTinyBuffers ? 4 << 20 : 64 << 20
         let scratch = try ScratchDirectory()
         let file = scratch.file("large")
         try #require(FileManager.default.createFile(atPath: file.plainPath, contents: nil))
@@ -229,7 +229,7 @@ struct StreamedBodyTests {
         #expect(await reader.value == (isCancelled ? .cancelled : nil))
         try await ended.wait()
         try await server.waitForOpenConnections(atMost: 0)
-        #expect(server.abortedRequests.count == 1)
+        try await eventually { server.abortedRequests.count == 1 }
         await session.drain()
     }
 
