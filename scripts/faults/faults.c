@@ -100,10 +100,14 @@ static int refuses(int fd, int writes) {
     return 0;
 }
 
-// libcurl 7.88 mixes the rest of such a head up with the chunks behind it: it must go out whole.
-static int begins_chunks(const void *bytes, size_t count) {
-    static const char field[] = "\r\nTransfer-Encoding: chunked\r\n";
-    return bytes && memmem(bytes, count, field, sizeof field - 1) && memcmp(bytes, "HTTP/", 5);
+static int contains(const char *bytes, size_t count, const char *text) { return memmem(bytes, count, text, strlen(text)) != 0; }
+
+// libcurl 7.88 reads a streamed body while a part of its request's head is still to be written: it mixes chunks up with
+// the head, and a body that pauses stops the head too. Such heads must go out whole.
+static int begins_body(const char *bytes, size_t count) {
+    if (!bytes || count < 5 || !memcmp(bytes, "HTTP/", 5)) return 0;
+    if (contains(bytes, count, "\r\nTransfer-Encoding: chunked\r\n")) return 1;
+    return contains(bytes, count, "\r\nContent-Length: ") && !memcmp(bytes + count - 4, "\r\n\r\n", 4);
 }
 
 // libcurl 7.88 fails with 16 or 55 if a write of plain HTTP/2 moves a part of it: `curl --http2-prior-knowledge` does so too.
@@ -124,7 +128,7 @@ static size_t allowance(int fd, const void *bytes, size_t wanted) {
     int writes = bytes != 0;
     if (mode == NONE || wanted == 0 || fd < 0 || fd >= 65536 || !is_stream(fd)) return wanted;
     if (fails(writes ? "write" : "read")) return 0;
-    if (begins_chunks(bytes, wanted) || greets_socks(bytes, wanted) || (writes && speaks_http2(fd, bytes, wanted))) return wanted;
+    if (begins_body(bytes, wanted) || greets_socks(bytes, wanted) || (writes && speaks_http2(fd, bytes, wanted))) return wanted;
     if (refuses(fd, writes)) return 0;
     if (mode == SLOW && !writes) nanosleep(&(struct timespec){0, 200000}, 0);
     if (mode != (writes ? SHORT_WRITES : SHORT_READS)) return wanted;

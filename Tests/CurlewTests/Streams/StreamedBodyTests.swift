@@ -107,7 +107,7 @@ struct StreamedBodyTests {
         (configuration.sendBufferSize, configuration.receiveBufferSize) = (64 << 10, 64 << 10)
         let server = try TestServer(configuration)
         server.script("/echo", echo)
-        let size: Int64 = FaultMode.hasTinyBuffers ? 4 << 20 : 64 << 20
+        let size: Int64 = FaultMode.hasTinyBuffers ? 32 << 20 : 64 << 20
         let scratch = try ScratchDirectory()
         let file = scratch.file("large")
         try #require(FileManager.default.createFile(atPath: file.plainPath, contents: nil))
