@@ -79,7 +79,11 @@ extension CassetteRedaction {
 
     /// Servers label markup as text/plain too.
     private func plain(_ text: String) -> String {
-        var pairs = PairRedaction(markup(text) ?? text, .plain, by: self)
+        pairs(markup(text) ?? text)
+    }
+
+    func pairs(_ text: String) -> String {
+        var pairs = PairRedaction(text, .plain, by: self)
         return pairs.redacted()
     }
 
@@ -103,8 +107,11 @@ extension CassetteRedaction {
     private static func firstByte(of text: String) -> UInt8? {
         let bytes = text.utf8
         let start = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
-        return start.first { !ASCII.isBlank($0) && $0 != 0x0A && $0 != 0x0D }
+        return start.first { !isSpace($0) }
     }
+
+    /// Whether a byte is a blank or ends a line.
+    static func isSpace(_ byte: UInt8) -> Bool { ASCII.isBlank(byte) || byte == 0x0A || byte == 0x0D }
 
     static func looksLikeJSON(_ text: String) -> Bool {
         let first = firstByte(of: text)

@@ -46,11 +46,9 @@ extension CassetteRedaction {
             return array.map { json($0, &hasChanged) }
         }
         guard let text = value as? String else { return value }
-        if text.contains("://"), !text.contains(" ") {
-            return changed(text, to: url(text, keepsNameless: true), &hasChanged)
-        }
+        // Before URLs are looked for: JSON that holds one is no URL.
         if Self.looksLikeJSON(text), let clean = json(text) { return changed(text, to: clean, &hasChanged) }
-        return text
+        return changed(text, to: references(text, keepsNameless: true), &hasChanged)
     }
 
     private func changed(_ text: String, to clean: String, _ hasChanged: inout Bool) -> String {
@@ -60,8 +58,9 @@ extension CassetteRedaction {
 
     // MARK: Pairs
 
-    private static let naming = ["name", "key", "field", "param", "parameter", "header", "k"]
-    private static let valued: Set<String> = ["value", "values", "content", "val", "v", "data", "text"]
+    /// Members and attributes that hold a name, and those that hold its value.
+    static let naming: Set<String> = ["name", "key", "field", "property", "param", "parameter", "header", "k"]
+    static let valued: Set<String> = ["value", "values", "content", "val", "v", "data", "text"]
 
     /// `{"name": "password", "value": "…"}`
     private func isNamedSecret(_ object: [String: Any]) -> Bool {

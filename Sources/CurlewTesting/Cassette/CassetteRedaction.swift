@@ -14,9 +14,11 @@ internal import Foundation
 ///
 /// | of | a cassette keeps |
 /// |---|---|
-/// | URLs, also in fields and JSON | everything but user information, secret values, and items without a name |
+/// | URLs, also in fields | everything but user information, secret values, and items without a name |
 /// | header fields | everything but secret fields, those that name the client (`Forwarded`), and `Sec-WebSocket-Protocol` |
 /// | JSON, forms, multipart, XML, HTML, GraphQL | everything but secret values |
+/// | URLs in JSON and in attributes | everything but user information and secret values |
+/// | scripts, comments and URLs in the text of XML and HTML | everything |
 /// | other request bodies | their length, because a text or a message in a format of your own may be a secret as a whole |
 /// | other response bodies | everything but `name: value` pairs with a secret name |
 public struct CassetteRedaction: Sendable {
@@ -37,6 +39,12 @@ public struct CassetteRedaction: Sendable {
 
     /// The text that stands in for a secret.
     public static let replacement = "<redacted>"
+
+    /// How many values this text is a value of: a URL in the query of a URL, JSON in a form.
+    private var depth = 0
+
+    /// Values may be nested for as long as a URL may be.
+    private static let greatestDepth = 4
 
     /// Creates the usual redaction.
     public init() {}
@@ -76,34 +84,54 @@ public struct CassetteRedaction: Sendable {
             case "link": return Cassette.Field(field.name, links(field.value))
             default: break
             }
-            let isSecret =
-                SecretNames.containsField(name) || Self.privateFields.contains(name)
-                || headers.contains { $0.lowercased() == name }
-            guard isSecret else { return Cassette.Field(field.name, references(field.value)) }
+            guard isSecretField(name) else { return Cassette.Field(field.name, references(field.value)) }
             guard name == "cookie" || name == "set-cookie" else { return Cassette.Field(field.name, Self.replacement) }
             return Cassette.Field(field.name, Self.cookie(field.value, isSet: name == "set-cookie"))
         }
     }
 
-    /// They name the client, or hold a token among protocols.
-    private static let privateFields: Set<String> = [
-        "forwarded", "x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip",
-        "sec-websocket-protocol",
-    ]
-
-    /// A value that may be a URL, or has some among its words: `Origin`, `X-Original-Url`.
-    private func references(_ text: String) -> String {
-        if text.hasPrefix("/") { return url(text) }
-        guard text.contains("://") else { return text }
-        return text.split(separator: " ", omittingEmptySubsequences: false).map { word in
-            guard word.contains("://") else { return String(word) }
-            let clean = url(String(word))
-            // A list of URLs without spaces: the second one may stand in the query of the first.
-            return clean != word && word.ranges(of: "://").count > 1 ? Self.replacement : clean
-        }.joined(separator: " ")
+    /// Whether a header field, or a line of a text that looks like one, is secret by its name.
+    func isSecretField(_ name: String) -> Bool {
+        let name = name.lowercased()
+        return SecretNames.containsField(name) || Self.clientFields.contains(name)
+            || headers.contains { $0.lowercased() == name }
     }
 
+    /// Fields that name the client.
+    private static let clientFields: Set<String> = [
+        "forwarded", "x-forwarded-for", "x-real-ip", "x-client-ip", "true-client-ip", "cf-connecting-ip",
+    ]
+
     // By scalars, here and below: a mark that combines with what separates parts makes another character of it.
+
+    /// A value that may be a URL, or has some among its words: `Origin`, `X-Original-Url`, a string of JSON.
+    func references(_ text: String, keepsNameless: Bool = false) -> String {
+        guard text.utf8.contains(UInt8(ascii: "/")) else { return text }
+        var clean = ""
+        var rest = text.unicodeScalars[...]
+        while !rest.isEmpty {
+            let end = rest.firstIndex(where: \.properties.isWhitespace) ?? rest.endIndex
+            clean += reference(Substring(rest[..<end]), keepsNameless: keepsNameless)
+            let next = rest[end...].firstIndex { !$0.properties.isWhitespace } ?? rest.endIndex
+            clean.unicodeScalars += rest[end..<next]
+            rest = rest[next...]
+        }
+        return clean
+    }
+
+    private func reference(_ word: Substring, keepsNameless: Bool) -> String {
+        let marks = word.unicodeScalars.ranges(of: "://".unicodeScalars).map(\.lowerBound)
+        guard !marks.isEmpty || word.unicodeScalars.first == "/" else { return String(word) }
+        guard marks.count > 1 else { return url(String(word), keepsNameless: keepsNameless) }
+        // A list of URLs without spaces, or a URL in the query of another: each is judged up to the next one.
+        let starts = [word.startIndex] + marks.dropFirst()
+        let ends = starts.dropFirst() + [word.endIndex]
+        let isClean = zip(starts, ends).allSatisfy { start, end in
+            let part = String(word.unicodeScalars[start..<end])
+            return url(part, keepsNameless: keepsNameless) == part
+        }
+        return isClean ? String(word) : Self.replacement
+    }
 
     /// The names, and a Set-Cookie's attributes, stay: code under test looks at them.
     private static func cookie(_ text: String, isSet: Bool) -> String {
@@ -171,11 +199,18 @@ public struct CassetteRedaction: Sendable {
         return text.removingPercentEncoding ?? text
     }
 
-    /// Whether a value is itself a URL, JSON or a GraphQL document in which something is secret.
+    /// Whether a value is itself a URL, JSON or a GraphQL document in which something is secret, or is nested too
+    /// deep to be read.
     private func hasSecrets(_ value: String, in name: String) -> Bool {
-        if value.contains("://"), url(value, keepsNameless: true) != value { return true }
-        if Self.looksLikeJSON(value) { return json(value) != value }
-        return name == "query" && graphQL(value) != value
+        let looksLikeJSON = Self.looksLikeJSON(value)
+        guard depth < Self.greatestDepth else { return looksLikeJSON || value.utf8.contains(UInt8(ascii: "/")) }
+        var inner = self
+        inner.depth += 1
+        if looksLikeJSON, let clean = inner.json(value) { return clean != value }
+        if inner.references(value, keepsNameless: true) != value { return true }
+        if name == "query" { return graphQL(value) != value }
+        // JSON that was cut off, or a format that only begins like it: `filter={pin:1234}`.
+        return looksLikeJSON && pairs(value) != value
     }
 
     /// Whether the value of a member, a form field or an element is secret by its name.

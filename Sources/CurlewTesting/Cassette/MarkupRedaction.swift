@@ -5,7 +5,7 @@ internal import Foundation
 ///
 /// Secret are the text below an element with a secret name (`<password>`), the values of attributes with a secret name
 /// (`token="…"`), the value beside a name (`<input name="pin" value="…">`) and the element behind one
-/// (`<name>pin</name><value>…</value>`, as XML-RPC and property lists write pairs).
+/// (`<name>pin</name><value>…</value>`, as XML-RPC and property lists write pairs). Scripts and comments stay.
 struct MarkupRedaction {
     /// Without the angle brackets, which would be a tag.
     static let replacement = "&lt;redacted&gt;"
@@ -19,8 +19,10 @@ struct MarkupRedaction {
     /// The last element was a name, and the next one is its value.
     private var isNextSecret = false
 
-    private static let naming: Set<String> = ["name", "key", "field", "property", "param", "k"]
-    private static let valued: Set<String> = ["value", "content", "val", "v", "data", "text"]
+    private static let naming = CassetteRedaction.naming
+    private static let valued = CassetteRedaction.valued
+    /// Attributes that hold a URL, which may be relative.
+    private static let links: Set<String> = ["href", "src", "action", "url"]
     /// Elements that follow a name, in XML-RPC, SOAP and property lists.
     private static let values: Set<String> = [
         "value", "string", "integer", "real", "data", "date", "true", "false", "array", "dict",
@@ -37,14 +39,13 @@ struct MarkupRedaction {
 
     mutating func redacted() -> String {
         while position < bytes.count {
-            if bytes[position] != UInt8(ascii: "<") {
+            if !isMarkup(at: position) {
                 takeText()
-            } else if starts("<!--") {
-                take(through: "-->")
             } else if starts("<![CDATA[") {
                 takeCharacterData()
-            } else if starts("<!") || starts("<?") {
-                take(through: ">")
+            } else if let end = endOfSection(at: position) {
+                clean += bytes[position..<end]
+                position = end
             } else {
                 takeTag()
             }
@@ -55,7 +56,8 @@ struct MarkupRedaction {
     // MARK: Texts
 
     private mutating func takeText() {
-        let end = bytes[position...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.endIndex
+        var end = position + 1
+        while end < bytes.count, !isMarkup(at: end) { end += 1 }
         write(bytes[position..<end])
         position = end
     }
@@ -70,14 +72,8 @@ struct MarkupRedaction {
     }
 
     private mutating func write(_ text: ArraySlice<UInt8>) {
-        let isBlank = text.allSatisfy { ASCII.isBlank($0) || $0 == 0x0A || $0 == 0x0D }
+        let isBlank = text.allSatisfy(CassetteRedaction.isSpace)
         clean += position < secretEnd && !isBlank ? Array(Self.replacement.utf8) : Array(text)
-    }
-
-    private mutating func take(through mark: String) {
-        let end = find(mark, from: position).map { $0 + mark.utf8.count } ?? bytes.endIndex
-        clean += bytes[position..<end]
-        position = end
     }
 
     // MARK: Tags
@@ -90,16 +86,14 @@ struct MarkupRedaction {
 
     private mutating func takeTag() {
         let start = position
-        guard let end = tagEnd(from: start) else {
+        guard let (attributes, end) = tag(from: start) else {
             // A tag that was cut off may hold anything.
             clean += Array(Self.replacement.utf8)
             position = bytes.endIndex
             return
         }
-        let nameStart = start + 1
-        let name = nameStart..<(bytes[nameStart..<end].firstIndex { !Self.isOfName($0) } ?? end)
+        let name = nameRange(from: start + 1)
         let isEmpty = bytes[end - 1] == UInt8(ascii: "/") || Self.void.contains(text(name).lowercased())
-        let attributes = name.isEmpty ? [] : attributes(in: name.upperBound..<end)
         // An end tag has no name here: it begins with a slash.
         guard !name.isEmpty else {
             clean += bytes[start...end]
@@ -120,7 +114,10 @@ struct MarkupRedaction {
             if isHidden, !value.isEmpty {
                 clean += Array(Self.replacement.utf8)
             } else {
-                clean += Array((value.contains("://") ? redaction.url(value, keepsNameless: true) : value).utf8)
+                let kept = withoutSecrets(value, in: attribute.name)
+                // Angle brackets end a value without quotes.
+                let isQuoted = Self.isQuote(bytes[attribute.value.lowerBound - 1])
+                clean += Array((kept == value || isQuoted ? kept : Self.replacement).utf8)
             }
             written = attribute.value.upperBound
         }
@@ -135,75 +132,80 @@ struct MarkupRedaction {
         }
     }
 
-    /// The index of the `>` that ends a tag.
-    private func tagEnd(from start: Int) -> Int? {
-        var quote: UInt8?
-        for index in (start + 1)..<max(start + 1, bytes.count) {
-            switch bytes[index] {
-            case let byte where byte == quote: quote = nil
-            case UInt8(ascii: "\""), UInt8(ascii: "'"): if quote == nil { quote = bytes[index] }
-            case UInt8(ascii: ">"): if quote == nil { return index }
-            default: break
-            }
-        }
-        return nil
+    private func withoutSecrets(_ value: String, in attribute: String) -> String {
+        Self.links.contains(attribute)
+            ? redaction.url(value, keepsNameless: true) : redaction.references(value, keepsNameless: true)
     }
 
-    private func attributes(in range: Range<Int>) -> [Attribute] {
+    /// The attributes of a tag, and the index of the `>` that ends it. A quote counts only where a value begins.
+    private func tag(from start: Int) -> (attributes: [Attribute], end: Int)? {
         var found: [Attribute] = []
-        var index = range.lowerBound
-        while index < range.upperBound {
-            guard Self.isOfName(bytes[index]) else {
-                index += 1
-                continue
-            }
-            let name = index..<(bytes[index..<range.upperBound].firstIndex { !Self.isOfName($0) } ?? range.upperBound)
-            index = afterBlanks(name.upperBound, before: range.upperBound)
-            guard index < range.upperBound, bytes[index] == UInt8(ascii: "=") else { continue }
-            index = afterBlanks(index + 1, before: range.upperBound)
-            guard index < range.upperBound else { break }
+        var index = nameRange(from: start + 1).upperBound
+        while index < bytes.count, bytes[index] != UInt8(ascii: ">") {
+            let name = nameRange(from: index)
+            index = max(afterBlanks(name.upperBound), index + 1)
+            guard !name.isEmpty, index < bytes.count, bytes[index] == UInt8(ascii: "=") else { continue }
+            index = afterBlanks(index + 1)
+            guard index < bytes.count else { return nil }
             let quote = bytes[index]
-            let isQuoted = quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'")
+            let isQuoted = Self.isQuote(quote)
             if isQuoted { index += 1 }
-            let end = bytes[index..<range.upperBound].firstIndex { isQuoted ? $0 == quote : Self.isBlank($0) }
-            found.append(
-                Attribute(
-                    name: Self.local(text(name)).lowercased(), value: index..<(end ?? range.upperBound)))
-            index = (end ?? range.upperBound) + 1
+            let end = bytes[index...].firstIndex {
+                isQuoted ? $0 == quote : CassetteRedaction.isSpace($0) || $0 == UInt8(ascii: ">")
+            }
+            guard let end else { return nil }
+            found.append(Attribute(name: Self.local(text(name)).lowercased(), value: index..<end))
+            index = isQuoted ? end + 1 : end
         }
-        return found
+        return index < bytes.count ? (found, index) : nil
     }
 
-    /// Returns the end of an element that was opened before `start`: its end tag, or the end of the text if it has none.
+    /// Returns the end of an element that was opened before `start`: its end tag, or the end of the text if it has
+    /// none. What looks like an end tag in an attribute is none.
     private func elementEnd(_ name: String, from start: Int) -> Int {
+        let name = name.lowercased()
         var depth = 1
         var index = start
         while let open = bytes[index...].firstIndex(of: UInt8(ascii: "<")) {
-            let isClosing = open + 1 < bytes.count && bytes[open + 1] == UInt8(ascii: "/")
-            let first = open + (isClosing ? 2 : 1)
-            let end = bytes[min(first, bytes.count)...].firstIndex { !Self.isOfName($0) } ?? bytes.endIndex
-            index = max(end, open + 1)
+            guard isMarkup(at: open) else {
+                index = open + 1
+                continue
+            }
             if let skipped = endOfSection(at: open) {
                 index = skipped
                 continue
             }
-            guard first <= end, text(first..<end).lowercased() == name.lowercased() else { continue }
+            // Without its end the text has no further tag.
+            guard let close = tag(from: open)?.end else { return bytes.endIndex }
+            index = close + 1
+            let isClosing = bytes[open + 1] == UInt8(ascii: "/")
+            guard text(nameRange(from: open + (isClosing ? 2 : 1))).lowercased() == name else { continue }
             if isClosing {
                 depth -= 1
                 if depth == 0 { return open }
-            } else {
-                // Without its end the text has no further tag. From there on, so that no byte is looked at twice.
-                guard let close = tagEnd(from: open) else { return bytes.endIndex }
-                if bytes[close - 1] != UInt8(ascii: "/") { depth += 1 }
-                index = close + 1
+            } else if bytes[close - 1] != UInt8(ascii: "/") {
+                depth += 1
             }
         }
         return bytes.endIndex
     }
 
-    /// The end of a comment or of character data, in which no tag counts.
+    /// Whether a tag, a comment or a section begins here; `a < b` is text. One at the end of the text was cut off.
+    private func isMarkup(at index: Int) -> Bool {
+        guard bytes[index] == UInt8(ascii: "<") else { return false }
+        guard index + 1 < bytes.count else { return true }
+        switch bytes[index + 1] {
+        case UInt8(ascii: "!"), UInt8(ascii: "?"): return true
+        case UInt8(ascii: "/"): return index + 2 == bytes.count || Self.beginsName(bytes[index + 2])
+        case let byte: return Self.beginsName(byte)
+        }
+    }
+
+    /// The end of a comment, of character data, of a declaration or of an instruction, in which no tag counts. `nil`
+    /// for a tag.
     private func endOfSection(at open: Int) -> Int? {
-        for (begin, mark) in [("<!--", "-->"), ("<![CDATA[", "]]>")] where bytes[open...].starts(with: begin.utf8) {
+        for (begin, mark) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">")]
+        where bytes[open...].starts(with: begin.utf8) {
             return find(mark, from: open).map { $0 + mark.utf8.count } ?? bytes.endIndex
         }
         return nil
@@ -211,14 +213,15 @@ struct MarkupRedaction {
 
     /// Whether an element holds a name: the next one is a value.
     private func isFollowedByValue(_ name: String, from start: Int) -> Bool {
-        let close = Array("</\(name)>".utf8)
+        let close = Array("</\(name)".utf8)
         guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "<")), bytes[end...].starts(with: close) else {
             return false
         }
-        let next = afterBlanks(end + close.count, before: bytes.endIndex)
+        let bracket = afterBlanks(end + close.count)
+        guard bracket < bytes.endIndex, bytes[bracket] == UInt8(ascii: ">") else { return false }
+        let next = afterBlanks(bracket + 1)
         guard next < bytes.endIndex, bytes[next] == UInt8(ascii: "<") else { return false }
-        let local = bytes[(next + 1)...].prefix { Self.isOfName($0) }
-        return Self.values.contains(Self.local(String(decoding: local, as: UTF8.self)).lowercased())
+        return Self.values.contains(Self.local(text(nameRange(from: next + 1))).lowercased())
     }
 
     // MARK: Bytes
@@ -234,14 +237,23 @@ struct MarkupRedaction {
         return bytes[start...].firstRange(of: Array(mark.utf8))?.lowerBound
     }
 
-    private func afterBlanks(_ start: Int, before end: Int) -> Int {
-        bytes[start..<end].firstIndex { !Self.isBlank($0) } ?? end
+    private func afterBlanks(_ start: Int) -> Int {
+        bytes[start...].firstIndex { !CassetteRedaction.isSpace($0) } ?? bytes.endIndex
+    }
+
+    /// The characters of a name from an index on, or none.
+    private func nameRange(from start: Int) -> Range<Int> {
+        start..<(bytes[start...].firstIndex { !Self.isOfName($0) } ?? bytes.endIndex)
     }
 
     /// Without a namespace's prefix.
     private static func local(_ name: String) -> String { String(name.split(separator: ":").last ?? "") }
 
-    private static func isBlank(_ byte: UInt8) -> Bool { ASCII.isBlank(byte) || byte == 0x0A || byte == 0x0D }
+    private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
+
+    private static func beginsName(_ byte: UInt8) -> Bool {
+        (byte | 0x20) &- 0x61 < 26 || byte >= 0x80 || byte == UInt8(ascii: "_") || byte == UInt8(ascii: ":")
+    }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || byte >= 0x80 || "-_.:".utf8.contains(byte)

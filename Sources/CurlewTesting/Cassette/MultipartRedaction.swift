@@ -108,9 +108,7 @@ struct MultipartRedaction {
         guard line.starts(with: delimiter) else { return nil }
         let rest = line.dropFirst(delimiter.count)
         let isClosing = rest.starts(with: "--".utf8)
-        let isAll = rest.dropFirst(isClosing ? 2 : 0).allSatisfy {
-            ASCII.isBlank($0) || $0 == carriageReturn || $0 == lineFeed
-        }
+        let isAll = rest.dropFirst(isClosing ? 2 : 0).allSatisfy(CassetteRedaction.isSpace)
         return isAll ? (isClosing ? .closing : .opening) : nil
     }
 

@@ -34,18 +34,26 @@ public final class ReplayTransport: Transport {
     struct Question: Sendable {
         /// As it would be recorded.
         let request: Cassette.Request
-        /// With its body, to be compared with a recorded one that was kept.
+        /// With a body that would not be recorded, to be compared with one that was.
         private let whole: Cassette.Request
 
         init(_ request: Cassette.Request, _ redaction: CassetteRedaction) {
-            var keeping = redaction
-            keeping.keepsOtherRequestBodies = true
-            self.request = redaction.redacted(Cassette.Exchange(request: request)).request
-            whole = keeping.redacted(Cassette.Exchange(request: request)).request
+            var exchange = redaction.clean(Cassette.Exchange(request: request))
+            let body = exchange.request.body
+            redaction.change(&exchange)
+            self.request = exchange.request
+            var whole = exchange.request
+            if !redaction.keepsOtherRequestBodies, body == whole.body {
+                var keeping = redaction
+                keeping.keepsOtherRequestBodies = true
+                whole.body = keeping.clean(Cassette.Exchange(request: request)).request.body
+            }
+            self.whole = whole
         }
 
         func differences(from recorded: Cassette.Request, _ matching: Matching) -> [Matching.Part] {
-            matching.differences(recorded, recorded.body?.isLeftOut == true ? request : whole)
+            let found = matching.differences(recorded, request)
+            return found.contains(.body) ? matching.differences(recorded, whole) : found
         }
     }
 
