@@ -1,30 +1,30 @@
 internal import Curlew
+internal import CurlewCore
 
 /// The command's sentences for each kind of failure, by the code's name, with hints that name the command's options. What to
 /// try otherwise is the library's `recoverySuggestion`. Codes without a row use the error's own text.
 enum FailureText {
     struct Row: Sendable {
         let code: String
-        /// libcurl's number, if the row is for one cause of the code.
-        let native: Int?
         /// `%h` is the host with its port.
         let what: String
         let hints: [String]
 
-        init(_ code: String, native: Int? = nil, _ what: String, _ hints: String...) {
+        init(_ code: String, _ what: String, _ hints: String...) {
             self.code = code
-            self.native = native
             self.what = what
             self.hints = hints
         }
     }
 
-    /// The row for an error. A row with libcurl's number is for that cause of the code alone.
+    /// The row for an error.
     static func row(for error: CurlewError, in rows: [Row]) -> Row? {
-        let ofCode = rows.filter { $0.code == error.code.rawValue }
-        return ofCode.first { $0.native != nil && $0.native == error.native?.number }
-            ?? ofCode.first { $0.native == nil }
+        if error.suggestion == CurlewError.pinSuggestion { return unpinnedKey }
+        return rows.first { $0.code == error.code.rawValue }
     }
+
+    /// A certificate may be trusted, and its key not be the one that was named.
+    private static let unpinnedKey = Row("certificateUntrusted", "the key of %h is not the one of --pin")
 
     static let rows: [Row] = [
         Row("resolveFailed", "the host name of %h cannot be resolved"),
@@ -36,7 +36,6 @@ enum FailureText {
             "certificateUntrusted", "the certificate of %h is not signed by a certificate authority trusted here",
             "--verify=FILE trusts another certificate authority; --verify=no accepts every certificate"
         ),
-        Row("certificateUntrusted", native: 90, "the key of %h is not the one of --pin"),
         Row("certificateExpired", "the certificate of %h is not valid now"),
         Row("certificateHostMismatch", "the certificate belongs to another host than %h"),
         Row("certificateRevoked", "the certificate of %h was revoked"),
@@ -59,7 +58,7 @@ enum FailureText {
         Row("totalTimedOut", "the request took too long", "a larger --timeout"),
         Row("tooManyRedirects", "too many redirects", "a larger --max-redirects, or -v --all to see where they lead"),
         Row("redirectRefused", "the redirect leads from https to http and is not followed"),
-        Row("authenticationFailed", "%h did not accept the credentials", "other values of --auth and --auth-type"),
+        Row("authenticationFailed", "the authentication at %h failed", "other values of --auth and --auth-type"),
         Row("destinationExists", "the file exists already", "--output=FILE replaces it, --continue resumes it"),
         Row("destinationMissing", "the folder for the file does not exist"),
         Row("diskFull", "the disk is full"),

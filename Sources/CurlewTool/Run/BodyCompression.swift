@@ -1,34 +1,21 @@
 internal import Curlew
-internal import CurlewLocks
 internal import Foundation
-internal import FoundationNetworking
-
-extension BodySettings.Compression {
-    /// Whether this body is sent compressed. To find out whether it becomes smaller it is compressed.
-    func applies(to body: Data) -> Bool {
-        switch self {
-        case .off: false
-        case .ifSmaller: body.count > Self.worthwhile && Self.compressedCount(body).map { $0 < body.count } ?? false
-        case .always: true
-        }
-    }
-
-    private static func compressedCount(_ body: Data) -> Int? {
-        var request = URLRequest(url: URL(filePath: "/"))
-        request.httpBody = body
-        let count = Lock<Int?>(nil)
-        DeflateRequestCompressor().adapt(request, for: .default) { result in
-            let found = try? result.get().httpBody?.count
-            count.withLock { $0 = found }
-        }
-        return count.withLock { $0 }
-    }
-}
 
 extension Preparation {
-    /// Whether the body is in memory, compression was asked for, and it makes the body smaller.
-    var compressesBody: Bool {
-        guard case .data(let bytes) = plan.body else { return false }
-        return invocation.body.compression.applies(to: Data(bytes))
+    /// Sets whether the body is sent compressed. To find out whether it becomes smaller it is compressed.
+    mutating func decideCompression() {
+        guard case .data(let bytes) = plan.body else {
+            compressesBody = false
+            return
+        }
+        switch invocation.body.compression {
+        case .off: compressesBody = false
+        case .ifSmaller: compressesBody = bytes.count > BodySettings.Compression.worthwhile && Self.shrinks(bytes)
+        case .always: compressesBody = true
+        }
+    }
+
+    private static func shrinks(_ bytes: [UInt8]) -> Bool {
+        ((try? Deflate.compressed(Data(bytes), as: .zlib)).map { $0.count < bytes.count }) ?? false
     }
 }

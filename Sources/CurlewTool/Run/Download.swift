@@ -41,7 +41,6 @@ struct Download: Sendable {
     private func makeRequest() async throws -> DownloadRequest {
         let (job, names) = (job, names)
         let wanted = preparation.invocation.output.file.map { InputFile.expanded($0) }
-        if let wanted { try InputFile.expectReplaceable(wanted) }
         let folder = URL(filePath: FileManager.default.currentDirectoryPath, directoryHint: .isDirectory)
         let suggest = DownloadRequest.suggestedDownloadDestination(in: folder)
         let destination: DownloadRequest.Destination = { temporary, response in
@@ -121,8 +120,7 @@ struct Download: Sendable {
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
         if let retries { parts.append(retries) }
-        let compression = preparation.invocation.body.compression
-        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0) }) }
+        if preparation.compressesBody { parts.append(DeflateRequestCompressor()) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 

@@ -12,9 +12,7 @@ struct DownloadRun: Sendable {
     func run() async throws -> ExitStatus {
         var context = context
         context.quietness = invocation.output.quietness
-        if let file = invocation.output.file, let obstacle = OutputDestination.obstacle(toDownload: file) {
-            throw UsageError("cannot write \(file): \(obstacle.text)")
-        }
+        if let file = invocation.output.file { try OutputDestination.expectDownload(to: file) }
         var downloads: [Download] = []
         var shared: Session?
         var stored: [String: Download] = [:]
@@ -132,6 +130,7 @@ extension Preparation {
 
     /// The library's downloads have their body in the request: files and forms are read into memory.
     mutating func gatherBody() throws {
+        defer { decideCompression() }
         switch plan.body {
         case .none, .data, .standardInput: break
         case .file(let path): plan.body = .data(try InputFile.read(path))

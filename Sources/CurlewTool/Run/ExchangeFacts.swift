@@ -1,5 +1,4 @@
 internal import Curlew
-internal import Foundation
 
 /// What `--print=m` shows.
 enum ExchangeFacts {
@@ -21,21 +20,5 @@ enum ExchangeFacts {
         if !metrics.redirects.isEmpty { rows.append(("Redirects", String(metrics.redirects.count))) }
         if metrics.attempt > 0 { rows.append(("Attempts", String(metrics.attempt + 1))) }
         return rows
-    }
-}
-
-extension TimingPhases {
-    init(_ metrics: TransferMetrics) {
-        func seconds(_ date: Date?) -> Double? { date?.timeIntervalSince(metrics.queued) }
-        self.init(
-            lookupEnded: seconds(metrics.nameLookupEnded),
-            connected: seconds(metrics.connected),
-            secured: seconds(metrics.tlsEstablished),
-            sent: seconds(metrics.requestSent),
-            firstByte: seconds(metrics.firstByte),
-            ended: metrics.ended.timeIntervalSince(metrics.queued),
-            isReused: metrics.isConnectionReused,
-            isLocal: metrics.cacheStatus != nil && metrics.firstByte == nil
-        )
     }
 }

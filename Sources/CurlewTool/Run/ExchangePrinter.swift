@@ -3,7 +3,7 @@ struct ExchangePrinter: Sendable {
     let parts: Set<OutputPart>
     let target: BodyFormatter.Target
     private let destination: OutputDestination
-    /// `nil` until `begin`.
+    /// `nil` until `begin`, unless it is open from the start.
     private var output: OutputFile?
     /// The request, until the response's arrival opens the file for it.
     private var pending: [UInt8] = []
@@ -16,6 +16,7 @@ struct ExchangePrinter: Sendable {
         self.parts = parts
         self.target = target
         self.destination = destination
+        output = destination.opened
     }
 
     /// Opens the destination, emptying a file. Without it, output waits in memory.
@@ -100,7 +101,6 @@ struct ExchangePrinter: Sendable {
     private mutating func write(_ bytes: [UInt8]) throws(OutputFile.Failure) {
         guard !bytes.isEmpty else { return }
         hasWritten = true
-        if destination.isOpen { try begin() }
         guard let output else {
             pending += bytes
             return

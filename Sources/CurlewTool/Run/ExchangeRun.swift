@@ -154,16 +154,13 @@ struct ExchangeRun: Sendable {
         }
     }
 
-    /// What the cache had to do with the answer, in the words of RFC 9211.
-    private func cacheText(_ outcome: Sending.Outcome) -> String? { outcome.metrics?.cacheStatus?.description }
-
     private func finish(_ outcome: Sending.Outcome, context: ToolContext) throws {
         if invocation.output.drawsTiming, let metrics = outcome.metrics {
             let chart = TimingChart(palette: context.errorPalette, hasUnicode: context.terminal.hasUnicode)
             let width = Terminal.size(of: context.errors.descriptor).columns
-            try? context.errors.write(chart.render(TimingPhases(metrics), width: width, cache: cacheText(outcome)))
-        } else if invocation.output.verbosity == 1, let text = cacheText(outcome) {
-            context.note("Cache-Status: \(text)")
+            try? context.errors.write(chart.render(metrics, width: width))
+        } else if invocation.output.verbosity == 1, let status = outcome.metrics?.cacheStatus {
+            context.note("Cache-Status: \(status)")
         }
         try SessionUpdate(preparation: preparation).store()
         if invocation.network.checksStatus, outcome.head.status >= 400 {

@@ -10,6 +10,8 @@ struct Preparation: Sendable {
     var isAuthInHeader = false
     var sessionFile: SessionFile?
     var stored = StoredSession()
+    /// Whether the body is in memory, compression was asked for, and it makes the body smaller.
+    var compressesBody = false
     /// The stored session's cookies; nil without a session.
     var jar: CookieJar?
 
@@ -69,6 +71,7 @@ struct Preparation: Sendable {
         plan = try builder.plan(invocation, url: typed)
         self.invocation = invocation
         authorize()
+        decideCompression()
     }
 
     private static func wantsInput(_ invocation: Invocation) -> Bool {

@@ -6,8 +6,6 @@ struct RetrySettings: Sendable {
     /// 0 without `--retry`, and if the request may not be sent twice: then the response is the result, whatever its status.
     let limit: Int
 
-    init(limit: Int) { self.limit = limit }
-
     /// A method that changes something may be sent once only, and a body that is read while it is sent can be.
     init(_ preparation: Preparation) {
         let method = HTTPMethod(rawValue: preparation.plan.method)

@@ -88,8 +88,7 @@ struct Sending: Sendable {
     private var interceptor: (any RequestInterceptor)? {
         var parts: [any RequestInterceptor] = []
         if let policy = retry.interceptor(announce) { parts.append(policy) }
-        let compression = preparation.invocation.body.compression
-        if compression != .off { parts.append(DeflateRequestCompressor { compression.applies(to: $0) }) }
+        if preparation.compressesBody { parts.append(DeflateRequestCompressor()) }
         return parts.isEmpty ? nil : Interceptor(interceptors: parts)
     }
 }

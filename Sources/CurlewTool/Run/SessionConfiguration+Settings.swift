@@ -13,6 +13,8 @@ extension SessionConfiguration {
         if suppressed.contains("accept-encoding") { acceptedEncodings = [] }
         if suppressed.contains("accept") { addsAccept = false }
         apply(invocation.network, isLive: invocation.output.isStreaming)
+        // They were stored for one origin, whatever their names are.
+        redirects.sensitiveHeaders += preparation.stored.headers.map(\.name)
         try Self.checkSocket(invocation.network.unixSocket)
         if invocation.download != nil { maximumConnectionsPerHost = max(6, invocation.download?.segments ?? 1) }
         try apply(invocation.network.proxy)

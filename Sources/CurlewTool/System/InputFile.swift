@@ -92,14 +92,12 @@ enum InputFile {
     /// Whether a read would not block, be it for bytes, the end or an error.
     static func isReady(_ descriptor: Int32, within milliseconds: Int32) -> Bool {
         let end = ContinuousClock.now.advanced(by: .milliseconds(milliseconds))
-        var left = milliseconds
         while true {
+            let left = max(.zero, ContinuousClock.now.duration(to: end)) / .milliseconds(1)
             var entry = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            let count = poll(&entry, 1, left)
+            let count = poll(&entry, 1, Int32(left.rounded(.up)))
             // A signal ends the wait, and says nothing about the input.
             if count >= 0 || errno != EINTR { return count > 0 }
-            left = Int32(clamping: Int64(ContinuousClock.now.duration(to: end) / .milliseconds(1)))
-            left = max(0, left)
         }
     }
 
@@ -110,15 +108,6 @@ enum InputFile {
     }
 
     static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
-
-    /// A download ends with a rename, which would put a file in the place of a device or pipe: `/dev/null`, for root.
-    static func expectReplaceable(_ path: String) throws(UsageError) {
-        var info = stat()
-        guard stat(path, &info) == 0, info.st_mode & S_IFMT != S_IFREG, info.st_mode & S_IFMT != S_IFDIR else { return }
-        throw UsageError(
-            "a download cannot replace \(path), which is no regular file",
-            hint: "without --download, --output=\(path) writes to it")
-    }
 
     /// `~/` at the beginning, which the shell does not see behind `@`.
     static func expanded(_ path: String) -> String {

@@ -14,8 +14,6 @@ struct OutputDestination: Sendable {
 
     private let kind: Kind
 
-    init(_ output: OutputFile) { kind = .opened(output) }
-
     init(path: String?, otherwise output: OutputFile) throws(UsageError) {
         guard let path else {
             kind = .opened(output)
@@ -32,11 +30,11 @@ struct OutputDestination: Sendable {
         kind = .missing(path: expanded)
     }
 
-    /// Whether writing may begin at once, because nothing can be lost by it.
-    var isOpen: Bool {
+    /// The output that may be written to at once, because nothing can be lost by it.
+    var opened: OutputFile? {
         switch kind {
-        case .opened: true
-        case .existing, .missing: false
+        case .opened(let output): output
+        case .existing, .missing: nil
         }
     }
 
@@ -63,11 +61,18 @@ struct OutputDestination: Sendable {
         return access(folder, W_OK | X_OK) == 0 ? nil : OutputFile.Failure(code: errno)
     }
 
-    /// Why a download cannot be moved to this path. It replaces a file, but not a folder.
-    static func obstacle(toDownload path: String) -> OutputFile.Failure? {
-        let path = InputFile.expanded(path)
+    /// Refuses a path that a download cannot be moved to. It ends with a rename, which would put a file in the place of a
+    /// pipe, a device or a link: `/dev/null` or `/dev/stdout`, for root.
+    static func expectDownload(to path: String) throws(UsageError) {
+        let expanded = InputFile.expanded(path)
         var info = stat()
-        if stat(path, &info) == 0, info.st_mode & S_IFMT == S_IFDIR { return OutputFile.Failure(code: EISDIR) }
-        return obstacle(toCreating: path)
+        let kind = lstat(expanded, &info) == 0 ? info.st_mode & S_IFMT : S_IFREG
+        if kind != S_IFREG, kind != S_IFDIR {
+            throw UsageError(
+                "a download cannot replace \(path), which is no regular file",
+                hint: "without --download, --output=\(path) writes to it")
+        }
+        let failure = kind == S_IFDIR ? OutputFile.Failure(code: EISDIR) : obstacle(toCreating: expanded)
+        if let failure { throw UsageError("cannot write \(path): \(failure.text)") }
     }
 }

@@ -44,7 +44,7 @@ struct DownloadTests {
         #expect(folder.read("greeting.txt") == Data("hello".utf8))
     }
 
-    @Test func aDownloadReplacesNoPipeOrDevice() async throws {
+    @Test func aDownloadReplacesNoPipe() async throws {
         server.script("/x", .text("hello"))
         let pipe = folder.url.appending(path: "pipe").path
         try #require(mkfifo(pipe, 0o600) == 0)
@@ -55,6 +55,24 @@ struct DownloadTests {
         var info = stat()
         try #require(stat(pipe, &info) == 0)
         #expect(info.st_mode & S_IFMT == S_IFIFO)
+    }
+
+    @Test("a download replaces no device, nor a link to one", arguments: ["/dev/null", "/dev/stdout"])
+    func replacesNoDevice(path: String) {
+        #expect(throws: UsageError.self) { try OutputDestination.expectDownload(to: path) }
+    }
+
+    @Test func aDownloadReplacesNoLink() async throws {
+        server.script("/x", .text("hello"))
+        try folder.write("file", "mine")
+        try FileManager.default.createSymbolicLink(
+            at: folder.url.appending(path: "link"), withDestinationURL: folder.url.appending(path: "file"))
+        let outcome = try await tool("-d", "-o", "link", base + "/x").run()
+        #expect(outcome.status == 1)
+        #expect(outcome.errors.contains("cannot replace link, which is no regular file"))
+        #expect(server.requests.isEmpty)
+        #expect(folder.read("file") == Data("mine".utf8))
+        #expect(Set(folder.names) == ["file", "link"])
     }
 
     @Test("a download sends its body, be it a file or a form") func sendsFilesAndForms() async throws {

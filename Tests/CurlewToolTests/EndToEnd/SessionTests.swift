@@ -105,6 +105,21 @@ struct SessionFileTests {
         #expect(server.requests.last?.headers["Authorization"] == "Basic dTpw")
     }
 
+    @Test("what a session file holds stays behind at a redirect to another origin, whatever it is called")
+    func staysBehindAtAnotherOrigin() async throws {
+        let other = try TestServer()
+        let path = folder.url.path + "/s.json"
+        #expect(try await run("--session", path, ":\(server.port)/get", "X-Plain:1").status == 0)
+        server.script("/away", .redirect(to: other.url("/get").absoluteString))
+        server.script("/near", .redirect(to: "/get"))
+        #expect(try await run("-F", "--session", path, ":\(server.port)/away", "X-Given:2").status == 0)
+        let request = try #require(other.requests.last)
+        #expect(request.headers["X-Plain"] == nil)
+        #expect(request.headers["X-Given"] == "2")
+        #expect(try await run("-F", "--session", path, ":\(server.port)/near").status == 0)
+        #expect(server.requests.last?.headers["X-Plain"] == "1")
+    }
+
     @Test("cookies alone go by their own domains, and what is stored first decides the origin")
     func cookiesHaveTheirOwnDomains() async throws {
         let other = try TestServer()
