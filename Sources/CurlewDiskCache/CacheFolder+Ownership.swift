@@ -17,13 +17,8 @@ extension CacheFolder {
         if status.st_mode & S_IFMT == S_IFLNK, status.st_uid != geteuid() {
             throw .untrusted("\(path) is a symbolic link of user \(status.st_uid)")
         }
-        // A user who may change the path could have put another directory there since it was opened.
-        var named = stat()
-        guard fstat(directory, &status) == 0, stat(path, &named) == 0 else { throw SystemFault(errno: errno) }
-        guard status.st_dev == named.st_dev, status.st_ino == named.st_ino else {
-            throw .untrusted("\(path) was replaced while it was opened")
-        }
-        if status.st_mode & S_IFMT == S_IFDIR, status.st_uid == geteuid(), status.mayBeWrittenByOthers {
+        guard fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
+        if status.st_uid == geteuid(), status.mayBeWrittenByOthers {
             let mode = status.st_mode & 0o7777 & ~(S_IWGRP | S_IWOTH)
             guard fchmod(directory, mode) == 0, fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
         }

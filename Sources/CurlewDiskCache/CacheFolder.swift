@@ -10,7 +10,12 @@ internal import Glibc
 struct CacheFolder: Sendable {
     let path: String
 
-    init(_ directory: URL) { path = directory.path(percentEncoded: false) }
+    init(_ directory: URL) {
+        var path = directory.path(percentEncoded: false)
+        // With a slash at the end the system follows a link, and ownership is not checked for the link itself.
+        while path.utf8.count > 1, path.hasSuffix("/") || path.hasSuffix("/.") { path.removeLast() }
+        self.path = path
+    }
 
     var index: String { path + "/index.sqlite" }
     var bodies: String { path + "/bodies" }
@@ -42,8 +47,9 @@ struct CacheFolder: Sendable {
         guard stat(directory, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { throw SystemFault(errno: code) }
     }
 
-    /// Runs `work` while no other process, and no other store of this one, opens or replaces the index. Others hold the lock
-    /// for milliseconds; one that was stopped in the middle keeps it, so `patience` says how long it is waited for.
+    /// Runs `work` while no other process, and no other store of this one, opens or replaces the index. Others hold the
+    /// lock for milliseconds, or for as long as a statement waits for a busy index. A process that was stopped in the
+    /// middle keeps it, so `patience` says how long it is waited for.
     func locked<R>(patience: Duration, _ work: () throws(SystemFault) -> R) throws(SystemFault) -> R {
         try expectOwn()
         let descriptor = open(path + "/lock", O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o600)

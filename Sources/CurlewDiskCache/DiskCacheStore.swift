@@ -36,8 +36,10 @@ public final class DiskCacheStore: CacheStore, UnclaimedStore {
     ///   - maximumEntrySize: Responses with more bytes are not stored.
     ///   - create: Whether a store is made where there is none. Otherwise that is `destinationMissing`.
     /// - Throws: `destinationExists` where the directory has files that no cache has made, which are left as they are. Where the
-    ///   directory cannot be made or written: `moveFailed` (not permitted, read-only, locked by another process for five
-    ///   seconds; it or a file of the store belongs to another user, or other users may write it), `destinationMissing` (a file is in the way) or `diskFull`. A damaged index of a store is no error.
+    ///   directory cannot be made or written: `moveFailed` (not permitted, read-only, locked by another process for
+    ///   five seconds; it or a file in it belongs to another user, or other users may write a file in it),
+    ///   `destinationMissing` (a file is in the way) or `diskFull`. A damaged index is no error, and neither is a
+    ///   directory of this user that others may write: it is closed to them.
     public convenience init(
         directory: URL,
         maximumSize: Int64 = 512 << 20,

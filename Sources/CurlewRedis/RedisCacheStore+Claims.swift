@@ -25,8 +25,10 @@ extension RedisCacheStore {
         // It has come since this process looked.
         if holder == Self.stored { return false }
         var pause = Duration.milliseconds(4)
-        var deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
-        while ContinuousClock.now < deadline {
+        let start = ContinuousClock.now
+        let patience = start.advanced(by: claimTimes.claim * 2)
+        var deadline = start.advanced(by: claimTimes.claim)
+        while ContinuousClock.now < min(deadline, patience) {
             guard (try? await Task.sleep(for: pause)) != nil else { break }
             pause = min(pause * 3 / 2, .milliseconds(50))
             guard let reply = await replies([RedisCommand("GET", name)])?.first else { break }
@@ -45,7 +47,8 @@ extension RedisCacheStore {
             holder = other
             deadline = ContinuousClock.now.advanced(by: claimTimes.claim)
         }
-        // A claim that is there for longer than claims last has no end of its own. It is removed, so that later requests do not wait for it.
+        // A claim that is there for longer than claims last has no end of its own. It is removed, so that later
+        // requests do not wait for it. One that came later is left alone, even if this request does not wait for it.
         if ContinuousClock.now >= deadline { await end([holder], of: name, stored: false) }
         return letThrough(name)
     }

@@ -1,8 +1,9 @@
 import CurlewCore
-import CurlewDiskCache
 import Foundation
 import StoreSupport
 import Testing
+
+@testable import CurlewDiskCache
 
 @Suite("Damage in a disk cache")
 struct DiskCacheDamageTests {
@@ -89,6 +90,19 @@ struct DiskCacheDamageTests {
             #expect(result.faults.rebuiltIndexes == 1)
             try await untilClosed()
         }
+    }
+
+    @Test("an index of another version is replaced after a change of it that is under way")
+    func foreignIndexInUse() async throws {
+        let other = try Database(path: folder.index.path(percentEncoded: false), patience: .seconds(5))
+        try other.execute("PRAGMA user_version = 99; BEGIN IMMEDIATE;")
+        let start = ContinuousClock.now
+        let store = try folder.open(lockPatience: .milliseconds(300))
+        // The change has no end, so it is waited for as long as a statement may take.
+        #expect(ContinuousClock.now - start >= .milliseconds(300))
+        #expect(store.faults.rebuiltIndexes == 1)
+        #expect(await store.put(contents[1].0, contents[1].1))
+        withExtendedLifetime(other) {}
     }
 
     @Test("an index that is damaged, or goes away, while stores have it open is made anew for all of them")

@@ -152,6 +152,25 @@ struct RedisClaimTests {
         withExtendedLifetime(proxy) {}
     }
 
+    @Test("a waiter behind claims that follow each other waits for twice a claim's time, and ends none of them")
+    func successive() async throws {
+        let (none, tokens) = ("$-1\r\n", ["abcdefgh", "12345678", "ijklmnop"])
+        func held(_ number: Int) -> String { "$8\r\n\(tokens[number % 3])\r\n" }
+        // The claim is gone each time, and then another process has claimed it first.
+        let takeovers = (0..<150).flatMap { [none, none + held($0)] }
+        let answers = [none + held(2)] + takeovers + ["$1\r\n+\r\n"]
+        let proxy = try FaultyRedis(.answers(answers.map { Data($0.utf8) }))
+        var times = RedisClaimTimes.minutes
+        times.claim = .seconds(1)
+        let store = fleet(1, proxy.url(), times: times)[0]
+        let start = ContinuousClock.now
+        #expect(await store.claimFetch(of: key))
+        #expect(ContinuousClock.now - start >= .seconds(2))
+        // The end of a claim is a script.
+        #expect(!proxy.questions.contains { $0.range(of: Data("EVAL".utf8)) != nil })
+        withExtendedLifetime(proxy) {}
+    }
+
     @Test("a claim whose answer was lost is this process's, and ends with its request", arguments: [1, 2])
     func lost(times: Int) async throws {
         let proxy = try FaultyRedis(server: server.socket, .delay(.zero))

@@ -9,7 +9,7 @@ import Glibc
 ///     StoreProbe open <directory>                 opens a store as an unprivileged user, and prints the code of its error
 ///     StoreProbe limited <directory> <bytes>      stores in a process whose files may have so many bytes
 ///     StoreProbe descriptors <directory>          looks up a large body while the process may open no file, and then again
-///     StoreProbe truncated <directory> <end>      cuts the files whose names end so under an open store, and goes on with it
+///     StoreProbe truncated <directory> <name>     cuts a file, or all in `folder/`, under an open store, and goes on
 @main
 enum StoreProbe {
     static func main() async {
@@ -21,7 +21,7 @@ enum StoreProbe {
         case "open": open(directory)
         case "limited" where arguments.count == 3: await limited(directory, bytes: UInt(arguments[2]) ?? 0)
         case "descriptors": await descriptors(directory)
-        case "truncated" where arguments.count == 3: await truncated(directory, end: arguments[2])
+        case "truncated" where arguments.count == 3: await truncated(directory, name: arguments[2])
         default: exit(2)
         }
     }
@@ -67,7 +67,7 @@ enum StoreProbe {
     }
 
     /// Prints how many entries are wrong after the cut, and how many of those that were stored after it are missing.
-    private static func truncated(_ directory: URL, end: String) async {
+    private static func truncated(_ directory: URL, name: String) async {
         guard let store = try? DiskCacheStore(directory: directory) else { exit(3) }
         var wrong = 0
         func find(_ sample: Sample) async -> Bool {
@@ -88,10 +88,14 @@ enum StoreProbe {
         for sample in samples {
             guard await sample.store(in: store), await find(sample) else { exit(4) }
         }
+        var cut = 0
         for path in FileManager.default.subpaths(atPath: directory.path(percentEncoded: false)) ?? [] {
+            let isMeant = name.isEmpty || path == name || (name.hasSuffix("/") && path.hasPrefix(name))
             let file = directory.appending(path: path).path(percentEncoded: false)
-            if path.hasSuffix(end), truncate(file, 0) != 0, errno != EISDIR { exit(5) }
+            guard isMeant else { continue }
+            if truncate(file, 0) == 0 { cut += 1 } else if errno != EISDIR { exit(5) }
         }
+        guard cut > 0 else { exit(6) }
         for sample in samples { _ = await find(sample) }
         // A fault that only a change meets costs that change.
         for sample in samples { _ = await sample.store(in: store) }

@@ -127,7 +127,7 @@ final class CacheExchange: TransferControl {
         }
     }
 
-    /// Returns when bytes may go on; throws what the exchange was ended with. At the deadline that is the total clock.
+    /// Returns when bytes may go on; throws the error that the exchange was ended with: at the deadline the total timeout.
     private func clearance(until deadline: ContinuousClock.Instant?) async throws(CurlewError) {
         while try !isClear {
             let wait = OneShot<Bool>()
@@ -145,15 +145,11 @@ final class CacheExchange: TransferControl {
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 guard await Pause.wait(until: deadline) else { return }
-                self.cancel(with: Self.late)
+                self.cancel(with: .totalTimeout(nil, phase: .receive))
             }
             _ = await wait.waitThroughCancellation()
             group.cancelAll()
         }
-    }
-
-    private static var late: CurlewError {
-        .totalTimeout(nil, phase: .receive)
     }
 
     // MARK: Delivery from a store

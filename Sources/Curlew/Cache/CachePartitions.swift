@@ -18,10 +18,10 @@ struct CachePartitions: Sendable {
     private let environment: PartitionText
     /// The partition of nearly all requests without credentials, by the cache's mode.
     private let usual: (private: String, shared: String)
-    /// Whether libcurl may add credentials that no field shows.
-    private let addsCredentials: Bool
-    /// Whether those are missing in the partitions of a shared cache.
-    private let addsHiddenCredentials: Bool
+    /// Whether libcurl reads a netrc file. Its credentials are in no field, and not in a shared cache's partitions.
+    private let readsNetrc: Bool
+    /// Whether the session has a client certificate. It is one of the guards.
+    private let hasClientIdentity: Bool
     private let sensitiveHeaders: [String]
 
     /// `trustManager` names the session's server trust manager. `otherGuards` are those that the session's transport sets in
@@ -34,14 +34,16 @@ struct CachePartitions: Sendable {
     ) {
         environment = PartitionText(proxiesOf: variables)
         proxy = PartitionText(configuration.proxy, environment)
-        netrc = PartitionText(configuration.netrc, home: variables["HOME"])
+        // One digest, because a request with credentials has it in its partition.
+        let file = PartitionText(configuration.netrc, home: variables["HOME"])
+        netrc = file.isEmpty ? file : PartitionText("netrc", [file.digest])
         // One digest of all, which may be long, so that little is left to digest for a request.
         var all = PartitionText(guardsOf: configuration, trustManager)
         if !otherGuards.isEmpty { all = all + PartitionText("transport", [CacheDigest.newIdentifier()]) }
         guards = all.isEmpty ? all : PartitionText("guards", [all.digest])
         usual = ((guards + proxy + netrc).digest, (guards + proxy).digest)
-        if case .ignored = configuration.netrc { addsHiddenCredentials = false } else { addsHiddenCredentials = true }
-        addsCredentials = addsHiddenCredentials || configuration.tls.clientIdentity != nil
+        if case .ignored = configuration.netrc { readsNetrc = false } else { readsNetrc = true }
+        hasClientIdentity = configuration.tls.clientIdentity != nil
         sensitiveHeaders = configuration.redirects.sensitiveHeaders
     }
 
@@ -58,8 +60,8 @@ struct CachePartitions: Sendable {
             policy: options.cache?.policy ?? .useProtocol,
             decodesContent: options.decodesContent,
             partition: partition(of: request, fields, isPrivate: isPrivate),
-            hasCredentials: addsCredentials || options.hasAuthentication,
-            hidesCredentials: !isPrivate && (addsHiddenCredentials || options.hasAuthentication),
+            hasCredentials: readsNetrc || hasClientIdentity || options.hasAuthentication,
+            hidesCredentials: !isPrivate && (readsNetrc || options.hasAuthentication),
             fields: fields
         )
     }
@@ -251,7 +253,9 @@ extension PartitionText {
         guard let host = headers.combinedValue(for: "Host").map(ASCII.lowercased) else { return }
         // `https://example.org/`. The field is compared as it is sent: a URL made of it would lose what follows `#` or `/`.
         let authority = CacheKey(url: url).origin.dropFirst((url.scheme?.utf8.count ?? 0) + 3).dropLast()
+        // The colons of an IPv6 address stand in brackets.
+        let hasPort = authority[(authority.lastIndex(of: "]") ?? authority.startIndex)...].contains(":")
         let port = ASCII.lowercased(url.scheme ?? "") == "https" ? 443 : 80
-        if host != authority, host != "\(authority):\(port)" { add("host", host) }
+        if host != authority, hasPort || host != "\(authority):\(port)" { add("host", host) }
     }
 }

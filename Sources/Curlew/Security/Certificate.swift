@@ -72,8 +72,7 @@ public struct PublicKey: Sendable, Hashable {
 extension CurlewError {
     /// Adds the server's key to the error of libcurl's pins. libcurl knows it, but tells it in its trace only.
     mutating func nameUnpinnedKey() {
-        // CURLE_SSL_PINNEDPUBKEYNOTMATCH.
-        guard native?.number == 90, let der = serverTrust?.certificateChain.first,
+        guard isOfUnpinnedKey, let der = serverTrust?.certificateChain.first,
             let certificate = Certificate(data: der)
         else { return }
         reason += " (the server's key: \(certificate.publicKey.pin))"

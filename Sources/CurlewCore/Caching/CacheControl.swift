@@ -13,8 +13,8 @@ package struct CacheControl: Sendable, Hashable {
 
     package init(_ value: String) { parse(value) }
 
-    /// Line by line, so that a quote that one of them does not close hides nothing of the next. `Pragma: no-cache` counts if
-    /// there is no `Cache-Control` (RFC 9111, 5.4).
+    /// Line by line, so that a quote that one of them does not close hides nothing of the next. `Pragma: no-cache`
+    /// counts if there is no `Cache-Control` (RFC 7234, 5.4).
     package init(_ headers: HTTPHeaders) {
         var isThere = false
         for field in headers where ASCII.equalsIgnoringCase(field.name, "Cache-Control") {
@@ -33,8 +33,7 @@ package struct CacheControl: Sendable, Hashable {
             let isSpaced = !scanner.take(while: ASCII.isBlank).isEmpty
             var argument: [UInt8] = []
             var isMalformed = false
-            let hasArgument = scanner.skip("=")
-            if hasArgument {
+            if scanner.skip("=") {
                 isMalformed = !scanner.take(while: ASCII.isBlank).isEmpty || isSpaced
                 if scanner.peek == UInt8(ascii: "\"") {
                     let quoted = scanner.quotedString()
@@ -47,9 +46,8 @@ package struct CacheControl: Sendable, Hashable {
             }
             var rest = Array(ASCII.trimmingBlanks(scanner.take { !Self.isSeparator($0) }))
             if scanner.peek == UInt8(ascii: ";") { rest.append(UInt8(ascii: ";")) }
-            if !rest.isEmpty { isMalformed = true }
-            // It makes a number none. Without `=` it is no argument: `private x` names no field.
-            if hasArgument { argument += rest }
+            // More than an argument is none: `max-age=60 x` is no number, `private="a" x` names no field.
+            if !rest.isEmpty { (argument, isMalformed) = ([], true) }
             if isMalformed { malformed.insert(name) }
             if !name.isEmpty { add(name, String(decoding: argument, as: UTF8.self)) }
         }

@@ -137,7 +137,7 @@ extension CacheRequest {
         guard let value = control.directives["max-stale"], !control.has("max-age"), !control.has("min-fresh") else {
             return false
         }
-        if value.isEmpty { return true }
+        if value.isEmpty { return control.permits("max-stale") }
         return DeltaSeconds.parse(value).map { staleness < TimeInterval($0) } ?? false
     }
 }

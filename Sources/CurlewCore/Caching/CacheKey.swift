@@ -4,8 +4,9 @@
 public struct CacheKey: Sendable, Hashable {
     /// The absolute URL without its fragment, normalised as far as every server has to treat the forms alike.
     public let url: String
-    /// Keeps apart what must not be shared under one URL. Empty where everything may be; in a private cache a digest of the
-    /// request's credentials where it has some.
+    /// Keeps apart responses of one URL that must not be shared: a digest of the session's settings that decide which
+    /// servers may answer, of the proxy and the `Host` field and, in a private cache, of the credentials. Empty if the
+    /// settings are the usual ones and the request has none of these.
     public let partition: String
     // A request asks for its key several times.
     private let hash: Int

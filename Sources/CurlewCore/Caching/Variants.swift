@@ -15,8 +15,9 @@ package enum Variants {
         var names: Set<String> = []
         for member in value.split(separator: ",") {
             let name = ASCII.lowercased(ASCII.trimmingBlanks(String(member)))
-            guard name != "*", name.utf8.allSatisfy(ASCII.isTokenByte) else { return nil }
-            if !name.isEmpty { names.insert(name) }
+            if name.isEmpty { continue }
+            guard name != "*", name.isHTTPToken else { return nil }
+            names.insert(name)
         }
         return names.sorted()
     }

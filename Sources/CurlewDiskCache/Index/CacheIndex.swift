@@ -3,9 +3,10 @@ internal import Foundation
 
 /// A connection to the index of a store. Used on one lane only.
 ///
-/// SQLite maps no file of it: another program may truncate any file at any time, and access to a mapped file without its
-/// pages ends the process with SIGBUS. A WAL has an index of its own that is always mapped (`-shm`), so transactions have a
-/// rollback journal. Readers wait while a writer copies its pages into the file.
+/// SQLite maps no file of an index that a store has made: another program may truncate any file at any time, and access
+/// to a mapped file without its pages ends the process with SIGBUS. A WAL has an index of its own that is always mapped
+/// (`-shm`), so transactions have a rollback journal. An index in WAL mode is put back, or made anew.
+/// Readers wait while a writer copies its pages into the file.
 ///
 /// A transaction is not synced. The end of a process at any moment leaves the index whole. A power cut may damage it: SQLite or
 /// the checksums of the rows find that.

@@ -100,7 +100,7 @@ private final class IndexConnection: @unchecked Sendable {
             } catch {
                 guard error.isDamage else { throw error }
                 faults.countRebuilt(folder, error.text)
-                folder.removeIndex()
+                removeIndex()
                 return try CacheIndex(folder, patience: min(.seconds(2), lockPatience))
             }
         }
@@ -148,11 +148,14 @@ private final class IndexConnection: @unchecked Sendable {
     /// that waits for the lock on changes here finds afterwards that its file has moved. An index that is too damaged to
     /// be locked cannot be changed either. One whose writer was stopped is removed after the patience of a statement.
     private func removeIndex() {
-        if index?.database.hasMoved != false {
-            index = try? CacheIndex(folder, patience: min(.seconds(2), lockPatience))
+        var database = index?.database
+        // A plain connection, because a damaged index, or one of another version, cannot be opened as a store's.
+        if database?.hasMoved != false {
+            database = try? Database(path: folder.index, patience: min(.seconds(2), lockPatience))
         }
-        try? index?.database.execute("BEGIN IMMEDIATE")
-        folder.removeIndex()
+        try? database?.execute("PRAGMA mmap_size = 0; BEGIN IMMEDIATE;")
+        // The connection holds the lock until the files are gone.
+        withExtendedLifetime(database) { folder.removeIndex() }
         index = nil
     }
 

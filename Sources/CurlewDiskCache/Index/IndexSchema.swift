@@ -30,6 +30,6 @@ enum IndexSchema {
             UPDATE total SET bytes = bytes - OLD.cost;
             DELETE FROM bodies WHERE number = OLD.number;
         END;
-        PRAGMA user_version = 3;
+        PRAGMA user_version = \(version);
         """
 }

@@ -8,18 +8,18 @@ enum GIFFrames {
     static func sizes(in data: Data) -> [ImageSize] {
         var reader = Reader(bytes: data)
         reader.skip(6)
-        guard var size = reader.size(), let flags = reader.byte() else { return [] }
-        var sizes = [size]
+        guard let screen = reader.size(), let flags = reader.byte() else { return [] }
+        var sizes = [screen]
         reader.skip(2 + colours(flags))
         while let introducer = reader.byte() {
             switch introducer {
-            case 0x21:
-                reader.skip(1)
+            case 0x21: reader.skip(1)
             case 0x2C:
-                guard let place = reader.size() else { return sizes }
-                guard let picture = reader.size(), let flags = reader.byte() else { return sizes }
-                size = ImageSize(width: place.width + picture.width, height: place.height + picture.height)
-                sizes.append(size)
+                guard let place = reader.size(), let picture = reader.size(), let flags = reader.byte() else {
+                    return sizes
+                }
+                sizes.append(
+                    ImageSize(width: place.width + picture.width, height: place.height + picture.height))
                 // The colours and the length of the first code.
                 reader.skip(colours(flags) + 1)
             case 0x3B: return sizes

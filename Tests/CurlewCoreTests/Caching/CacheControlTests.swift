@@ -24,7 +24,8 @@ import Testing
         (["private no-store"], "private", true, []),
         (["no-cache; no-store; must-revalidate"], "no-cache", true, []),
         (["private=\"a;b\""], "private", false, ["a;b"]),
-        (["private=\"a\" x"], "private", true, ["ax"]),
+        (["private=\"a\" x"], "private", true, []),
+        (["private=a x, private=\"b\""], "private", true, []),
     ]
 
     @Test(arguments: table.indices) func directivesThatMayNameFields(at index: Int) {
@@ -56,6 +57,11 @@ import Testing
         (["extension=\"x, no-store\""], false), (["max-age=1"], false),
     ]) func aQuoteThatIsNotClosedIsNoticed(lines: [String], isUnreadable: Bool) {
         #expect(CacheControl(receivedFields(lines.map { ("Cache-Control", $0) })).isUnreadable == isUnreadable)
+    }
+
+    @Test(arguments: ["max-stale=60 x", "max-stale=60;", "max-stale=\"60\"1", "max-stale ="])
+    func aMalformedNumberIsNone(value: String) {
+        #expect(CacheControl(value).seconds("max-stale") == nil && !CacheControl(value).permits("max-stale"))
     }
 
     @Test func pragmaCountsWithoutCacheControlOnly() {

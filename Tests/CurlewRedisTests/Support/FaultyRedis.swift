@@ -18,13 +18,17 @@ final class FaultyRedis: Sendable {
 
     private let listener: LoopbackListener
     private let mode: Lock<Mode>
+    private let received: Lock<[Data]>
+
+    /// Everything that clients have sent, in pieces.
+    var questions: [Data] { received.withLock { $0 } }
 
     init(server: SocketFile? = nil, _ mode: Mode) throws {
-        let (listener, mode) = (try LoopbackListener(), Lock(mode))
-        (self.listener, self.mode) = (listener, mode)
+        let (listener, mode, received) = (try LoopbackListener(), Lock(mode), Lock<[Data]>([]))
+        (self.listener, self.mode, self.received) = (listener, mode, received)
         Thread.detachNewThread {
             while let client = listener.accept() {
-                Thread.detachNewThread { Self.serve(client, server, mode) }
+                Thread.detachNewThread { Self.serve(client, server, mode, received) }
             }
         }
     }
@@ -35,7 +39,12 @@ final class FaultyRedis: Sendable {
 
     func set(_ mode: Mode) { self.mode.withLock { $0 = mode } }
 
-    private static func serve(_ client: Socket, _ server: SocketFile?, _ mode: Lock<Mode>) {
+    private static func serve(
+        _ client: Socket,
+        _ server: SocketFile?,
+        _ mode: Lock<Mode>,
+        _ received: Lock<[Data]>
+    ) {
         let upstream = server?.connection()
         // A server that is gone closes its connections.
         if server != nil, upstream == nil { return client.end() }
@@ -51,6 +60,7 @@ final class FaultyRedis: Sendable {
             }
         }
         while let bytes = client.read() {
+            received.withLock { $0.append(bytes) }
             switch mode.withLock({ $0.isPassing ? $0 : $0.take() }) {
             case .delay, .cut: _ = upstream?.write(bytes)
             case .answer(let answer): _ = client.write(answer)

@@ -5,7 +5,7 @@ import Foundation
 import Testing
 
 /// Whose response is whose, where credentials do not stand in the request's own fields.
-@Suite struct CacheCredentialsTests {
+@Suite struct CacheCredentialsTests: CacheSharing {
     private let folder = FileManager.default.temporaryDirectory.appending(path: "curlew-cache-\(UUID().uuidString)")
 
     init() throws { try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true) }
@@ -14,26 +14,6 @@ import Testing
         let file = folder.appending(path: user)
         try Data("machine example.org login \(user) password p\n".utf8).write(to: file)
         return .file(file)
-    }
-
-    private func session(
-        _ cache: ResponseCache,
-        _ name: String,
-        control: String = "max-age=60",
-        _ configure: (inout SessionConfiguration) -> Void = { _ in }
-    ) -> Session {
-        var configuration = SessionConfiguration()
-        configuration.cache = cache
-        configure(&configuration)
-        return Session(
-            configuration: configuration,
-            transport: MockTransport { _ in cacheable(name, control) }
-        )
-    }
-
-    private func get(_ session: Session) async -> (text: String?, status: CacheStatus?) {
-        let response = await session.request(CacheServer.url).response()
-        return (response.text, response.cacheStatus)
     }
 
     @Test func aPrivateCacheKeepsNetrcFilesApart() async throws {

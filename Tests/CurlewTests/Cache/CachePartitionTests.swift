@@ -6,30 +6,8 @@ import Testing
 @testable import Curlew
 
 /// Sessions with other guards, and requests of other users and for other hosts, do not share responses.
-@Suite struct CachePartitionTests {
+@Suite struct CachePartitionTests: CacheSharing {
     typealias Change = @Sendable (inout SessionConfiguration) -> Void
-
-    private func session(
-        _ cache: ResponseCache,
-        _ name: String,
-        control: String = "max-age=60",
-        trust: ServerTrustManager? = nil,
-        _ configure: (inout SessionConfiguration) -> Void = { _ in }
-    ) -> Session {
-        var configuration = SessionConfiguration()
-        configuration.cache = cache
-        configure(&configuration)
-        return Session(
-            configuration: configuration,
-            transport: MockTransport { _ in cacheable(name, control) },
-            serverTrustManager: trust
-        )
-    }
-
-    private func get(_ session: Session, _ headers: HTTPHeaders = [:]) async -> (text: String?, status: CacheStatus?) {
-        let response = await session.request(CacheServer.url, headers: headers).response()
-        return (response.text, response.cacheStatus)
-    }
 
     // MARK: Guards
 
@@ -79,7 +57,6 @@ import Testing
 
     /// What says nothing of who may answer, and ways to say the default.
     static let harmless: [Change] = [
-        { $0.proxy = .none },
         { $0.proxyRouting = { _ in nil } },
         { $0.tls.publicKeyPins = [] },
         { $0.timeouts.total = .seconds(5) },
@@ -92,6 +69,40 @@ import Testing
         let cache = ResponseCache()
         #expect(await get(session(cache, "usual")) == ("usual", .miss))
         #expect(await get(session(cache, "other", Self.harmless[index])) == ("usual", .hit))
+    }
+
+    /// The partition of a plain request of a program with these variables.
+    private func partition(_ proxy: Proxy, _ variables: [String: String], _ netrc: Netrc = .ignored) -> String {
+        var configuration = SessionConfiguration()
+        configuration.proxy = proxy
+        configuration.netrc = netrc
+        let partitions = CachePartitions(configuration, judgedBy: nil, environment: variables)
+        let request = TransferRequest(identifier: TaskIdentifier(rawValue: 1), url: URL(string: CacheServer.url)!)
+        return partitions.cacheRequest(request, mode: .private).key.partition
+    }
+
+    @Test func theProxiesOfTheEnvironmentAreGuards() {
+        let variables = ["https_proxy": "http://proxy:3128"]
+        #expect(partition(.environment, [:]) == "" && partition(.none, variables) == "")
+        let one = partition(.environment, variables)
+        #expect(one != "" && one == partition(.environment, variables))
+        #expect(one != partition(.environment, ["https_proxy": "http://other:3128"]))
+        #expect(one != partition(.environment, ["https_proxy": "http://proxy:3128", "no_proxy": "example.org"]))
+        // Variables without a proxy, and those that curl does not read.
+        for variables in [["https_proxy": ""], ["no_proxy": "example.org"], ["HTTP_PROXY": "http://proxy:3128"]] {
+            #expect(partition(.environment, variables) == "")
+        }
+    }
+
+    @Test func theNetrcFileIsTheOneInTheHomeOfTheEnvironment() throws {
+        let home = FileManager.default.temporaryDirectory.appending(path: "curlew-home-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: home) }
+        let variables = ["HOME": home.path(percentEncoded: false)]
+        #expect(partition(.none, variables, .optional) == "")
+        let file = home.appending(path: ".netrc")
+        try Data("machine example.org login a password b\n".utf8).write(to: file)
+        #expect(partition(.none, variables, .optional) != "" && partition(.none, variables) == "")
     }
 
     /// Answers itself, and sets guards as another configuration does.
@@ -294,5 +305,17 @@ import Testing
         }
         await server.cache.remove(for: URL(string: CacheServer.url)!)
         #expect(await server.cache.store.size() == 0)
+    }
+
+    @Test(arguments: [
+        ("example.org:8443", "example.org:8443", true), ("example.org:8443", "example.org:8443:443", false),
+        ("[2001:db8::1]", "[2001:db8::1]:443", true), ("[2001:db8::1]:8443", "[2001:db8::1]:8443:443", false),
+    ]) func aHostFieldIsTheURLsOwnWithOnePort(authority: String, host: String, isOwn: Bool) async {
+        let server = CacheServer { request in cacheable(request.headers["Host"] ?? "none") }
+        func status(_ headers: HTTPHeaders) async -> CacheStatus? {
+            await server.session.request("https://\(authority)/a", headers: headers).response().cacheStatus
+        }
+        #expect(await status([:]) == .miss)
+        #expect(await status(["Host": host]) == (isOwn ? .hit : .miss))
     }
 }

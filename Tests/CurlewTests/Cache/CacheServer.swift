@@ -29,6 +29,7 @@ struct CacheServer {
         session = Session(
             configuration: SessionConfiguration {
                 $0.cache = cache
+                $0.proxy = .none
                 $0.cookies = cookies
             },
             transport: transport,
@@ -50,6 +51,35 @@ struct CacheServer {
     }
 
     var sent: Int { transport.requests.count }
+}
+
+/// Sessions that share a cache, each with an answer of its own. The environment has no part in them.
+protocol CacheSharing {}
+
+extension CacheSharing {
+    func session(
+        _ cache: ResponseCache,
+        _ name: String,
+        control: String = "max-age=60",
+        fields: HTTPHeaders = [:],
+        trust: ServerTrustManager? = nil,
+        _ configure: (inout SessionConfiguration) -> Void = { _ in }
+    ) -> Session {
+        var configuration = SessionConfiguration()
+        configuration.cache = cache
+        configuration.proxy = .none
+        configure(&configuration)
+        return Session(
+            configuration: configuration,
+            transport: MockTransport { _ in cacheable(name, control, fields) },
+            serverTrustManager: trust
+        )
+    }
+
+    func get(_ session: Session, _ headers: HTTPHeaders = [:]) async -> (text: String?, status: CacheStatus?) {
+        let response = await session.request(CacheServer.url, headers: headers).response()
+        return (response.text, response.cacheStatus)
+    }
 }
 
 /// Text with fields for caches.

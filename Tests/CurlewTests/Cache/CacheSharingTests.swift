@@ -5,24 +5,14 @@ import Foundation
 import Testing
 
 /// What of one user's responses others must not see.
-@Suite struct CacheSharingTests {
+@Suite struct CacheSharingTests: CacheSharing {
     // MARK: Credentials that are no fields
 
     private func session(_ cache: ResponseCache, _ name: String, user: String?, vary: String) -> Session {
-        var configuration = SessionConfiguration()
-        configuration.cache = cache
-        if let user {
-            configuration.credentials = ["example.org": TransferAuthentication(username: user, password: "p")]
+        session(cache, name, control: "max-age=60, must-revalidate", fields: ["Vary": vary]) {
+            guard let user else { return }
+            $0.credentials = ["example.org": TransferAuthentication(username: user, password: "p")]
         }
-        return Session(
-            configuration: configuration,
-            transport: MockTransport { _ in cacheable(name, "max-age=60, must-revalidate", ["Vary": vary]) }
-        )
-    }
-
-    private func get(_ session: Session) async -> (text: String?, status: CacheStatus?) {
-        let response = await session.request(CacheServer.url).response()
-        return (response.text, response.cacheStatus)
     }
 
     @Test(arguments: ["Authorization", "Accept, authorization", "Proxy-Authorization"])
