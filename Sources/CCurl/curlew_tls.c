@@ -46,6 +46,13 @@ int curlew_tls_speaks_http2(const void *ssl) {
     return length == 2 && memcmp(name, "h2", 2) == 0;
 }
 
+int curlew_tls_speaks_http1(const void *ssl) {
+    const unsigned char *name = NULL;
+    unsigned int length = 0;
+    SSL_get0_alpn_selected(ssl, &name, &length);
+    return length == 0 || (length > 7 && memcmp(name, "http/1.", 7) == 0);
+}
+
 int curlew_tls_has_pending(const void *ssl) { return SSL_pending((const SSL *)ssl) > 0; }
 
 static int give(X509 *certificate, void *context, void (*take)(void *, const unsigned char *, size_t)) {

@@ -13,8 +13,8 @@ extension Redaction {
         if text.unicodeScalars.contains(where: { $0 == "\0" || $0 == "\u{FFFD}" }) { return "\(body.count) bytes" }
         let plain = beforeMarkup(text)
         if plain.utf8.count < text.utf8.count, plain.allSatisfy({ $0.isWhitespace || $0 == "\u{FEFF}" }) {
-            let mediaType = excerpt(of: String(type.prefix { $0 != ";" }), limit: 80)
-            return "\(body.count) bytes" + (mediaType.isEmpty ? "" : " of \(mediaType)")
+            let mediaType = MediaType(type).map { " of " + excerpt(of: $0.essence, limit: 80) }
+            return "\(body.count) bytes" + (mediaType ?? "")
         }
         // Without a type `body` takes every text for a form.
         let shown = excerpt(of: Redaction.body(plain, type: type.isEmpty ? "text/plain" : type), limit: limit)
@@ -38,22 +38,63 @@ extension Redaction {
     /// The same for a text.
     package static func excerpt(of text: String, limit: Int) -> String {
         var scanner = ExcerptScanner()
-        for scalar in text.unicodeScalars { scanner.take(scalar) }
+        // URLs and passwords first: they may hold characters that end a word.
+        for scalar in withoutPasswords(Redaction.text(text)).unicodeScalars { scanner.take(scalar) }
         let line = scanner.finished()
         return line.count > limit ? line.prefix(limit) + "…" : line
+    }
+
+    /// Leaves out the password of `ada:password@host`: all between a colon and the last `@` that follows it without a
+    /// blank or a quote in between. A form is left as it is, because its values are left out as a whole.
+    private static func withoutPasswords(_ text: String) -> String {
+        guard text.unicodeScalars.contains("@") else { return text }
+        var shown = String.UnicodeScalarView()
+        var rest = text.unicodeScalars[...]
+        while !rest.isEmpty {
+            let run = rest.prefix { !endsRun($0) }
+            let isForm = run.contains("&") && run.contains("=")
+            if !isForm, let at = run.lastIndex(of: "@"), let colon = passwordColon(run[..<at]) {
+                shown += run[...colon]
+                shown += mark.unicodeScalars
+                shown += run[at...]
+            } else {
+                shown += run
+            }
+            rest = rest[run.endIndex...]
+            if let end = rest.popFirst() { shown.append(end) }
+        }
+        return String(shown)
+    }
+
+    /// The first colon that does not belong to `://`.
+    private static func passwordColon(_ text: Substring.UnicodeScalarView) -> String.Index? {
+        text.indices.first { text[$0] == ":" && !text[$0...].dropFirst().starts(with: "//".unicodeScalars) }
+    }
+
+    private static func endsRun(_ scalar: Unicode.Scalar) -> Bool {
+        scalar.properties.isWhitespace || "\"'`<>".unicodeScalars.contains(scalar)
     }
 }
 
 /// Goes through a text word by word. A query is shown without its values, as servers repeat the URL that they refuse
 /// (`Cannot GET /a?token=…`). What follows a secret name (`Authorization: …`, `password=…`) or the name of a scheme
-/// (`Bearer …`) is left out: to the end of the line after a colon, else that word alone. A name may be separated from its
-/// value by quotes, backslashes and brackets (`"token":"…"`, `\"token\": …`, `<token>…`): then nothing after it is shown,
-/// because where the value ends depends on a format that is not known here.
+/// (`Bearer …`) is left out: after a colon to the end of the line, or of the next line that has a word; else to the
+/// next blank, or to the end of a quotation. A name may be separated from its value by quotes, backslashes and brackets
+/// (`"token":"…"`, `\"token\": …`, `<token>…`, `card[pin]=…`): then nothing after it is shown, because where the value
+/// ends depends on a format that is not known here.
 private struct ExcerptScanner {
     private enum Hiding {
         case nothing
+        /// The next word, or the next quotation.
         case word
+        /// Everything to the end of a quotation.
+        case quotation(Unicode.Scalar)
+        /// The value has been left out, and what follows it without a blank is part of it: `password=a,b`.
+        case glued
+        /// The rest of the line.
         case line
+        /// The rest of the line that has the next word: a value may stand below its name.
+        case value
         /// Everything from the next word on, unless that stands for a value that has been left out.
         case rest
         case everything
@@ -63,6 +104,8 @@ private struct ExcerptScanner {
     private var word = ""
     private var isInQuery = false
     private var hiding = Hiding.nothing
+    /// Punctuation after a value that was left out. Shown if a blank follows.
+    private var held = ""
     /// The last word was a secret name, and only what may stand between a name and its value has followed.
     private var isAfterName = false
 
@@ -74,9 +117,25 @@ private struct ExcerptScanner {
             return
         }
         endWord()
-        if scalar == "\n" || scalar == "\r" || scalar == "<", hiding == .line { hiding = .nothing }
-        if hiding == .line || hiding == .everything { return }
-        if !isBlank, !"\"'`\\".unicodeScalars.contains(scalar) {
+        switch hiding {
+        case .line:
+            guard scalar == "\n" || scalar == "\r" else { return }
+            hiding = .nothing
+        case .glued:
+            guard scalar.properties.isWhitespace else {
+                if !isBlank { held.unicodeScalars.append(scalar) }
+                return
+            }
+            release()
+        case .quotation(let quote):
+            guard scalar == quote else { return }
+            shown += Redaction.mark
+            hiding = .glued
+        case .word where "\"'`".unicodeScalars.contains(scalar): hiding = .quotation(scalar)
+        case .value, .everything: return
+        case .nothing, .word, .rest: break
+        }
+        if !isBlank, !"\"'`\\]".unicodeScalars.contains(scalar) {
             if isAfterName, scalar == ">" { hiding = .rest }
             isAfterName = false
         }
@@ -89,16 +148,28 @@ private struct ExcerptScanner {
 
     mutating func finished() -> String {
         endWord()
+        switch hiding {
+        case .quotation: shown += Redaction.mark
+        case .glued: release()
+        case .nothing, .word, .line, .value, .rest, .everything: break
+        }
         return shown.last == " " ? String(shown.dropLast()) : shown
+    }
+
+    private mutating func release() {
+        shown += held
+        (held, hiding) = ("", .nothing)
     }
 
     private mutating func endWord() {
         guard !word.isEmpty else { return }
         switch hiding {
-        case .line, .everything: break
+        case .quotation, .line, .everything: break
+        case .glued: held = ""
+        case .value: hiding = .line
         case .word:
             shown += Redaction.mark
-            hiding = .nothing
+            hiding = .glued
         case .rest:
             shown += Redaction.mark
             hiding = word == Redaction.mark ? .nothing : .everything
@@ -118,21 +189,36 @@ private struct ExcerptScanner {
                 return
             }
         }
-        if ["bearer", "basic"].contains(ASCII.lowercased(word)) { hiding = .word }
+        if Self.schemes.contains(ASCII.lowercased(word)) { hiding = .word }
         if isInQuery || word.contains("://") {
             shown += Redaction.reference(word)
         } else if scalars.contains("&"), scalars.contains("=") {
             // A form, or a query without its path.
             shown += Redaction.reference("?" + word).dropFirst()
-        } else if let end = scalars.firstIndex(where: { $0 == "=" || $0 == ":" }), Self.isSecret(word[..<end]) {
+            hiding = .glued
+        } else if let end = Self.endOfSecretName(in: word) {
             let isAlone = scalars.index(after: end) == scalars.endIndex
             let isField = scalars[end] == ":"
             shown += word[...end] + (isAlone && !isField ? "" : Redaction.mark)
-            hiding = isField ? .line : isAlone ? .word : .nothing
+            hiding = isField ? (isAlone ? .value : .line) : isAlone ? .word : .glued
         } else {
             shown += word
             isAfterName = scalars.first != "/" && Self.isSecret(word[...])
         }
+    }
+
+    /// The schemes of credentials that are one word.
+    private static let schemes: Set<String> = ["bearer", "basic", "negotiate", "ntlm", "dpop", "apikey"]
+
+    /// The place of the `=` or `:` behind the first secret name: `password=…`, `user:password=…`.
+    private static func endOfSecretName(in word: String) -> String.Index? {
+        let scalars = word.unicodeScalars
+        var start = scalars.startIndex
+        for end in scalars.indices where scalars[end] == "=" || scalars[end] == ":" {
+            if isSecret(word[start..<end]) { return end }
+            start = scalars.index(after: end)
+        }
+        return nil
     }
 
     private static func isSecret(_ name: Substring) -> Bool {

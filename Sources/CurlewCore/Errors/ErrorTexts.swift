@@ -23,9 +23,9 @@ extension CurlewError {
         if field.name.isHTTPToken {
             reason =
                 "the value of the header field \(field.name) has characters that HTTP does not allow, such as a line break"
-        } else if let bad = field.name.unicodeScalars.first(where: { !String($0).isHTTPToken }) {
-            let start = String(
-                field.name.unicodeScalars.prefix { String($0).isHTTPToken }.prefix(60).map(Character.init))
+        } else if let end = field.name.utf8.firstIndex(where: { !ASCII.isTokenByte($0) }) {
+            // The bytes before it are ASCII, so that a scalar begins there.
+            let (start, bad) = (field.name[..<end].prefix(60), field.name.unicodeScalars[end])
             let code = String(bad.value, radix: 16, uppercase: true)
             let number = String(repeating: "0", count: max(0, 4 - code.count)) + code
             reason =
@@ -35,6 +35,9 @@ extension CurlewError {
         }
         return CurlewError(.invalidHeader, phase: .creation, reason: reason)
     }
+
+    /// Whether libcurl found that the server's key is none of the pinned ones: CURLE_SSL_PINNEDPUBKEYNOTMATCH.
+    package var isOfUnpinnedKey: Bool { native?.number == 90 }
 
     /// For keys that are not the pinned ones: to trust something else would defeat the pins.
     package static let pinSuggestion =

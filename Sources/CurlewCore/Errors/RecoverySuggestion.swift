@@ -37,7 +37,7 @@ extension CurlewError {
         .truncated: "Send the request again. A download can be resumed.",
         .protocolViolation: "Check that an HTTP server listens on this port, and whether it is http or https.",
         .contentDecodingFailed: "Ask for the body as it is: Accept-Encoding: identity.",
-        .limitExceeded: "Write the body to a file, or raise the limit.",
+        .limitExceeded: "Ask for less, or raise the limit.",
         .queueTimedOut: "Send fewer requests at once, allow more connections, or wait longer.",
         .connectTimedOut: "Look for a firewall in between, or wait longer.",
         .firstByteTimedOut: "Give the server more time to answer.",
@@ -56,6 +56,5 @@ extension CurlewError {
         .notInCache: "Allow the request to go to the server.",
         .sessionClosed: "Keep the session for as long as it has requests.",
         .webSocketRefused: "Check that the URL is that of a WebSocket.",
-        .unsupported: "Install a libcurl that has the feature.",
     ]
 }

@@ -67,7 +67,10 @@ package enum Redaction {
         while let mark = rest.range(of: "://") {
             let scheme = rest[..<mark.lowerBound].reversed().prefix { $0.isLetter || $0.isNumber }.count
             let start = rest.index(mark.lowerBound, offsetBy: -scheme)
-            let end = rest[mark.upperBound...].firstIndex { $0.isWhitespace || "\"'<>`".contains($0) } ?? rest.endIndex
+            // A password may hold the apostrophe that also ends a URL in quotes.
+            let authority = rest[mark.upperBound...].prefix { !$0.isWhitespace && !"\"<>`/?#".contains($0) }
+            let host = authority.unicodeScalars.lastIndex(of: "@") ?? mark.upperBound
+            let end = rest[host...].firstIndex { $0.isWhitespace || "\"'<>`".contains($0) } ?? rest.endIndex
             shown += rest[..<start] + reference(String(rest[start..<end]))
             rest = rest[end...]
         }

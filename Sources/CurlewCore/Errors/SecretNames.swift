@@ -47,7 +47,8 @@ package enum SecretNames {
             || name.split(whereSeparator: isSeparator).contains { words.contains($0) }
     }
 
-    /// Byte by byte: a cache asks about the fields of every request, and `String.contains` costs ten times as much.
+    /// Byte by byte, because a cache asks about the fields of every request: all parts cost 1 µs a name, and 6.6 µs
+    /// with `String.contains`.
     private static func isPart(_ part: String, of name: String) -> Bool {
         var rest = name.utf8[...]
         while let start = rest.firstIndex(where: { $0 == part.utf8.first }) {
@@ -74,7 +75,11 @@ package enum SecretNames {
     /// Fields with the parts and words of secret names that say what is allowed, and how much of it.
     private static let harmlessFields: Set<String> = [
         "access-control-allow-credentials", "sec-websocket-key", "x-ratelimit-limit-tokens",
-        "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens",
+        "x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens", "anthropic-ratelimit-tokens-limit",
+        "anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset",
+        "anthropic-ratelimit-input-tokens-limit", "anthropic-ratelimit-input-tokens-remaining",
+        "anthropic-ratelimit-input-tokens-reset", "anthropic-ratelimit-output-tokens-limit",
+        "anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset", "accept-signature",
     ]
     /// What stands before `key` in the names of fields whose key opens nothing.
     private static let harmlessKeys: Set<Substring> = [

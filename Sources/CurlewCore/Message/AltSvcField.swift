@@ -89,9 +89,9 @@ package enum AltSvcField: Sendable, Equatable {
 
 extension AltSvcField.Alternative {
     fileprivate init?(_ name: ArraySlice<UInt8>, authority: [UInt8]) {
-        guard let identifier = Self.unescaped(name), let colon = authority.lastIndex(of: UInt8(ascii: ":")) else {
-            return nil
-        }
+        // RFC 7838, 3: what a token cannot have is escaped. Other escapes are compared as they are meant, too.
+        guard let identifier = ByteScanner.unescaped(name), let colon = authority.lastIndex(of: UInt8(ascii: ":"))
+        else { return nil }
         let digits = authority[(colon + 1)...]
         guard (1...5).contains(digits.count), digits.allSatisfy(ASCII.isDigit), let port = ASCII.number(digits),
             (1...65_535).contains(port)
@@ -116,22 +116,6 @@ extension AltSvcField.Alternative {
             return nil
         }
         return ASCII.lowercased(text)
-    }
-
-    /// RFC 7838, 3: what a token cannot have stands as `%` and two digits. Others are compared as they are meant, too.
-    private static func unescaped(_ name: ArraySlice<UInt8>) -> [UInt8]? {
-        var identifier: [UInt8] = []
-        var rest = name
-        while let byte = rest.popFirst() {
-            guard byte == UInt8(ascii: "%") else {
-                identifier.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(ASCII.hexValue), let low = rest.popFirst().flatMap(ASCII.hexValue)
-            else { return nil }
-            identifier.append(high << 4 | low)
-        }
-        return identifier
     }
 
     /// Of repeated ones the first counts, unknown ones do not.

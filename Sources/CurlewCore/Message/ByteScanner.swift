@@ -77,6 +77,29 @@ struct ByteScanner {
     }
 }
 
+extension ByteScanner {
+    /// Returns the bytes with escapes undone: `escape` and two hexadecimal digits stand for one byte. `nil` if an escape is
+    /// malformed, or one of the other bytes does not belong there.
+    static func unescaped(
+        _ text: some Sequence<UInt8>, escape: UInt8 = UInt8(ascii: "%"), where belongs: (UInt8) -> Bool = { _ in true }
+    ) -> [UInt8]? {
+        var bytes: [UInt8] = []
+        var rest = text.makeIterator()
+        while let byte = rest.next() {
+            if byte == escape {
+                guard let high = rest.next().flatMap(ASCII.hexValue), let low = rest.next().flatMap(ASCII.hexValue)
+                else { return nil }
+                bytes.append(high << 4 | low)
+            } else if belongs(byte) {
+                bytes.append(byte)
+            } else {
+                return nil
+            }
+        }
+        return bytes
+    }
+}
+
 extension ASCII {
     /// Space and horizontal tab (RFC 9110's OWS).
     package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }

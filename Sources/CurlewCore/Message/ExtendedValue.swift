@@ -8,7 +8,8 @@ package enum ExtendedValue {
         let parts = value.utf8.split(
             separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, let charset = CharsetLabel(String(decoding: parts[0], as: UTF8.self)),
-            let language = String(parts[1]), let bytes = percentDecoded(parts[2]), let text = charset.decode(bytes)
+            let language = String(parts[1]), let bytes = percentDecoded(parts[2]),
+            let text = charset.decode(Data(bytes))
         else { return nil }
         return (text, language)
     }
@@ -29,22 +30,8 @@ package enum ExtendedValue {
     }
 
     /// Takes any visible ASCII as itself: servers leave parentheses and the like unescaped.
-    private static func percentDecoded(_ text: Substring.UTF8View) -> Data? {
-        var data = Data()
-        var rest = text
-        while let byte = rest.popFirst() {
-            switch byte {
-            case UInt8(ascii: "%"):
-                guard let high = rest.popFirst().flatMap(ASCII.hexValue),
-                    let low = rest.popFirst().flatMap(ASCII.hexValue)
-                else { return nil }
-                data.append(high << 4 | low)
-            case UInt8(ascii: "\""): return nil
-            case 0x21...0x7E: data.append(byte)
-            default: return nil
-            }
-        }
-        return data
+    private static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8]? {
+        ByteScanner.unescaped(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     }
 
     /// `attr-char`.

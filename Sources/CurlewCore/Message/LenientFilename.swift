@@ -12,23 +12,7 @@ enum LenientFilename {
     /// `nil` unless the name is ASCII, each `%` of it begins an escape, and the bytes are UTF-8.
     private static func percentDecoded(_ name: String) -> String? {
         guard name.utf8.contains(UInt8(ascii: "%")), name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
-        return bytes(name[...].utf8, escape: UInt8(ascii: "%")).flatMap { String(data: $0, encoding: .utf8) }
-    }
-
-    /// Each escape byte has to be followed by two hexadecimal digits.
-    private static func bytes(_ text: Substring.UTF8View, escape: UInt8) -> Data? {
-        var data = Data()
-        var rest = text
-        while let byte = rest.popFirst() {
-            guard byte == escape else {
-                data.append(byte)
-                continue
-            }
-            guard let high = rest.popFirst().flatMap(ASCII.hexValue), let low = rest.popFirst().flatMap(ASCII.hexValue)
-            else { return nil }
-            data.append(high << 4 | low)
-        }
-        return data
+        return ByteScanner.unescaped(name.utf8).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
     /// `=?charset?B?…?=` or `=?charset?Q?…?=`, several of them with blanks in between.
@@ -50,7 +34,10 @@ enum LenientFilename {
         let data: Data? =
             switch parts[2] {
             case "B", "b": Data(base64Encoded: String(parts[3]))
-            case "Q", "q": bytes(Substring(parts[3].map { $0 == "_" ? " " : $0 }).utf8, escape: UInt8(ascii: "="))
+            case "Q", "q":
+                ByteScanner.unescaped(
+                    parts[3].utf8.lazy.map { $0 == UInt8(ascii: "_") ? 0x20 : $0 }, escape: UInt8(ascii: "=")
+                ).map { Data($0) }
             default: nil
             }
         return data.flatMap(charset.decode)

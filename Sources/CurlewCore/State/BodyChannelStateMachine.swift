@@ -72,7 +72,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         /// Nothing buffered, and the consumer waits. A producer is paused here where it holds too much itself.
         case awaited(Waiter, isProducerPaused: Bool)
         case draining(Buffer, FinishedWith?)
-        case finished
+        case finished(FinishedWith?)
         case abandoned
     }
 
@@ -114,7 +114,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         switch state {
         case .buffering(var buffer, let isPaused):
             // Hollow the state out first, so that the buffer is not copied.
-            state = .finished
+            state = .finished(nil)
             buffer.append(pieces)
             state = .buffering(buffer, isProducerPaused: isPaused)
             return .none
@@ -150,10 +150,10 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
             guard !buffer.pieces.isEmpty else { return .wait }
             state = .buffering(Buffer(), isProducerPaused: false)
             return .deliver(buffer.pieces, resumeProducer: isPaused)
-        case .awaited: return .fail(.internal)
+        case .awaited: return .fail(.bodyUnavailable)
         case .draining(let buffer, let end):
             guard !buffer.pieces.isEmpty else {
-                state = .finished
+                state = .finished(end)
                 return end.map(TakeAction.rethrow) ?? .end
             }
             state = .draining(Buffer(), end)
@@ -203,6 +203,14 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         switch state {
         case .abandoned: true
         case .buffering, .awaited, .draining, .finished: false
+        }
+    }
+
+    /// The error that the producer has finished with, also after the consumer has got it.
+    package var failure: CurlewError? {
+        switch state {
+        case .draining(_, let end), .finished(let end): end?.error
+        case .buffering, .awaited, .abandoned: nil
         }
     }
 

@@ -15,7 +15,10 @@ extension Capabilities {
 
     /// Throws `.unsupported` where this libcurl does not have it.
     package func require(_ feature: ConditionalFeature) throws(CurlewError) {
-        guard feature.isPossible(self) else { throw .unsupported(feature: feature.name, needs: feature.needs) }
+        guard !feature.isPossible(self) else { return }
+        var error = CurlewError.unsupported(feature: feature.name, needs: feature.needs)
+        error.suggestion = "Install a libcurl that has the feature."
+        throw error
     }
 }
 
@@ -63,8 +66,8 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .http3: "libcurl built with HTTP/3"
         case .httpsProxy: "libcurl with HTTPS-proxy"
         case .unixSocket: "libcurl built with UnixSockets"
-        case .ntlm: "libcurl built with NTLM, and HTTP/1.1"
-        case .negotiate: "libcurl built with SPNEGO, and HTTP/1.1"
+        case .ntlm: "libcurl built with NTLM"
+        case .negotiate: "libcurl built with SPNEGO"
         case .nameServers: "a libcurl built with c-ares"
         case .interfaceWithAddress: "libcurl 8.9"
         case .trustEvaluation: "libcurl 7.80 with OpenSSL"

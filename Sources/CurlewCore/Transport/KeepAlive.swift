@@ -6,8 +6,9 @@
 /// let session = Session(configuration: SessionConfiguration { $0.keepAlive = KeepAlive(idle: .seconds(15)) })
 /// ```
 ///
-/// The system counts in whole seconds. Probes are answered by the peer's system, so a server that is stuck goes on being waited for:
-/// that is what timeouts are for.
+/// The system counts in whole seconds. It sends no probes while sent bytes are unacknowledged: it sends those again
+/// instead, and gives up after about 15 minutes. And the peer's system answers probes even if the server is stuck.
+/// Timeouts cover both.
 public struct KeepAlive: Sendable, Hashable {
     /// How long a connection must be silent before the first probe.
     public var idle: Duration

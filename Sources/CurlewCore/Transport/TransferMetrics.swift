@@ -139,6 +139,37 @@ public struct TransferMetrics: Sendable {
 
     /// The time from `queued` to `ended`, in seconds.
     public var duration: TimeInterval { ended.timeIntervalSince(queued) }
+
+    /// A part of the exchange, in seconds from `queued`.
+    package struct Phase: Sendable, Equatable {
+        package let name: String
+        package let start: TimeInterval
+        package let end: TimeInterval
+
+        package var duration: TimeInterval { end - start }
+    }
+
+    /// The parts of the exchange in order, without those that have no date: their time belongs to the next.
+    ///
+    /// The last is "receive", or "cache" for what came from a store. If no response came, it is "rest": the dates do not
+    /// tell what was waited for.
+    package var phases: [Phase] {
+        let connecting = [("lookup", nameLookupEnded), ("connect", connected), ("TLS", tlsEstablished)]
+        // A re-used connection was made for another exchange.
+        let dated = (isConnectionReused ? [] : connecting) + [("send", requestSent), ("wait", firstByte)]
+        let last = firstByte != nil ? "receive" : cacheStatus != nil ? "cache" : "rest"
+        var phases: [Phase] = []
+        var start: TimeInterval = 0
+        for (name, date) in dated + [(last, ended)] {
+            guard let date else { continue }
+            // Dates run backwards where the clock was set.
+            let end = max(start, date.timeIntervalSince(queued))
+            phases.append(Phase(name: name, start: start, end: end))
+            start = end
+        }
+        // One that lasted all the time says nothing.
+        return phases.count == 1 && last == "rest" ? [] : phases
+    }
 }
 
 extension TransferMetrics: Equatable {
@@ -151,7 +182,7 @@ extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible
     /// The phases with the time that each took, the connection and the bytes, in one line:
     /// `12.3 ms: lookup 0.4 ms, connect 1.1 ms, TLS 5.0 ms, send 0.1 ms, wait 4.9 ms, receive 0.8 ms; HTTP/2, …`.
     public var description: String {
-        var parts = [phases, connection, "\(bytesSent) bytes sent, \(bytesReceived) received"]
+        var parts = [times, connection, "\(bytesSent) bytes sent, \(bytesReceived) received"]
         if decodedBytesReceived > 0 { parts.append("body of \(decodedBytesReceived) bytes") }
         if !redirects.isEmpty { parts.append("\(redirects.count) redirect\(redirects.count == 1 ? "" : "s")") }
         // The property counts from zero, people from one.
@@ -162,19 +193,9 @@ extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible
 
     public var debugDescription: String { description }
 
-    /// Lists the phases that have a date. The time of a phase without one belongs to the next.
-    private var phases: String {
-        var parts: [String] = []
-        var begin = queued
-        for (name, end) in [
-            ("lookup", nameLookupEnded), ("connect", connected), ("TLS", tlsEstablished), ("send", requestSent),
-            ("wait", firstByte), ("receive", ended),
-        ] {
-            guard let end else { continue }
-            parts.append("\(name) \(Self.milliseconds(end.timeIntervalSince(begin)))")
-            begin = end
-        }
-        return "\(Self.milliseconds(duration)): " + parts.joined(separator: ", ")
+    private var times: String {
+        let parts = phases.map { "\($0.name) \(Self.milliseconds($0.duration))" }
+        return Self.milliseconds(duration) + (parts.isEmpty ? "" : ": " + parts.joined(separator: ", "))
     }
 
     private var connection: String {

@@ -11,7 +11,8 @@ public struct TransportConfiguration: Sendable {
     public var addsAccept = true
     /// Whether the segments `.` and `..` stay in the path of a URL.
     public var keepsDotSegments = false
-    /// The maximum number of connections to one host.
+    /// The maximum number of connections to one host. Requests that have a connection of their own, because it is
+    /// authenticated for one user, have as many again.
     public var maximumConnectionsPerHost = 6
     /// The maximum number of connections to all hosts together.
     public var maximumConnections = 256

@@ -22,7 +22,8 @@ final class CurlMulti {
     // SAFETY: the engine frees its multi handles before what notes their wishes.
     unowned(unsafe) private let wishes: any SocketWishes
 
-    init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits?) {
+    /// `multiplexes`: requests over HTTP/2 may share a connection at the same time.
+    init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits?, multiplexes: Bool = true) {
         guard let handle = curl_multi_init() else { return nil }
         self.handle = handle
         self.index = index
@@ -52,7 +53,8 @@ final class CurlMulti {
             },
             own
         )
-        curlew_multi_set_long(handle, CURLMOPT_PIPELINING, Int(CURLPIPE_MULTIPLEX))
+        curlew_multi_set_long(
+            handle, CURLMOPT_PIPELINING, Int(multiplexes ? CURLPIPE_MULTIPLEX : CURLPIPE_NOTHING))
         guard let limits else { return }
         curlew_multi_set_long(handle, CURLMOPT_MAX_HOST_CONNECTIONS, limits.perHost)
         curlew_multi_set_long(handle, CURLMOPT_MAX_TOTAL_CONNECTIONS, limits.total(of: index))

@@ -20,6 +20,8 @@ extension ActiveTransfer {
         switch event {
         case .none:
             return true
+        case .started(let version):
+            return isAcceptable(version, transfers.settings)
         case .informational(let head):
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
@@ -44,7 +46,7 @@ extension ActiveTransfer {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
         collector.take(head, size: easy.lastHead.size)
-        return isAcceptable(transfers) && received(head, transfers)
+        return isAcceptable(transfers) && isAcceptable(head.version, transfers.settings) && received(head, transfers)
     }
 
     /// libcurl is about to store the first line of a head, which continues none.
@@ -61,8 +63,10 @@ extension ActiveTransfer {
     }
 
     private func received(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
-        if let problem = problem(of: head, transfers.settings) {
-            failure = makeError(.protocolViolation, problem)
+        // RFC 9110, 15.2.2. libcurl takes the bytes of the other protocol for a body.
+        if head.status == 101, !request.effectiveHeaders.contains(name: "Upgrade") {
+            let reason = "the server switches to another protocol, which the request did not ask for"
+            failure = makeError(.protocolViolation, reason)
             return false
         }
         clocks.receivingStarted(at: transfers.now)
@@ -82,24 +86,25 @@ extension ActiveTransfer {
         return deliver(head, transfers)
     }
 
-    /// Returns why a head must not be believed on the connection that it came over, or `nil`.
-    private func problem(of head: ResponseHead, _ settings: EngineSettings) -> String? {
-        // RFC 9110, 15.2.2. libcurl takes the bytes of the other protocol for a body.
-        if head.status == 101, !request.effectiveHeaders.contains(name: "Upgrade") {
-            return "the server switches to another protocol, which the request did not ask for"
-        }
-        // libcurl before 8.12 believes the version in the text of an HTTP/1 connection's first response, and frames the body by it.
-        guard head.version == .http2 || head.version == .http3, !settings.hasPriorKnowledge else { return nil }
+    /// Whether a status line may name `version`, judged by what the connection speaks.
+    ///
+    /// libcurl before 8.12 believes the text of an HTTP/1 connection's response: it frames the body by it, and sends other
+    /// requests over the connection before this one's response has ended. Therefore it is asked at the line itself.
+    private func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
+        guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
             if !plan.isTLS {
                 true
-            } else if head.version == .http2, let handle = easy?.handle, let connection = curlew_tls_connection(handle)
-            {
-                curlew_tls_speaks_http2(connection) == 0
+            } else if let handle = easy?.handle, let connection = curlew_tls_connection(handle) {
+                curlew_tls_speaks_http1(connection) != 0
             } else {
+                // Over QUIC, or a TLS library that does not tell.
                 false
             }
-        return speaksHTTP1 ? "an HTTP/1 response says that it is of HTTP/2 or HTTP/3" : nil
+        if speaksHTTP1 {
+            failure = makeError(.protocolViolation, "an HTTP/1 response says that it is of HTTP/2 or HTTP/3")
+        }
+        return !speaksHTTP1
     }
 
     /// libcurl answers these by itself where it can; whether it does shows only later.
@@ -171,7 +176,7 @@ extension ActiveTransfer {
     /// Which codings the body has: asked when its first bytes come, because most bodies have none.
     private func findCoding(_ transfers: Transfers) -> Bool {
         coding = .none
-        if transfers.settings.garblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
+        if transfers.settings.libcurlGarblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
             failure = makeError(.contentDecodingFailed, "a transfer coding that was not asked for", number: 61)
             return false
         }

@@ -36,7 +36,7 @@ extension ActiveTransfer {
         // A server may call every nonce stale. Its last challenge is the answer.
         if sends > 0, hasAnsweredEnough { return false }
         // The connection is others', too: `finish` gives the request one of its own.
-        if sends > 0, isOfferedConnection { return false }
+        if sends > 0, isAboutToAuthenticateConnection { return false }
         if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain, !isUnprocessedRepetition {
             // The connection broke after the server may have read it.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
@@ -64,7 +64,7 @@ extension ActiveTransfer {
     private func watch(_ settings: EngineSettings) {
         let mayBeCut = settings.libcurlHidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sends > 1 || mayBeCut, let easy else { return }
-        sending = SendingWitness(easy, isTLS: plan.isTLS, isFirst: sends == 1)
+        sending = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sends == 1)
         // Only OpenSSL tells here what TLS has agreed on.
         if sending.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
     }
@@ -94,17 +94,17 @@ extension ActiveTransfer {
     }
 
     /// Whether libcurl is about to answer a challenge that offers to authenticate the connection, which is not the request's own.
-    var isOfferedConnection: Bool {
+    var isAboutToAuthenticateConnection: Bool {
         guard plan.goesAloneIfOffered, !plan.isAlone, deferredHead?.status == 401, let easy else { return false }
         let offered = UInt(bitPattern: curlew_get_long(easy.handle, CURLINFO_HTTPAUTH_AVAIL))
         return offered & (CurlAuth.negotiate | CurlAuth.ntlm) != 0
     }
 
     /// Makes the transfer as it was before it was sent, for a connection of its own. False where the body is gone.
-    func leaveSharedConnection() -> Bool {
+    func leaveSharedConnection(_ transfers: Transfers) -> Bool {
         guard goBackToStart() else { return false }
         challengeCounts = (0, 0)
-        plan.goAlone()
+        plan.goAlone(transfers.settings.httpVersion)
         return true
     }
 
@@ -114,7 +114,7 @@ extension ActiveTransfer {
         deferredHead = nil
         collector = HeadCollector()
         sends = 0
-        sending = SendingWitness()
+        sending = DeliveryEvidence()
         pauses.applied = 0
         // A body from its start owes no wake-up for what it had not at its end.
         pauses.sourcePending = false

@@ -101,7 +101,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     var sends = 0
     var hasSent: Bool { sends > 0 }
     /// What became of the last sending, for requests that must not be carried out twice.
-    var sending = SendingWitness()
+    var sending = DeliveryEvidence()
     /// How often the engine has sent it again because no server had processed it.
     var restarts = 0
     /// Where in `ConnectingTransfers`, and since when.
@@ -174,8 +174,9 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         (refusedAddress, socketError, shownChain, hasOpenedSocket, tlsAlert) = (nil, 0, nil, false, nil)
     }
 
-    /// Libcurl answers each challenge to CONNECT by itself, some thousand times. Its callback for the trace cannot end a transfer.
-    func asksForTunnel() {
+    /// Counts how often libcurl asks a proxy for a tunnel, and cancels the transfer at the limit. libcurl answers each
+    /// challenge to CONNECT by itself, some thousand times, and its callback for the trace cannot end a transfer.
+    func countTunnelRequest() {
         tunnelRequests += 1
         guard tunnelRequests == Self.mostTunnelRequests else { return }
         var error = makeError(.proxyFailed, "the proxy asks for credentials again and again", phase: .proxy)

@@ -120,9 +120,9 @@ enum Callbacks {
             guard let easy = transfer.easy, easy.handle == handle else { return }
             let text = UnsafeMutableRawBufferPointer(start: bytes, count: count)
             switch kind {
-            case CURLINFO_TEXT where text.starts(with: tunnel): transfer.asksForTunnel()
+            case CURLINFO_TEXT where text.starts(with: tunnel): transfer.countTunnelRequest()
             case CURLINFO_TEXT:
-                if transfer.sending.note(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
+                if transfer.sending.record(UnsafeRawBufferPointer(text)) { transfers.connectionGoesAway(of: transfer) }
             case CURLINFO_HEADER_OUT where !transfers.settings.libcurlAsksBeforeSending:
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):

@@ -26,19 +26,20 @@ public final class CurlTransport: Transport {
 
     /// For tests: plans as for another libcurl.
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
-        planner = RequestPlanner(configuration, capabilities)
-        let made = Self.makeEngine(configuration, capabilities, published)
+        let surroundings = ConnectionPlan.Surroundings.current(capabilities)
+        planner = RequestPlanner(configuration, surroundings)
+        let made = Self.makeEngine(configuration, surroundings, published)
         engine = try? made.get()
         loop = made.map { $0.loop }
     }
 
     private static func makeEngine(
         _ configuration: TransportConfiguration,
-        _ capabilities: Capabilities,
+        _ surroundings: ConnectionPlan.Surroundings,
         _ published: Lock<TransportStatistics>
     ) -> Result<TransferEngine, CurlewError> {
         do throws(CurlewError) {
-            let settings = try EngineSettings(configuration, .current(capabilities))
+            let settings = try EngineSettings(configuration, surroundings)
             guard let engine = TransferEngine(settings, published: published) else {
                 throw SystemError.shortage(.creation)
                     ?? CurlewError(

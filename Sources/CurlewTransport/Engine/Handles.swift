@@ -11,9 +11,9 @@ final class Handles {
     private(set) var multis: [CurlMulti] = []
     /// Those of byte connections, which count for no limit.
     private(set) var connectionMultis: [CurlMulti] = []
-    /// That of requests that are alone on their connections. Each closes its own, so none is ever there to be used again, and the
-    /// later rounds of a handshake find the connection of the first.
-    private(set) var loneMulti: CurlMulti?
+    /// That of requests that are alone on their connections, which count apart, for the same limits. Each closes its own, so
+    /// none is ever there to be used again, and the later rounds of a handshake find the connection of the first.
+    private var loneMulti: CurlMulti?
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
     private(set) var inUse = 0
@@ -132,7 +132,9 @@ final class Handles {
         if transfer.plan.connectsOnly { return multiForConnection() }
         let limits = settings.limits
         if transfer.plan.isAlone {
-            if loneMulti == nil { loneMulti = CurlMulti(index: Self.loneIndex, wishes: sockets, limits: limits) }
+            if loneMulti == nil {
+                loneMulti = CurlMulti(index: Self.loneIndex, wishes: sockets, limits: limits, multiplexes: false)
+            }
             return loneMulti
         }
         var index = 0
@@ -162,10 +164,14 @@ final class Handles {
     /// When libcurl wants to be called without an event.
     var deadline: LoopInstant {
         var earliest = LoopInstant.never
-        for multi in multis { earliest = min(earliest, multi.deadline) }
-        for multi in connectionMultis { earliest = min(earliest, multi.deadline) }
-        if let loneMulti { earliest = min(earliest, loneMulti.deadline) }
+        forEachMulti { earliest = min(earliest, $0.deadline) }
         return earliest
+    }
+
+    func forEachMulti(_ body: (CurlMulti) -> Void) {
+        for multi in multis { body(multi) }
+        for multi in connectionMultis { body(multi) }
+        if let loneMulti { body(loneMulti) }
     }
 
     // MARK: The end

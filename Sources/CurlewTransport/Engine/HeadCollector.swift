@@ -6,6 +6,9 @@ struct HeadCollector {
     enum Event {
         /// A line of something unfinished.
         case none
+        /// A status line, which names a version. libcurl frames what follows by it, and may at once give the connection to
+        /// other requests.
+        case started(HTTPVersion)
         case informational(ResponseHead)
         case head(ResponseHead)
         case malformed(String)
@@ -146,6 +149,6 @@ struct HeadCollector {
         reason = texts.string(UnsafeRawBufferPointer(rebasing: text[index...]))
         fields.reserveCapacity(Self.usualFields)
         state = .fields
-        return .none
+        return .started(version)
     }
 }

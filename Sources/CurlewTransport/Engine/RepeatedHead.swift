@@ -106,7 +106,11 @@ extension HeadCollector {
     mutating func take(
         _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead, _ texts: inout TextCache
     ) -> Event {
-        last.takeBack { _ = take($0, &texts) }
+        var former = Event.none
+        last.takeBack { line in
+            let event = take(line, &texts)
+            if case .started = event { former = event }
+        }
         last.note(line, isFirst: !isWithinHead)
         let event = take(line, &texts)
         if case .head(let head) = event {
@@ -114,6 +118,7 @@ extension HeadCollector {
         } else if !isWithinHead {
             last.restart()
         }
+        if case .none = event { return former }
         return event
     }
 }

@@ -28,22 +28,24 @@ enum TLSFailure {
     /// Over TLS 1.3 a client is connected before the server has looked at its certificate. If the server closes the connection
     /// before the request is sent, sending fails, and libcurl reads the alert only when it closes the connection.
     static func isAboutCertificate(alert: Int32) -> Bool {
-        // bad_certificate, certificate_revoked, certificate_expired, certificate_unknown, unknown_ca, certificate_required
-        [42, 44, 45, 46, 48, 116].contains(alert)
+        // bad_certificate, unsupported_certificate, certificate_revoked, certificate_expired, certificate_unknown,
+        // unknown_ca, certificate_required
+        [42, 43, 44, 45, 46, 48, 116].contains(alert)
     }
 
     /// Whether the peer's bytes were no TLS records: a server that speaks HTTP, or another protocol, on this port.
     static func isOfPlainPeer(_ text: String) -> Bool {
         // OpenSSL up to 3.1, and from 3.2 on; GnuTLS.
         text.contains("wrong version number") || text.contains("packet length too long")
-            || text.contains("http request") || text.contains("An unexpected TLS packet was received")
+            || text.contains("An unexpected TLS packet was received")
     }
 
     /// An alert of the peer that says more than "handshake failed".
     static func alert(_ text: String) -> CurlewError.Code? {
         if text.contains("alert certificate required") { return .clientCertificateRequired }
-        if text.contains("alert bad certificate") || text.contains("alert certificate unknown")
-            || text.contains("alert unknown ca") || text.contains("alert certificate expired")
+        if text.contains("alert bad certificate") || text.contains("alert unsupported certificate")
+            || text.contains("alert certificate revoked") || text.contains("alert certificate expired")
+            || text.contains("alert certificate unknown") || text.contains("alert unknown ca")
         {
             // The server refused what the client showed (or that it showed none).
             return .clientCertificateRequired

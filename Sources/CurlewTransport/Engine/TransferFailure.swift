@@ -50,9 +50,7 @@ extension ActiveTransfer {
 
     /// The server has asked for fewer requests, and has not looked at this one. Libcurl's error would name a framing error.
     var refusedForNow: CurlewError {
-        var error = makeError(.receiveFailed, "the server asks for fewer requests (ENHANCE_YOUR_CALM)")
-        error.isSafeToRetry = error.isSafeToRetry || isUnprocessed
-        return error
+        makeError(.receiveFailed, "the server asks for fewer requests (ENHANCE_YOUR_CALM)")
     }
 
     /// Whether the connection ended in the middle of the response, although libcurl says that all is well: without a length only
@@ -66,7 +64,7 @@ extension ActiveTransfer {
             let head, head.version == .http2, head.headers["Content-Length"] == nil
         else { return false }
         return request.method != .head && head.status != 204 && head.status != 304
-            && !plan.settings.contains(.long(CURLOPT_FORBID_REUSE, 1))
+            && !plan.closesConnection
     }
 
     func timeout(_ code: CurlewError.Code) -> CurlewError {
@@ -84,7 +82,9 @@ extension ActiveTransfer {
     func hasWholeResponse(despite result: CURLcode) -> Bool {
         // A body that cannot be sent again: the response that asked for it is the answer.
         guard result != CURLE_OK, !hasFailed else { return false }
-        if result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isOfferedConnection, deferredHead != nil {
+        if deferredHead != nil,
+            result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection
+        {
             return true
         }
         guard hasHead else { return false }
@@ -123,8 +123,7 @@ extension ActiveTransfer {
 
     /// What libcurl's result means here, by its number.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
-        if failure == nil, sending.asksForCalm, isUnprocessed { failure = refusedForNow }
-        if var failure {
+        if var failure = failure ?? (sending.asksForCalm && isUnprocessed ? refusedForNow : nil) {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)
         }
@@ -180,7 +179,8 @@ extension ActiveTransfer {
                 error.suggestion = "Check the path of the socket, and that a server listens there."
             }
         }
-        if error.code == .tlsFailed, TLSFailure.isOfPlainPeer(text) {
+        // A handshake with a proxy fails with the same words: then it is not known whose port has no TLS.
+        if error.code == .tlsFailed, TLSFailure.isOfPlainPeer(text), !(isProxied && mayMeetTLSProxy) {
             error.reason = "the server's response to the TLS handshake is not TLS (\(error.reason))"
             error.suggestion =
                 "The server does not speak TLS on this port: use its TLS port, "
@@ -193,7 +193,7 @@ extension ActiveTransfer {
         if number == 59 {
             error.suggestion = "Correct the list of ciphers: 'openssl ciphers -v LIST' shows what it means."
         }
-        if number == 90 { error.suggestion = CurlewError.pinSuggestion }
+        if error.isOfUnpinnedKey { error.suggestion = CurlewError.pinSuggestion }
         if error.isTLS, error.code != .clientCertificateRequired, let shownChain {
             error.underlying = UntrustedServer(trust: shownChain.trust(host: plan.host))
         }
@@ -213,10 +213,10 @@ extension ActiveTransfer {
 
     /// Whether the transfer's connection leads to a proxy.
     var isProxied: Bool {
-        guard let settings = easy?.transfers.settings, settings.unixSocketPath == nil else { return false }
-        switch request.options.proxy ?? settings.proxy {
+        guard let settings = easy?.transfers.settings else { return false }
+        switch proxy(settings) {
         case .none: return false
-        case .url: return !plan.leavesOutProxy
+        case .url: return true
         case .environment:
             return ProxyPlan.isProxied(
                 host: URLParts.host(of: plan.url) ?? plan.host,
@@ -227,9 +227,9 @@ extension ActiveTransfer {
     }
 
     /// Whether the transfer may open a tunnel through a proxy, with credentials that answer challenges.
-    func mayOpenTunnel(_ usual: Proxy) -> Bool {
-        guard plan.isTLS || plan.connectsOnly, !plan.leavesOutProxy else { return false }
-        switch request.options.proxy ?? usual {
+    func mayOpenTunnel(_ settings: EngineSettings) -> Bool {
+        guard plan.isTLS || plan.connectsOnly else { return false }
+        switch proxy(settings) {
         case .none: return false
         case .environment: return true
         case .url(let url, let username, _, _): return username != nil || url.user != nil
@@ -238,12 +238,18 @@ extension ActiveTransfer {
 
     /// Whether one of the transfer's TLS connections may be to a proxy.
     var mayMeetTLSProxy: Bool {
-        guard let settings = easy?.transfers.settings, settings.unixSocketPath == nil else { return false }
-        switch request.options.proxy ?? settings.proxy {
+        guard let settings = easy?.transfers.settings else { return false }
+        switch proxy(settings) {
         case .none: return false
-        case .url(let url, _, _, _): return !plan.leavesOutProxy && url.scheme?.lowercased() == "https"
+        case .url(let url, _, _, _): return url.scheme?.lowercased() == "https"
         case .environment: return true
         }
+    }
+
+    /// The proxy that libcurl is told to use for the transfer. It uses none over a Unix socket.
+    private func proxy(_ settings: EngineSettings) -> Proxy {
+        guard settings.unixSocketPath == nil, !plan.leavesOutProxy else { return .none }
+        return request.options.proxy ?? settings.proxy
     }
 
     private func classify(_ number: Int, _ text: String, _ easy: TransferHandle) -> (
@@ -285,7 +291,7 @@ extension ActiveTransfer {
             return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
         // A list of ciphers that cannot be used is the configuration's fault, whatever the server speaks.
-        case 59: return (.requestCreationFailed, .creation)
+        case 59: return (row.code, .creation)
         case 28:
             // Where the request was sent already, libcurl was making another connection for it without a word.
             if case .connect = clocks.stretch { return (row.code, phase) }

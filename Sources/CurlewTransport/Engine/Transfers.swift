@@ -113,7 +113,7 @@ final class Transfers {
             return end(transfer, failure)
         }
         easy.transfer = transfer
-        if !settings.libcurlAsksBeforeSending || transfer.mayOpenTunnel(settings.proxy) { easy.traces = true }
+        if !settings.libcurlAsksBeforeSending || transfer.mayOpenTunnel(settings) { easy.traces = true }
         transfer.runs(on: easy)
         clockChanged(transfer)
         let added = handles.add(easy, to: multi)
@@ -183,10 +183,11 @@ final class Transfers {
         }
     }
 
-    /// The server announces the end of a transfer's connection, which is that of others, too.
+    /// The server has announced the end of a transfer's connection for the first time: tells the other transfers on it.
     func connectionGoesAway(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        guard let name = transfer.connectionName else { return }
+        // Only `ActiveTransfer.isCutByConnection` asks for it.
+        guard settings.libcurlHidesBrokenConnections, let name = transfer.connectionName else { return }
         for other in inFlight.live where other.connectionName == name { other.sending.connectionGoesAway = true }
     }
 
@@ -238,7 +239,9 @@ final class Transfers {
         if !transfer.hasFailed, transfer.isRefusedExpectation, transfer.leaveOutExpectation() {
             return repeatLaunch(transfer, easy)
         }
-        if result != CURLE_OK, !transfer.hasFailed, transfer.isOfferedConnection, transfer.leaveSharedConnection() {
+        if result != CURLE_OK, !transfer.hasFailed, transfer.isAboutToAuthenticateConnection,
+            transfer.leaveSharedConnection(self)
+        {
             return repeatLaunch(transfer, easy)
         }
         if !transfer.hasFailed, transfer.isMisdirected, transfer.leaveRoute(.misdirected, self) {
@@ -247,9 +250,9 @@ final class Transfers {
         if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed, transfer.plan.connectsOnly { return connected(transfer, easy) }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
-        if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         // nghttp2 takes nothing more there. libcurl 8 keeps such a connection, and would use it again.
         if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
+        if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
         if result == CURLE_OK, !transfer.hasFailed { transfer.checkEndOfBody() }
         if result == CURLE_OK, !transfer.hasFailed, transfer.hasHead { return succeed(transfer, easy) }
@@ -313,7 +316,7 @@ final class Transfers {
     private func release(_ easy: TransferHandle) {
         let transfer = easy.transfer
         if let transfer { sockets.receivingResumes(transfer) }
-        if settings.libcurlSpoilsPlainHTTP2, transfer?.plan.isTLS == false { sockets.end(easy) }
+        if settings.libcurlCannotReusePlainHTTP2, transfer?.plan.isTLS == false { sockets.end(easy) }
         handles.remove(easy)
         if let transfer { forget(transfer) }
     }

@@ -109,9 +109,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     func endTurn() {
         runConnecting()
-        for multi in handles.multis { run(multi) }
-        for multi in handles.connectionMultis { run(multi) }
-        if let multi = handles.loneMulti { run(multi) }
+        handles.forEachMulti(run)
         // A later deadline stays, so that the next wait takes no time. A borrowed turn has waited for no socket.
         transfers.runDeadlines(until: look.seenUntil)
         transfers.startWaiting()

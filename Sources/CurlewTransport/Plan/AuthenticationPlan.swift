@@ -3,23 +3,25 @@ internal import CurlewCore
 
 /// Credentials as options.
 enum AuthenticationPlan {
-    static func options(_ authentication: TransferAuthentication, _ capabilities: Capabilities)
-        throws(CurlewError) -> [OptionValue]
-    {
+    static func options(
+        _ authentication: TransferAuthentication, _ capabilities: Capabilities, over version: HTTPVersionPolicy
+    ) throws(CurlewError) -> [OptionValue] {
         try check([authentication.username, authentication.password])
         var bits: UInt
         switch authentication.scheme {
         case .any:
             bits = CurlAuth.basic | CurlAuth.digest
-            if capabilities.features.contains("NTLM") { bits |= CurlAuth.ntlm }
-            if capabilities.features.contains("SPNEGO") { bits |= CurlAuth.negotiate }
+            if !version.excludesHTTP1 {
+                if capabilities.features.contains("NTLM") { bits |= CurlAuth.ntlm }
+                if capabilities.features.contains("SPNEGO") { bits |= CurlAuth.negotiate }
+            }
         case .basic: bits = CurlAuth.basic
         case .digest: bits = CurlAuth.digest
         case .ntlm:
-            try capabilities.require(.ntlm)
+            try require(.ntlm, capabilities, version)
             bits = CurlAuth.ntlm
         case .negotiate:
-            try capabilities.require(.negotiate)
+            try require(.negotiate, capabilities, version)
             bits = CurlAuth.negotiate
         case .bearer:
             return [
@@ -37,7 +39,7 @@ enum AuthenticationPlan {
     }
 
     /// The scope in which a scheme authenticates its user.
-    enum Reach {
+    enum Scope {
         /// The request that carries the credentials.
         case request
         /// The connection, if the server's challenge offers NTLM or Negotiate.
@@ -46,26 +48,27 @@ enum AuthenticationPlan {
         case connection
     }
 
-    /// Returns the capabilities without NTLM and Negotiate if the protocol is always HTTP/2 or HTTP/3: these schemes authenticate a
-    /// whole connection, and such a connection has many users.
-    static func capabilities(_ capabilities: Capabilities, over version: HTTPVersionPolicy) -> Capabilities {
-        switch version {
-        case .automatic, .http1_1, .http2: return capabilities
-        case .http2PriorKnowledge, .http3:
-            var capabilities = capabilities
-            capabilities.features.subtract(["NTLM", "SPNEGO"])
-            return capabilities
+    static func scope(
+        of scheme: TransferAuthentication.Scheme, _ capabilities: Capabilities, over version: HTTPVersionPolicy
+    ) -> Scope {
+        switch scheme {
+        case .basic, .digest, .bearer, .awsSigV4: return .request
+        case .ntlm, .negotiate: return .connection
+        case .any:
+            let mayAuthenticateConnection = !capabilities.features.isDisjoint(with: ["NTLM", "SPNEGO"])
+            guard mayAuthenticateConnection, !version.excludesHTTP1 else { return .request }
+            return capabilities.asksBeforeSending ? .connectionIfOffered : .connection
         }
     }
 
-    static func reach(of scheme: TransferAuthentication.Scheme, _ capabilities: Capabilities) -> Reach {
-        switch scheme {
-        case .basic, .digest, .bearer, .awsSigV4: .request
-        case .ntlm, .negotiate: .connection
-        case .any where capabilities.features.isDisjoint(with: ["NTLM", "SPNEGO"]): .request
-        // Before 7.80 libcurl does not ask before it answers.
-        case .any: capabilities.isAtLeast(7, 80, 0) ? .connectionIfOffered : .connection
+    private static func require(
+        _ scheme: ConditionalFeature, _ capabilities: Capabilities, _ version: HTTPVersionPolicy
+    ) throws(CurlewError) {
+        // They would authenticate a connection that has many users.
+        guard !version.excludesHTTP1 else {
+            throw .unsupported(feature: "\(scheme.name) over HTTP/2 or HTTP/3 alone", needs: "HTTP/1.1")
         }
+        try capabilities.require(scheme)
     }
 
     /// libcurl writes a token or a user name into a header line as it is, and cuts every text at a NUL.
@@ -78,5 +81,14 @@ enum AuthenticationPlan {
             )
         }
     }
+}
 
+extension HTTPVersionPolicy {
+    /// Whether every connection is one of HTTP/2 or HTTP/3, which many requests share.
+    var excludesHTTP1: Bool {
+        switch self {
+        case .automatic, .http1_1, .http2: false
+        case .http2PriorKnowledge, .http3: true
+        }
+    }
 }

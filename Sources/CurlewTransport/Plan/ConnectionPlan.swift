@@ -35,11 +35,8 @@ struct ConnectionPlan: Equatable, Sendable {
         options += try localOptions(configuration, capabilities)
         options += netrcOptions(configuration.netrc)
         try planVersion(configuration, surroundings)
-        // Before 8.0 libcurl reads 32 KiB of HTTP/2 at once, and loses sight of the frame in which its receive buffer is full: if that is a
-        // stream's last, the stream ends only when something else comes. With room for all that it reads, and for a head, no
-        // buffer is full. TLS hands over 16 KiB at most.
-        if configuration.httpVersion == .http2PriorKnowledge, !capabilities.isAtLeast(8, 0, 0) {
-            options.append(.long(CURLOPT_BUFFERSIZE, 48 * 1024))
+        if let least = Self.leastBuffer(configuration, capabilities) {
+            options.append(.long(CURLOPT_BUFFERSIZE, least))
         }
         let replaces = configuration.trustEvaluation != nil && configuration.trustEvaluationReplacesVerification
         var tls = configuration.tls
@@ -61,6 +58,12 @@ struct ConnectionPlan: Equatable, Sendable {
         if configuration.trustEvaluation != nil { try capabilities.require(.trustEvaluation) }
         try checkTexts(configuration)
         try RequestPlan.checkRates(configuration.uploadRateLimit, configuration.downloadRateLimit)
+    }
+
+    /// The least size of the receive buffer; `nil` if any will do. A libcurl that loses frames has room for all that it reads
+    /// at once, and for a head, so that no buffer is full. TLS hands over 16 KiB at most.
+    static func leastBuffer(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Int? {
+        configuration.httpVersion == .http2PriorKnowledge && capabilities.losesFrames ? 48 * 1024 : nil
     }
 
     /// What would mean something else to libcurl than it says here.

@@ -78,7 +78,7 @@ enum HTTP3Plan {
     static func allows(_ options: TransferOptions, _ capabilities: Capabilities) -> Bool {
         guard options.multiplexes, case .normal = options.trafficClass else { return false }
         // A reader that takes its time would have all of the body in memory.
-        if options.purpose != .memory, !holdsBack(capabilities) { return false }
+        if options.purpose != .memory, capabilities.readsQUICWhilePaused { return false }
         if options.hasAuthentication {
             switch options.authentication?.scheme {
             // They belong to a connection of HTTP/1.1, or may turn out to.
@@ -88,10 +88,6 @@ enum HTTP3Plan {
         }
         return options.proxy == nil || options.proxy == Proxy.none
     }
-
-    /// Whether a paused transfer keeps the server from sending. Up to 8.17 libcurl takes what comes by QUIC all the same, keeps
-    /// 64 MB of it and then fails.
-    static func holdsBack(_ capabilities: Capabilities) -> Bool { capabilities.isAtLeast(8, 18, 0) }
 
     /// Where nothing but HTTP/3 will do.
     static func check(_ options: TransferOptions, isTLS: Bool) throws(CurlewError) {

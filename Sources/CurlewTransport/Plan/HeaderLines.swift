@@ -18,7 +18,7 @@ enum HeaderLines {
         var lines: [String] = []
         lines.reserveCapacity(headers.count + 2)
         for field in headers {
-            guard field.isValid else { throw invalid(field) }
+            guard field.isValid else { throw CurlewError.invalidHeader(field) }
             if isFraming(field.name) || !isWanted(field.name) { continue }
             lines.append(line(of: field))
         }
@@ -30,6 +30,4 @@ enum HeaderLines {
         let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
         return isBlank ? field.name + ";" : field.name + ": " + field.value
     }
-
-    static func invalid(_ field: HTTPHeader) -> CurlewError { .invalidHeader(field) }
 }

@@ -7,6 +7,7 @@ final class KnownShape: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
     let isIdempotent: Bool
+    let closesConnection: Bool
     /// Nearly all requests have these. By identity; kept, so that it is not given to another object.
     let defaultHeaders: DefaultHeaders?
     let defaultList: HeaderList?
@@ -19,6 +20,7 @@ final class KnownShape: Sendable {
         settings = plan.settings
         clocks = plan.clocks
         isIdempotent = request.method.isIdempotent
+        closesConnection = plan.closesConnection
         defaultHeaders = request.defaultHeaders
         defaultList = plan.defaultList
         shape = RequestShape(request, isTLS: plan.isTLS)

@@ -32,6 +32,9 @@ struct RequestPlan: Sendable {
     private(set) var isAlone = false
     /// The request has to leave the shared connection if the server offers to authenticate the connection.
     private(set) var goesAloneIfOffered = false
+    /// Whether libcurl closes the connection after the request.
+    var closesConnection: Bool { closesOwnConnection || known?.closesConnection == true }
+    private var closesOwnConnection = false
     /// No request is sent: see `onlyConnect`.
     private(set) var connectsOnly = false
     private(set) var wire: WireURL
@@ -137,13 +140,15 @@ struct RequestPlan: Sendable {
         if options.trafficClass != .normal {
             // The mark is the socket's, and must not be others'.
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
+            closeConnection()
         }
         planContentCoding(configuration, options, planner.capabilities)
-        try planLimits(configuration, options)
+        try planLimits(configuration, options, planner.capabilities)
         try planAuthentication(configuration, options, planner.capabilities)
         try planProxy(configuration, options, planner.capabilities)
-        if !leavesOutProxy, let proxy = options.proxy, !planner.proxies.mayShare(proxy) { goAlone() }
+        if !leavesOutProxy, let proxy = options.proxy, !planner.proxies.mayShare(proxy) {
+            goAlone(configuration.httpVersion)
+        }
         ownSettings += DNSPlan.overrides(configuration.dns, host: host, port: wire.port)
         ownDefaultList = try planner.list(of: request.defaultHeaders)
         if !leavesOutProxy { planner.keep(self, for: request) }
@@ -210,27 +215,28 @@ struct RequestPlan: Sendable {
             case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
             case .http3: (Int(CURLEW_HTTP_VERSION_3ONLY), true)
             }
-        // libcurl 7.88 layers HTTP/2 a second time onto a plain connection that it re-uses, and fails
-        // (curl issue 10634, fixed in 8.0): there each exchange has a connection of its own.
-        let spoilsReuse =
-            configuration.httpVersion == .http2PriorKnowledge && !isTLS
-            && capabilities.isAtLeast(7, 88, 0) && !capabilities.isAtLeast(8, 0, 0)
-        if !multiplexes || (options.multiplexes && !spoilsReuse) {
+        // Each exchange has a connection of its own then.
+        let cannotReuse =
+            configuration.httpVersion == .http2PriorKnowledge && !isTLS && capabilities.cannotReusePlainHTTP2
+        if !multiplexes || (options.multiplexes && !cannotReuse) {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
-            // From 8.13 to 8.15 libcurl would wait until another request's response has begun on the new connection, and for
-            // ever where that request has ended without one.
-            let waitsForResponses = capabilities.isAtLeast(8, 13, 0) && !capabilities.isAtLeast(8, 16, 0)
-            if multiplexes, !waitsForResponses { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
+            if multiplexes, !capabilities.waitsForOthersResponses { ownSettings.append(.long(CURLOPT_PIPEWAIT, 1)) }
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            // There libcurl has to say that it would keep the connection (`SendingWitness`), and the engine ends it then. But the
-            // answer to a challenge would go over the kept connection before that.
-            if !spoilsReuse || options.authentication != nil { ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1)) }
+            // There libcurl has to say that it would keep the connection (`DeliveryEvidence`), and the engine ends it then.
+            // But the answer to a challenge would go over the kept connection before that.
+            if !cannotReuse || options.authentication != nil { closeConnection() }
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1))
         }
+    }
+
+    /// libcurl closes the connection after the request.
+    private mutating func closeConnection() {
+        ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
+        closesOwnConnection = true
     }
 
     private mutating func planProxy(
@@ -264,9 +270,9 @@ struct RequestPlan: Sendable {
         }
     }
 
-    private mutating func planLimits(_ configuration: TransportConfiguration, _ options: TransferOptions)
-        throws(CurlewError)
-    {
+    private mutating func planLimits(
+        _ configuration: TransportConfiguration, _ options: TransferOptions, _ capabilities: Capabilities
+    ) throws(CurlewError) {
         if options.uploadRateLimit != nil || options.downloadRateLimit != nil {
             try Self.checkRates(options.uploadRateLimit, options.downloadRateLimit)
         }
@@ -286,7 +292,8 @@ struct RequestPlan: Sendable {
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
             ownSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
             // libcurl reads up to a hundred buffers before it looks at the rate.
-            ownSettings.append(.long(CURLOPT_BUFFERSIZE, min(max(1024, rate / 400), largest ?? 16 * 1024)))
+            let least = ConnectionPlan.leastBuffer(configuration, capabilities) ?? 1024
+            ownSettings.append(.long(CURLOPT_BUFFERSIZE, max(least, min(rate / 400, largest ?? 16 * 1024))))
         } else if let largest {
             ownSettings.append(.long(CURLOPT_BUFFERSIZE, largest))
         }
@@ -296,13 +303,13 @@ struct RequestPlan: Sendable {
         _ configuration: TransportConfiguration, _ options: TransferOptions, _ capabilities: Capabilities
     ) throws(CurlewError) {
         guard let authentication = options.authentication else { return }
-        let capabilities = AuthenticationPlan.capabilities(capabilities, over: configuration.httpVersion)
-        ownSettings += try AuthenticationPlan.options(authentication, capabilities)
+        let version = configuration.httpVersion
+        ownSettings += try AuthenticationPlan.options(authentication, capabilities, over: version)
         needsOwnHandle = true
-        switch AuthenticationPlan.reach(of: authentication.scheme, capabilities) {
+        switch AuthenticationPlan.scope(of: authentication.scheme, capabilities, over: version) {
         case .request: break
         case .connectionIfOffered: goesAloneIfOffered = true
-        case .connection: goAlone()
+        case .connection: goAlone(version)
         }
     }
 
@@ -377,15 +384,15 @@ struct RequestPlan: Sendable {
     /// Gives the request a connection of its own, which is closed after it.
     ///
     /// A connection that NTLM or Negotiate has authenticated, or that leads through a proxy with credentials of its own, is
-    /// the user's: libcurl up to 8.18 would use it for requests of others (CVE-2026-1965). HTTP/1.1 is the one way to be alone on a
-    /// connection. `Handles` runs such requests apart: the later rounds of a handshake ignore CURLOPT_FRESH_CONNECT.
-    mutating func goAlone() {
+    /// the user's: libcurl up to 8.19 would use it for requests of others (CVE-2026-1965, CVE-2026-5545). It speaks HTTP/1.1
+    /// unless that is excluded. `Handles` runs such requests apart, without multiplexing: the later rounds of a handshake
+    /// ignore CURLOPT_FRESH_CONNECT.
+    mutating func goAlone(_ version: HTTPVersionPolicy) {
         guard !isAlone else { return }
         isAlone = true
-        ownSettings += [
-            .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
-            .long(CURLOPT_FRESH_CONNECT, 1), .long(CURLOPT_FORBID_REUSE, 1),
-        ]
+        if !version.excludesHTTP1 { ownSettings.append(.long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)) }
+        ownSettings += [.long(CURLOPT_PIPEWAIT, 0), .long(CURLOPT_FRESH_CONNECT, 1)]
+        closeConnection()
     }
 
     /// Only the connection is wanted, for the HTTP/1.1 of its user. Through an HTTP proxy it is a tunnel.
@@ -399,7 +406,7 @@ struct RequestPlan: Sendable {
                 .long(CURLOPT_FORBID_REUSE, 0),
             ]
         known = nil
-        (connectsOnly, needsOwnHandle) = (true, true)
+        (connectsOnly, needsOwnHandle, closesOwnConnection) = (true, true, false)
     }
 
     /// For the repetition of a request whose expectation was refused.
@@ -429,9 +436,7 @@ extension TransferRequest {
         guard case .none = body else { return false }
         return headers.isEmpty && method.rawValue == "GET"
     }
-}
 
-extension TransferRequest {
     /// Whether its credentials are sent as the answer to a challenge only.
     fileprivate var mayBeChallenged: Bool {
         switch options.authentication?.scheme {

@@ -11,20 +11,17 @@ final class RequestPlanner: Sendable {
     private let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
     private let lists: DefaultHeaderLists
-    let proxies: ProxyOwners
+    let proxies: ProxyConnectionCredentials
 
-    init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
+    init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) {
         self.configuration = configuration
-        self.capabilities = capabilities
+        capabilities = surroundings.capabilities
         lists = DefaultHeaderLists(
             end: configuration.addsAccept ? nil : HeaderList(lines: [RequestPlan.noAcceptLine]))
-        proxies = ProxyOwners(
-            configuration.proxy,
-            environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment))
+        proxies = ProxyConnectionCredentials(
+            configuration.proxy, environmentNamesProxy: surroundings.environmentNamesProxy)
         exclusions = ProxyPlan.exclusions(of: configuration.proxy)
-        // The surroundings are looked at where it matters alone.
-        let hasHTTP3 = capabilities.features.contains("HTTP3")
-        alternatives = hasHTTP3 ? HTTP3Plan.alternatives(configuration, .current(capabilities)) : nil
+        alternatives = HTTP3Plan.alternatives(configuration, surroundings)
     }
 
     /// The way by HTTP/3 that the request takes, where there is one.

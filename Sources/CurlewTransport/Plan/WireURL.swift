@@ -39,13 +39,19 @@ struct WireURL: Sendable {
     }
 
     private static func problem(of text: String) -> String {
+        if text.lowercased().hasPrefix("http://") || text.lowercased().hasPrefix("https://") {
+            return "the URL's host is empty or longer than \(Parts.longestHost) bytes, "
+                + "its port is not a number up to 65535, or a character must be escaped"
+        }
         let problem = "the URL is not an absolute http or https URL with a host"
-        // `example.com/a`, `//example.com/a`, `localhost:8080/a`; not `ftp://…`, `mailto:…`.
+        // `example.com/a`, `//example.com/a`, `localhost:8080/a`; not `ftp://…`, `mailto:…`, `/path`, `name`.
         let bare = text.hasPrefix("//") ? text.dropFirst(2) : text[...]
         let host = bare.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = host.firstIndex(of: ":").map { host[$0...].dropFirst() }
         // The text before an @ may be a password.
-        guard !host.isEmpty, !host.contains("@"), port.map(Self.isPort) ?? true else { return problem }
+        guard host.first.map({ $0.isLetter || $0.isNumber }) == true, host.contains(".") || host.hasPrefix("localhost"),
+            !host.contains("@"), port.map(Self.isPort) ?? true
+        else { return problem }
         return problem + "; write https://\(Redaction.reference(String(bare)))"
     }
 
@@ -61,7 +67,7 @@ struct WireURL: Sendable {
     private struct Parts {
         /// No name of DNS is longer. libcurl before 8.4 overflows a buffer when it hands a longer one to a SOCKS5 proxy
         /// (CVE-2023-38545).
-        private static let longestHost = 255
+        fileprivate static let longestHost = 255
 
         let isTLS: Bool
         let host: Range<Int>

@@ -85,6 +85,10 @@ struct RedactionTests {
             ("Sec-WebSocket-Protocol", true), ("Sec-WebSocket-Accept", false), ("RateLimit-Policy", false),
             ("Access-Control-Allow-Private-Network", false), ("Access-Control-Allow-Headers", false),
             ("DPoP", true), ("X-Pin", true), ("X-CSRF", true), ("X-Hmac", true),
+            ("Anthropic-RateLimit-Tokens-Limit", false), ("Anthropic-RateLimit-Output-Tokens-Reset", false),
+            ("Accept-Signature", false),
+            // A part of a name may begin within one that is given up.
+            ("X-Totoken", true), ("X-Secsecret", true), ("X-Tokentoke", true), ("X-Toke", false), ("X-Secre", false),
         ])
     func fields(name: String, isSecret: Bool) {
         #expect(SecretNames.containsField(name) == isSecret)

@@ -138,7 +138,8 @@ struct BodyChannelStateMachineTests {
         Case(
             name: "a second consumer is refused, the first keeps waiting",
             steps: [
-                .waited(1), .asked(.fail(.internal)), .waited(2, isWokenAtOnce: true), .asked(.fail(.internal)),
+                .waited(1), .asked(.fail(.bodyUnavailable)), .waited(2, isWokenAtOnce: true),
+                .asked(.fail(.bodyUnavailable)),
                 .delivered(["a"], wakes: 1),
             ]),
         Case(

@@ -106,7 +106,7 @@ struct HeadCollectorTests {
         switch events[2] {
         case .head: #expect(problem == nil)
         case .malformed(let reason): #expect(reason == problem)
-        case .none, .informational: Issue.record("\(events[2])")
+        case .none, .started, .informational: Issue.record("\(events[2])")
         }
     }
 

@@ -15,6 +15,14 @@ struct RepeatedHeadTests {
         /// How many heads were not taken apart.
         var repeated = 0
 
+        /// Returns `nil` for lines of something unfinished. A repeated head reports its status line late or not at all.
+        static func text(of event: HeadCollector.Event) -> String? {
+            switch event {
+            case .none, .started: nil
+            case .informational, .head, .malformed: "\(event)"
+            }
+        }
+
         mutating func receive(_ lines: [String]) -> ([String], HeadCollector) {
             var collector = HeadCollector()
             var events: [String] = []
@@ -30,8 +38,7 @@ struct RepeatedHeadTests {
                         events.append("\(HeadCollector.Event.head(last.head))")
                     case .different:
                         let event = collector.take(line, unlike: &last, &texts)
-                        if case .none = event { break }
-                        events.append("\(event)")
+                        if let text = Self.text(of: event) { events.append(text) }
                     }
                 }
             }
@@ -45,8 +52,7 @@ struct RepeatedHeadTests {
         var events: [String] = []
         for var line in lines {
             let event = line.withUTF8 { collector.take(UnsafeRawBufferPointer($0), &texts) }
-            if case .none = event { continue }
-            events.append("\(event)")
+            if let text = Handle.text(of: event) { events.append(text) }
         }
         return (events, collector)
     }

@@ -73,6 +73,48 @@ struct RequestPlanTests {
         #expect(plain[0...1] == ["HTTP_VERSION=5", "FRESH_CONNECT=1"] && !plain.contains("FORBID_REUSE=1"))
     }
 
+    /// libcurl, and whether requests wait to share a connection that is being made.
+    @Test(arguments: [(0x080C01, true), (0x080D00, false), (0x080F00, false), (0x081000, true)])
+    func waitsUnlessLibcurlWouldWaitForAnothersResponse(_ version: Int, _ waits: Bool) throws {
+        var capabilities = Self.capabilities
+        capabilities.versionNumber = version
+        for policy in [HTTPVersionPolicy.automatic, .http2PriorKnowledge] {
+            let plan = try plan(
+                "https://h/", configuration: configured { $0.httpVersion = policy }, capabilities: capabilities)
+            #expect(texts(plan).contains("PIPEWAIT=1") == waits)
+        }
+    }
+
+    @Test func whatIsAloneKeepsPriorKnowledge() throws {
+        let configuration = configured {
+            $0.httpVersion = .http2PriorKnowledge
+            $0.proxy = .none
+        }
+        let planner = RequestPlanner(configuration, Self.capabilities)
+        let url = try #require(URL(string: "http://proxy.test:3128"))
+        var plans: [RequestPlan] = []
+        for user in ["a", "b"] {
+            let wanted = request(try #require(URL(string: "https://h/"))) {
+                $0.options.proxy = .url(url, username: user, password: "p")
+            }
+            plans.append(try RequestPlan.of(wanted, planner: planner, bodyLength: nil))
+        }
+        #expect(plans.map(\.isAlone) == [false, true] && plans.map(\.closesConnection) == [false, true])
+        for plan in plans { #expect(texts(plan).last { $0.hasPrefix("HTTP_VERSION") } == "HTTP_VERSION=5") }
+    }
+
+    @Test func aRequestThatClosesItsConnectionSaysSo() throws {
+        let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
+        let planner = RequestPlanner(priorKnowledge, Self.capabilities)
+        // The second has the settings of the first.
+        for _ in 0..<2 {
+            let wanted = request(try #require(URL(string: "https://h/"))) { $0.options.multiplexes = false }
+            let plan = try RequestPlan.of(wanted, planner: planner, bodyLength: nil)
+            #expect(plan.closesConnection && texts(plan).contains("FORBID_REUSE=1"))
+        }
+        #expect(try !plan("https://h/", configuration: priorKnowledge).closesConnection)
+    }
+
     @Test(
         arguments: [
             (.basic, false, false), (.digest, false, false), (.bearer, false, false), (.any, false, true),
@@ -116,6 +158,7 @@ struct RequestPlanTests {
                 }
             }
             #expect(error?.code == .unsupported)
+            #expect(error?.reason.contains("HTTP/1.1") == true)
         }
         let any = try plan("https://h/", configuration: configuration, capabilities: capabilities) {
             $0.options.authentication = TransferAuthentication(username: "u", password: "p")
@@ -204,6 +247,10 @@ struct RequestPlanTests {
                 "HTTP_VERSION=2", "CONNECTTIMEOUT_MS=2147483647", "MAX_SEND_SPEED_LARGE=7", "MAX_RECV_SPEED_LARGE=5",
                 "BUFFERSIZE=1024",
             ])
+        // This libcurl loses frames of HTTP/2 in a buffer that is full.
+        let priorKnowledge = configured { $0.httpVersion = .http2PriorKnowledge }
+        let limited = try self.plan(configuration: priorKnowledge) { $0.options.downloadRateLimit = 5 }
+        #expect(texts(limited).contains("BUFFERSIZE=49152"))
         let unlimited = try self.plan { $0.options.purpose = .stream }
         #expect(texts(unlimited).contains("BUFFERSIZE=524288"))
     }

@@ -16,10 +16,9 @@ struct ProtocolTests {
                     #expect(outcome.head.version == .http2)
                     connections += outcome.metrics.isConnectionReused ? 0 : 1
                 }
-                // From 8.13 to 8.15 requests do not wait for a connection's first response (`RequestPlan.planProtocol`).
-                let libcurl = Capabilities.ofLibcurl
-                let mayDiffer = libcurl.isAtLeast(8, 13, 0) && !libcurl.isAtLeast(8, 16, 0)
-                #expect((1...(mayDiffer ? 6 : 1)).contains(connections))
+                // They do not wait for a connection's first response then (`RequestPlan.planProtocol`).
+                let most = Capabilities.ofLibcurl.waitsForOthersResponses ? 6 : 1
+                #expect((1...most).contains(connections))
             }
         }
     }

@@ -46,6 +46,13 @@ struct EngineParts {
     }
 }
 
+extension RequestPlanner {
+    /// Plans in this process's environment.
+    convenience init(_ configuration: TransportConfiguration, _ capabilities: Capabilities) {
+        self.init(configuration, .current(capabilities))
+    }
+}
+
 /// Runs a test with the parts of an engine. Its handles must not outlive it.
 func withEngineParts(
     _ configure: (inout TransportConfiguration) -> Void = { _ in }, _ body: (EngineParts) throws -> Void

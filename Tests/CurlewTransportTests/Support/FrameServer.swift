@@ -103,14 +103,14 @@ final class FrameServer: Sendable {
 
     private static func serve(_ peer: Int32, _ requests: Lock<Int>, _ gate: DispatchSemaphore, _ answer: Answer) {
         defer { _ = close(peer) }
-        guard take(24, from: peer) != nil, give(Frame.settings, to: peer) else { return }
+        guard take(24, from: peer) != nil, BlockingSocket.write(peer, Frame.settings) else { return }
         while let header = take(9, from: peer) {
             let length = Int(header[0]) << 16 | Int(header[1]) << 8 | Int(header[2])
             guard length == 0 || take(length, from: peer) != nil else { return }
             let stream = header[5...8].reduce(UInt32(0)) { $0 << 8 | UInt32($1) }
             switch (header[3], header[4]) {
             case (4, 0):
-                guard give(Frame.settingsTaken, to: peer) else { return }
+                guard BlockingSocket.write(peer, Frame.settingsTaken) else { return }
             case (1, _):
                 let number = requests.withLock { count in
                     count += 1
@@ -119,7 +119,7 @@ final class FrameServer: Sendable {
                 for frame in answer(number, stream) {
                     if frame.isEmpty {
                         _ = gate.wait(timeout: .now() + 60)
-                    } else if !give(frame, to: peer) {
+                    } else if !BlockingSocket.write(peer, frame) {
                         return
                     }
                 }
@@ -136,9 +136,5 @@ final class FrameServer: Sendable {
             bytes += more
         }
         return bytes
-    }
-
-    private static func give(_ bytes: [UInt8], to peer: Int32) -> Bool {
-        BlockingSocket.write(peer, bytes)
     }
 }

@@ -12,8 +12,16 @@ final class OpenSSLServer {
     private let output = Pipe()
     private let directory: URL
 
+    /// What it answers to a GET.
+    enum Mode: String {
+        /// A page about the connection.
+        case status = "-www"
+        /// The bytes of a file in its folder, which are a response with its head.
+        case wholeResponses = "-HTTP"
+    }
+
     /// `preparation` is a shell command in the folder of `cert.pem` and `key.pem`.
-    init(_ version: String, _ options: String, preparation: String = ":") throws {
+    init(_ version: String, _ options: String, mode: Mode = .status, preparation: String = ":") throws {
         directory = FileManager.default.temporaryDirectory.appending(path: "curlew-\(UUID())")
         process.executableURL = URL(filePath: "/bin/sh")
         process.arguments = [
@@ -23,7 +31,7 @@ final class OpenSSLServer {
             openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 -set_serial 1 -keyout key.pem \
               -out cert.pem -subj /CN=localhost -addext subjectAltName=DNS:localhost 2>/dev/null
             \(preparation)
-            exec openssl s_server -\(version) -www \(options) -accept 127.0.0.1:0 -cert cert.pem -key key.pem 2>&1
+            exec openssl s_server -\(version) \(mode.rawValue) \(options) -accept 127.0.0.1:0 -cert cert.pem -key key.pem 2>&1
             """,
         ]
         process.standardOutput = output

@@ -14,15 +14,13 @@ struct AuthenticatedConnectionTests {
         return message.base64EncodedString()
     }()
 
-    /// A server of Windows' kind. Negotiate takes two steps with the tokens "one" and "two", as a GSSAPI gives them that is
-    /// preloaded for this test. Without one, and without a ticket of Kerberos, libcurl sends none.
+    private static let features = Capabilities.ofLibcurl.features
+
+    /// A server of Windows' kind. Libcurl answers an offer of Negotiate only with a ticket of Kerberos, which tests do not
+    /// have.
     private static func serve(_ server: TestServer, offering schemes: [String] = ["NTLM"]) {
         server.route("/x") { request in
             let field = request.headers["Authorization"] ?? ""
-            if field == "Negotiate dHdv" { return .text("ada") }
-            if field == "Negotiate b25l" {
-                return .text("more", status: 401).header("WWW-Authenticate", "Negotiate eA==")
-            }
             guard field.hasPrefix("NTLM "), let message = Data(base64Encoded: String(field.dropFirst(5))),
                 message.count > 8
             else {
@@ -38,7 +36,9 @@ struct AuthenticatedConnectionTests {
         TransferAuthentication(scheme: scheme, username: "ada", password: "secret")
     }
 
-    @Test(arguments: [TransferAuthentication.Scheme.ntlm, .any], [HTTPMethod.get, .put])
+    @Test(
+        .enabled(if: features.contains("NTLM"), "libcurl has no NTLM"),
+        arguments: [TransferAuthentication.Scheme.ntlm, .any], [HTTPMethod.get, .put])
     func aHandshakeGoesOverOneConnectionThatNobodyUsesAfterwards(
         _ scheme: TransferAuthentication.Scheme, _ method: HTTPMethod
     ) async throws {
@@ -66,7 +66,11 @@ struct AuthenticatedConnectionTests {
         }
     }
 
-    @Test func aConnectionOfOthersIsLeftWhereNegotiateIsOffered() async throws {
+    @Test(
+        .enabled(
+            if: features.contains("SPNEGO") && Capabilities.ofLibcurl.asksBeforeSending,
+            "libcurl has no Negotiate, or does not ask before it answers"))
+    func aConnectionOfOthersIsLeftWhereNegotiateIsOffered() async throws {
         try await withTransport { transport, server in
             Self.serve(server, offering: ["Negotiate", "Basic realm=\"r\""])
             let open = try await transport.fetch(request(server.url("/open")))
@@ -83,7 +87,9 @@ struct AuthenticatedConnectionTests {
         }
     }
 
-    @Test(arguments: [TransferAuthentication.Scheme.negotiate, .any])
+    @Test(
+        .enabled(if: features.contains("SPNEGO"), "libcurl has no Negotiate"),
+        arguments: [TransferAuthentication.Scheme.negotiate, .any])
     func requestsWithNegotiateHaveConnectionsOfTheirOwn(_ scheme: TransferAuthentication.Scheme) async throws {
         try await withTransport { transport, server in
             Self.serve(server, offering: ["Negotiate"])
@@ -93,18 +99,10 @@ struct AuthenticatedConnectionTests {
             var authenticated: Set<Int> = []
             for _ in 0..<3 {
                 let before = server.requests.count
-                let result = try await transport.fetch(
+                _ = try await transport.fetch(
                     request(server.url("/x")) { $0.options.authentication = Self.credentials(scheme) })
-                let rounds = server.requests.dropFirst(before)
-                let connection = try #require(rounds.last?.connection)
+                let connection = try #require(server.requests.dropFirst(before).last?.connection)
                 #expect(authenticated.insert(connection).inserted)
-                if rounds.contains(where: { $0.headers["Authorization"] != nil }) {
-                    #expect(result.text == "ada")
-                    #expect(
-                        rounds.filter { $0.headers["Authorization"] != nil }.map(\.connection) == [
-                            connection, connection,
-                        ])
-                }
                 let other = try await transport.fetch(request(server.url("/open")))
                 #expect(other.text == "open")
                 #expect(try !authenticated.contains(#require(server.requests.last).connection))

@@ -11,11 +11,32 @@ struct BadInputTests {
         "https://:80/", "http://127.0.0.1:99999/",
     ])
     func refusesURLs(_ text: String) async throws {
-        guard let url = URL(string: text) else { return }
+        let url = try #require(URL(string: text))
         try await withTransport { transport, _ in
             let error = await transport.failure(request(url))
             #expect(error.code == .invalidURL)
             #expect(error.phase == .creation)
+        }
+    }
+
+    @Test(arguments: [
+        ("http://127.0.0.1:99999/", "65535", nil), ("https:///path", "empty", nil),
+        ("ftp://127.0.0.1/x", "not an absolute", nil), ("/a.b/c", "not an absolute", nil),
+        ("relative", "not an absolute", nil), ("mailto:a@b.test", "not an absolute", nil),
+        ("a.test/b", "not an absolute", "https://a.test/b"),
+        ("//a.test:8443/b", "not an absolute", "https://a.test:8443/b"),
+        ("localhost:8080/a", "not an absolute", "https://localhost:8080/a"),
+    ])
+    func saysWhatIsWrongWithAURL(_ text: String, _ reason: String, _ suggestion: String?) async throws {
+        guard let url = URL(string: text) else { return }
+        try await withTransport { transport, _ in
+            let error = await transport.failure(request(url))
+            #expect(error.reason.contains(reason), "\(error)")
+            if let suggestion {
+                #expect(error.reason.hasSuffix("; write \(suggestion)"), "\(error)")
+            } else {
+                #expect(!error.reason.contains("write https://"), "\(error)")
+            }
         }
     }
 
@@ -28,6 +49,7 @@ struct BadInputTests {
                 let host = String(repeating: "a", count: count)
                 let error = await transport.failure(request(try #require(URL(string: "http://\(host)/"))))
                 #expect(error.code == code, "\(count): \(error)")
+                #expect(code != .invalidURL || error.reason.contains("255"), "\(error)")
             }
         }
     }
@@ -175,6 +197,18 @@ struct BadInputTests {
             server.script("/x", .raw(["\(line) \r\nContent-Length: 5\r\n\r\nhello"]))
             let error = await transport.failure(request(server.url("/x")))
             #expect(error.code == .protocolViolation, "\(error)")
+        }
+    }
+
+    @Test(arguments: ["HTTP/2 103 \r\n\r\n", "HTTP/2 200 \r\nX: 1\r\n"])
+    func aVersionInTextIsRefusedBeforeTheHeadHasEnded(_ text: String) async throws {
+        try await withTransport { transport, server in
+            let gate = Gate()
+            let response = TestServer.Response.raw([text, "HTTP/1.1 200 OK\r\n\r\n"])
+            server.script("/x", response.stalling(until: gate, at: .inBody(after: Int64(text.utf8.count))))
+            let error = await transport.failure(request(server.url("/x")))
+            #expect(error.code == .protocolViolation, "\(error)")
+            gate.open()
         }
     }
 

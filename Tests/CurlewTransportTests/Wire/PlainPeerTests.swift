@@ -21,4 +21,25 @@ struct PlainPeerTests {
             #expect(error.recoverySuggestion?.contains("http://") == true)
         }
     }
+
+    @Test(
+        .enabled(if: Capabilities.ofLibcurl.features.contains("HTTPS-proxy"), "libcurl has no TLS to proxies"),
+        arguments: ["http://a.test/", "https://a.test/"])
+    func `a proxy without TLS is not taken for the server`(_ text: String) async throws {
+        let server = try ByteServer { peer in
+            _ = peer.read()
+            peer.write("HTTP/1.1 400 Bad Request\r\n\r\n")
+            peer.untilDelivered()
+            while !peer.read().isEmpty {}
+        }
+        defer { server.stop() }
+        let proxy = try #require(URL(string: "https://127.0.0.1:\(server.port)"))
+        try await withTransport({ $0.proxy = .url(proxy) }) { transport, _ in
+            let url = try #require(URL(string: text))
+            let error = await transport.failure(request(url))
+            #expect(error.isTLS || error.code == .proxyFailed, "\(error)")
+            #expect(!error.reason.contains("the server"), "\(error)")
+            #expect(error.recoverySuggestion?.contains("begin the URL with http://") != true)
+        }
+    }
 }

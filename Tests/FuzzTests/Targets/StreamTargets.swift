@@ -99,7 +99,7 @@ extension FuzzTarget {
         for line in bytes.split(separator: 0x0A, omittingEmptySubsequences: false) {
             let event = (line + [0x0A]).withUnsafeBytes { collector.take($0, &texts) }
             switch event {
-            case .none: continue
+            case .none, .started: continue
             case .malformed(let reason): return found + [reason]
             case .informational(let head), .head(let head):
                 try require((100...999).contains(head.status), "a status has three digits")

@@ -78,7 +78,7 @@ extension Trait where Self == ConditionTrait {
 }
 
 extension Capabilities {
-    /// How many connections requests that begin at once may make to a host over HTTP/2 or HTTP/3. With libcurl 8.13 to 8.15 they
-    /// do not wait for a connection's first response.
-    var mostConnectionsOfABurst: Int { isAtLeast(8, 13, 0) && !isAtLeast(8, 16, 0) ? 6 : 1 }
+    /// How many connections requests that begin at once may make to a host over HTTP/2 or HTTP/3: they do not wait for a
+    /// connection's first response if libcurl would wait too long.
+    var mostConnectionsOfABurst: Int { waitsForOthersResponses ? 6 : 1 }
 }

@@ -8,9 +8,9 @@ internal import CurlewCore
 /// nothing sent again.
 ///
 /// And whether its connection survived it: see `ActiveTransfer.isCutByConnection`.
-struct SendingWitness {
-    /// False for requests that nothing was noted of.
-    private var isPresent = false
+struct DeliveryEvidence {
+    /// Whether the request was announced before it was sent. Before 7.80 none is, and only the trace tells something.
+    private var wasAnnounced = false
     /// Bytes of requests that libcurl had sent before.
     private var bytesBefore = 0
     /// Whether the connection was made for this transfer.
@@ -31,7 +31,7 @@ struct SendingWitness {
 
     /// The request is about to be sent.
     init(_ easy: TransferHandle, isTLS: Bool, isFirst: Bool) {
-        isPresent = true
+        wasAnnounced = true
         bytesBefore = curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE)
         // Later rounds of a handshake go over the same connection.
         isOnNewConnection = isFirst && curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0
@@ -42,8 +42,9 @@ struct SendingWitness {
         }
     }
 
-    /// A line of libcurl's trace. True where it says that the connection takes no further requests.
-    mutating func note(_ text: UnsafeRawBufferPointer) -> Bool {
+    /// Records a line of libcurl's trace. Returns whether it is the first that says that the connection takes no further
+    /// requests.
+    mutating func record(_ text: UnsafeRawBufferPointer) -> Bool {
         let line = text.prefix(200)
         if line.starts(with: Self.usingStream) {
             stream = Self.number(line.dropFirst(Self.usingStream.count))
@@ -57,8 +58,7 @@ struct SendingWitness {
             else { return false }
             if Self.number(line[(first + 1)...]) == Self.enhanceYourCalm { asksForCalm = true }
             lastProcessed = Self.number(line[(last + 1)...])
-            connectionGoesAway = true
-            return true
+            return !exchange(&connectionGoesAway, with: true)
         } else if line.starts(with: Self.stream), line.reversed().starts(with: Self.closed.reversed()) {
             responseEnded = true
         } else if line.starts(with: Self.closing) {
@@ -98,11 +98,11 @@ struct SendingWitness {
     /// ends another one to have room for this one.
     ///
     /// Of a request that was not announced (before libcurl 7.80) the trace may tell about connections before it.
-    var connectionBroke: Bool { isPresent && closesConnection && !keepsConnection && !connectionGoesAway }
+    var connectionBroke: Bool { wasAnnounced && closesConnection && !keepsConnection && !connectionGoesAway }
 
     /// Whether nothing of the request was taken: the connection was dead already.
     func isUnsent(_ easy: TransferHandle) -> Bool {
-        isPresent && curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE) == bytesBefore
+        wasAnnounced && curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE) == bytesBefore
     }
 
     /// Whether the server has said that it did not look at the request's stream.
@@ -116,6 +116,6 @@ struct SendingWitness {
     func isRefusedStream(_ easy: TransferHandle) -> Bool {
         guard speaksHTTP2 else { return false }
         return isOnNewConnection
-            || easy.transfers.settings.triesAgainSilentlyOnRefusal && easy.errorMessage.isEmpty
+            || easy.transfers.settings.libcurlTriesAgainSilentlyOnRefusal && easy.errorMessage.isEmpty
     }
 }

@@ -5,13 +5,13 @@ import Testing
 @testable import CurlewTransport
 
 @Suite("Connections to proxies")
-struct ProxyOwnersTests {
+struct ProxyConnectionCredentialsTests {
     private func proxy(_ user: String?, _ url: String = "http://proxy.test:3128") throws -> Proxy {
         .url(try #require(URL(string: url)), username: user, password: user == nil ? nil : "secret")
     }
 
     @Test func belongToTheCredentialsThatCameFirst() throws {
-        let owners = ProxyOwners(.none, environmentNamesProxy: false)
+        let owners = ProxyConnectionCredentials(.none, environmentNamesProxy: false)
         #expect(owners.mayShare(try proxy("a")))
         #expect(!owners.mayShare(try proxy(nil)))
         #expect(!owners.mayShare(try proxy("b")))
@@ -27,19 +27,19 @@ struct ProxyOwnersTests {
     }
 
     @Test func belongToTheTransportsOwn() throws {
-        let owners = ProxyOwners(try proxy("a"), environmentNamesProxy: false)
+        let owners = ProxyConnectionCredentials(try proxy("a"), environmentNamesProxy: false)
         #expect(!owners.mayShare(try proxy(nil)))
         #expect(owners.mayShare(try proxy("a")))
     }
 
     @Test func areNobodysIfTheEnvironmentMayNameTheSameProxy() throws {
-        let environments = ProxyOwners(.environment, environmentNamesProxy: true)
+        let environments = ProxyConnectionCredentials(.environment, environmentNamesProxy: true)
         #expect(!environments.mayShare(try proxy("a")))
         #expect(!environments.mayShare(try proxy(nil)))
         #expect(environments.mayShare(.environment))
         #expect(environments.mayShare(.none))
-        #expect(!ProxyOwners(try proxy("a"), environmentNamesProxy: true).mayShare(.environment))
-        let unnamed = ProxyOwners(.environment, environmentNamesProxy: false)
+        #expect(!ProxyConnectionCredentials(try proxy("a"), environmentNamesProxy: true).mayShare(.environment))
+        let unnamed = ProxyConnectionCredentials(.environment, environmentNamesProxy: false)
         #expect(unnamed.mayShare(.environment))
         #expect(unnamed.mayShare(try proxy("a")))
     }

@@ -7,7 +7,7 @@ internal import Foundation
 /// libcurl takes any tunnel through the same proxy, whatever credentials opened it, and any connection to the proxy, although NTLM
 /// and Negotiate have authenticated it. So only the credentials that came first keep their connections. Requests with others
 /// go alone.
-final class ProxyOwners: Sendable {
+final class ProxyConnectionCredentials: Sendable {
     private struct Credentials: Equatable {
         var username: String?
         var password: String?
