@@ -97,7 +97,7 @@ public final class DataStreamRequest: Request, @unchecked Sendable {
         return made
     }
 
-    override var usersHandle: Request { handles.withLock { $0.users } ?? self }
+    override var usersHandle: DataStreamRequest { handles.withLock { $0.users } ?? self }
 
     override var purpose: TransferPurpose { .stream }
 

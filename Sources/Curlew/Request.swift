@@ -309,6 +309,17 @@ extension Request: Hashable {
     public func hash(into hasher: inout Hasher) { hasher.combine(RequestKey(self)) }
 }
 
+/// Names a request, whichever handle of it one has.
+package struct RequestKey: Hashable, Sendable {
+    private let context: ObjectIdentifier
+    private let serial: UInt64
+
+    package init(_ request: Request) {
+        context = ObjectIdentifier(request.context)
+        serial = request.serial
+    }
+}
+
 extension Request: CustomStringConvertible {
     /// Method, URL without secrets, and status once there is one.
     public var description: String {

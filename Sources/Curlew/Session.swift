@@ -137,14 +137,14 @@ public actor Session {
 
     /// Cancels those that had been made when so many had.
     func cancelRequests(upTo serial: UInt64) async {
-        let callers = UserCode.waitBegins()
-        defer { UserCode.waitEnds(of: callers) }
-        let waiting = shelf.all.filter { $0.serial <= serial }
-        let running = running.filter { $0.serial <= serial }
-        for request in waiting + running { request.cancel() }
-        // One that was set up has to run to its end.
-        for request in waiting where !UserCode.isCalled(for: request) { _ = await request.joined() }
-        await untilEnded(waiting + running)
+        await UserCode.waiting {
+            let waiting = shelf.all.filter { $0.serial <= serial }
+            let running = running.filter { $0.serial <= serial }
+            for request in waiting + running { request.cancel() }
+            // One that was set up has to run to its end.
+            for request in waiting where !UserCode.isCalled(for: request) { _ = await request.joined() }
+            await untilEnded(waiting + running)
+        }
     }
 
     /// Refuses new requests and returns when the running ones have ended. Stream data that is not being read is discarded;
@@ -152,33 +152,33 @@ public actor Session {
     /// `.sessionClosed`.
     public func drain() async { await drain(isCleaningUp: Task.isCancelled) }
 
-    /// `isCleaningUp`: the wait goes on although the task is cancelled.
+    /// `isCleaningUp`: the wait goes on although the task is cancelled. Otherwise a cancelled task does not wait.
     func drain(isCleaningUp: Bool) async {
-        let callers = UserCode.waitBegins()
-        defer { UserCode.waitEnds(of: callers) }
-        registry.withLock { $0.lifecycle.drainBegan() }
-        for case let stream as DataStreamRequest in running { stream.endUnread() }
-        for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-        guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
-        await (transport as? CachingTransport)?.drain()
+        await UserCode.waiting {
+            registry.withLock { $0.lifecycle.drainBegan() }
+            for case let stream as DataStreamRequest in running { stream.endUnread() }
+            for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
+            guard await untilEnded(running, isCleaningUp: isCleaningUp) else { return }
+            await (transport as? CachingTransport)?.drain()
+        }
     }
 
     /// Cancels all requests, waits for their end and closes all connections. Later requests fail with `.sessionClosed`. Every call
     /// returns when that is done, except a later call from a request's own code: the first may wait for that request.
     public func invalidate() async {
-        let callers = UserCode.waitBegins()
-        defer { UserCode.waitEnds(of: callers) }
-        let isFirst = registry.withLock { $0.lifecycle.closed() }
-        for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
-        for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
-        await untilEnded(running)
-        guard isFirst else {
-            if !UserCode.isInside { _ = await invalidation.waitThroughCancellation() }
-            return
+        await UserCode.waiting {
+            let isFirst = registry.withLock { $0.lifecycle.closed() }
+            for request in shelf.empty() { request.end(with: .sessionInvalidated(error: nil)) }
+            for request in running { request.cancel(with: .sessionInvalidated(error: nil)) }
+            await untilEnded(running)
+            guard isFirst else {
+                if !UserCode.isInside { _ = await invalidation.waitThroughCancellation() }
+                return
+            }
+            await transport.shutdown()
+            context.becameInvalid(SessionReference(identifier: configuration.identifier, session: self))
+            invalidation.resolve(())
         }
-        await transport.shutdown()
-        context.becameInvalid(SessionReference(identifier: configuration.identifier, session: self))
-        invalidation.resolve(())
     }
 
     /// Returns when those of the requests that run have ended; user code does not wait for requests whose own code waits. False if
@@ -186,7 +186,9 @@ public actor Session {
     @discardableResult
     private func untilEnded(_ requests: [Request], isCleaningUp: Bool = Task.isCancelled) async -> Bool {
         let isUserCode = UserCode.isInside
-        guard let ended = registry.withLock({ $0.wait(for: requests, isUserCode: isUserCode) }) else { return true }
+        guard let ended = registry.withLock({ $0.wait(for: requests, isUserCode: isUserCode) }) else {
+            return isCleaningUp || !Task.isCancelled
+        }
         // A task that was cancelled already cleans up: nothing may run afterwards.
         if isCleaningUp { return await ended.waitThroughCancellation() != nil }
         if await ended.wait() != nil { return true }

@@ -87,7 +87,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         return made
     }
 
-    override var usersHandle: Request { handles.withLock { $0.users } ?? self }
+    override var usersHandle: WebSocketRequest { handles.withLock { $0.users } ?? self }
 
     /// Whether this is the first time that it is asked.
     func startsNow() -> Bool {
@@ -133,7 +133,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
         guard let hook = hook.withLock({ $0 }) else { return nil }
         return { [self] opening in
             let prepared = PreparedConnection(link: link, opening: opening)
-            let socket = handles.withLock { $0.users } ?? self
+            let socket = usersHandle
             try await PreparedConnection.$current.withValue(prepared) {
                 try await UserCode.call(for: self) { try await hook(socket) }
             }

@@ -1,4 +1,5 @@
 public import Curlew
+public import Foundation
 
 // Foundation's names for what an `EventMonitor` is told, as Alamofire's monitors write them. With Foundation's own types such a
 // method would compile and never be called, since it is none of the protocol's. These names hide Foundation's in a file
@@ -19,3 +20,8 @@ public typealias URLSessionDownloadTask = TaskIdentifier
 public typealias URLSessionTaskMetrics = TransferMetrics
 /// What `EventMonitor` is told about a response that is about to be stored, and what a `CachedResponseHandler` changes.
 public typealias CachedURLResponse = CachedResponse
+
+extension TransferMetrics {
+    /// From when the transport received the exchange to its end.
+    public var taskInterval: DateInterval { DateInterval(start: queued, end: max(queued, ended)) }
+}

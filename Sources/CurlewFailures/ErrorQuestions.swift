@@ -54,7 +54,7 @@ extension CurlewError {
 
     /// The body of an upload could not be made.
     public var isCreateUploadableError: Bool {
-        code == .bodyUnavailable || (code == .fileUnreadable && phase == .creation)
+        (code == .bodyUnavailable && phase != .receive) || (code == .fileUnreadable && phase == .creation)
     }
 
     /// Whether a `URLRequestConvertible` failed to make its request; Alamofire's name.
@@ -84,9 +84,7 @@ extension CurlewError {
             return false
         }
     }
-}
 
-extension CurlewError {
     /// `responseCode`, for a module that has a property of its own of that name.
     package var statusOfResponse: Int? { responseCode }
 }

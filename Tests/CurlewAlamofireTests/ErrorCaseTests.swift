@@ -39,6 +39,9 @@ struct ErrorCaseTests {
         #expect(own?.isResponseValidationError == true && own?.responseCode == nil)
         let text = await session.request(server.url("/anything")).serializingDecodable(Int.self).response.error
         #expect(text?.isResponseSerializationError == true && text?.responseCode == nil)
+        let type = await session.request(server.url("/anything")).validate(contentType: ["text/plain"])
+            .serializingData().response.error
+        #expect(type?.code == .unacceptableContentType && type?.responseCode == nil)
         let status = await session.request(server.url("/status/401")).validate().serializingData().response.error
         #expect(status?.responseCode == 401)
         let reason = AFError.ResponseValidationFailureReason.unacceptableStatusCode(code: 403)

@@ -89,6 +89,28 @@ struct LockTests {
         }
     }
 
+    /// A debug build keeps what is discarded to the end of the statement in any case, so this can fail in a release build
+    /// only. There the thread would wait for itself.
+    @Test func aDiscardedResultLivesUntilTheLockIsFree() {
+        final class Asker: Sendable {
+            let lock: Lock<Asker?>
+            init(_ lock: Lock<Asker?>) { self.lock = lock }
+            deinit { lock.withLock { _ in } }
+        }
+        let done = DispatchSemaphore(value: 0)
+        let thread = Thread {
+            let lock = Lock<Asker?>(nil)
+            lock.withLock { $0 = Asker(lock) }
+            _ = lock.withLock { asker in
+                defer { asker = nil }
+                return asker
+            }
+            done.signal()
+        }
+        thread.start()
+        #expect(done.wait(timeout: .now() + 10) == .success)
+    }
+
     /// The lock owns its state, so it need not be Sendable; what comes out of it must not share that state.
     @Test func holdsWhatIsNotSendable() async {
         final class Counter {

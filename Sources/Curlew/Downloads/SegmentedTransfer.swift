@@ -60,7 +60,10 @@ struct SegmentedTransfer: Sendable {
             let segment = progress.current.segments[index]
             if segment.isComplete { return nil }
             if segment.written - before < Self.shortAnswer { shortAnswers += 1 }
-            guard segment.written > before, shortAnswers < Self.maximumShortAnswers else {
+            guard segment.written > before else {
+                return CurlewError(.truncated, phase: .receive, reason: "the server sent an empty part of the file")
+            }
+            guard shortAnswers < Self.maximumShortAnswers else {
                 return CurlewError(
                     .truncated, phase: .receive, reason: "the server sent less than was asked for, again and again")
             }

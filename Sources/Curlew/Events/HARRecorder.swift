@@ -34,7 +34,7 @@ public final class HARRecorder: EventMonitor {
     /// Keeps at most `maximumBodySize` bytes of each body, and the last `maximumEntries` exchanges that have ended.
     public init(includingCredentials: Bool = false, maximumBodySize: Int = 256 * 1024, maximumEntries: Int = 1000) {
         includesCredentials = includingCredentials
-        self.maximumBodySize = maximumBodySize
+        self.maximumBodySize = max(0, maximumBodySize)
         self.maximumEntries = maximumEntries
     }
 

@@ -12,14 +12,17 @@ enum FileFailure {
     /// `action` says what was tried, for instance "writing"; `path` is shown as it is.
     static func error(_ number: Int32, _ action: String, _ path: String) -> CurlewError {
         let (code, cocoa) = classify(number)
-        return CurlewError(
+        var error = CurlewError(
             code,
             phase: .file,
-            reason: "\(action) \(path): \(String(cString: strerror(number)))"
-                + (code == .destinationExists ? " (the option .removePreviousFile replaces it)" : ""),
+            reason: "\(action) \(path): \(String(cString: strerror(number)))",
             underlying: CocoaError(cocoa, userInfo: [NSFilePathErrorKey: path]),
             native: CurlewError.NativeCode(number: Int(number), name: name(of: number))
         )
+        if code == .destinationExists {
+            error.suggestion = "Choose another name, or replace the file with the option .removePreviousFile."
+        }
+        return error
     }
 
     /// A directory is never replaced by a file.

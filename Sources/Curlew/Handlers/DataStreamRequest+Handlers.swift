@@ -104,11 +104,11 @@ extension DataStreamRequest {
             backlog: backlog
         )
         reading.withLock { $0.consumers.append(consumer) }
-        startPump()
+        let isReader = startPump()
         add { result in
             HandlerQueue.Serialized(error: nil) { replacement in
                 // A handler may have failed after the last byte had come.
-                let error = result.error ?? token.request?.error
+                let error = result.error ?? token.request?.error ?? (isReader ? nil : BodyChannel.wasRead)
                 let completion = Completion(
                     request: result.request?.urlRequest,
                     response: result.response?.value,
@@ -140,12 +140,16 @@ extension DataStreamRequest {
         if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
     }
 
-    /// Hands chunks to handlers from now on. The pump ends with the body.
-    private func startPump() {
+    /// Hands chunks to handlers from now on. The pump ends with the body. Returns `false` if a sequence reads the body:
+    /// then handlers get the completion alone.
+    @discardableResult
+    private func startPump() -> Bool {
         let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.consumers } }
-        reading.withLock { reading in
-            guard reading.pump == nil, !hasResult else { return }
+        return reading.withLock { reading in
+            guard reading.pump == nil, !hasResult else { return true }
+            guard channel.becomesReader() else { return false }
             reading.pump = Task { await pump.run() }
+            return true
         }
     }
 }

@@ -8,9 +8,11 @@ extension Session {
     }
 
     /// Cancels every request that there is now, and calls the closure when all of them have ended.
+    ///
+    /// The closure has no default: top-level code would take a call without arguments for this form, and not wait.
     public nonisolated func cancelAllRequests(
         completingOnQueue queue: DispatchQueue = .main,
-        completion: (@Sendable () -> Void)? = nil
+        completion: @escaping @Sendable () -> Void
     ) {
         // What is made after this line is not meant.
         let serial = context.lastSerial
@@ -18,7 +20,7 @@ extension Session {
         Task {
             // The caller's code does not wait for this task: also the request whose code it is has to end.
             await UserCode.outside { await cancelRequests(upTo: serial) }
-            if let completion { delivery(completion) }
+            delivery(completion)
         }
     }
 }

@@ -125,9 +125,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     private func value(
         of flight: AuthenticationState<Credential>.Flight
     ) async -> Result<Void, any Error>? {
-        let callers = UserCode.waitBegins()
-        defer { UserCode.waitEnds(of: callers) }
-        return await flight.value()
+        await UserCode.waiting { await flight.value() }
     }
 
     private func refresh(
@@ -136,14 +134,10 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         for session: Session
     ) {
         flight.start { [self] in
-            let scope = RefreshScope(of: self)
-            let result = await RefreshScope.$current.withValue(scope) {
-                // The request that has started the refresh may end before it.
-                await UserCode.call(by: .refresh) {
-                    await Result.of { try await self.refreshed(credential, for: session) }
-                }
+            // The request that has started the refresh may end before it.
+            let result = await UserCode.call(by: .refresh(of: ObjectIdentifier(self))) {
+                await Result.of { try await self.refreshed(credential, for: session) }
             }
-            scope.end()
             let ended = state.withLock { $0.refreshEnded(flight, with: result) }
             return ended.outcome
         }
@@ -158,7 +152,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         return try await authenticator.refresh(credential, for: session)
     }
 
-    private var isInsideRefresh: Bool { RefreshScope.current?.isOpen(for: self) ?? false }
+    private var isInsideRefresh: Bool { UserCode.isInRefresh(of: ObjectIdentifier(self)) }
 }
 
 // For callers that come with a completion handler; Curlew itself uses the forms above.
@@ -189,21 +183,4 @@ extension AuthenticationInterceptor {
     ) {
         CompletionTask.start(completion) { await self.retry(request, for: session, dueTo: error) }
     }
-}
-
-/// Tells the requests that a refresh makes from those that wait for it.
-private final class RefreshScope: Sendable {
-    @TaskLocal static var current: RefreshScope?
-
-    private let interceptor: ObjectIdentifier
-    /// A task that the refresh starts keeps the scope for its life. It is inside only until the refresh ends.
-    private let isOpen = Lock(true)
-
-    init(of interceptor: AnyObject) { self.interceptor = ObjectIdentifier(interceptor) }
-
-    func isOpen(for interceptor: AnyObject) -> Bool {
-        self.interceptor == ObjectIdentifier(interceptor) && isOpen.withLock { $0 }
-    }
-
-    func end() { isOpen.withLock { $0 = false } }
 }

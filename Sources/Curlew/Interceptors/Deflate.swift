@@ -1,11 +1,11 @@
 internal import CZlib
 internal import CurlewCore
-internal import Foundation
+package import Foundation
 
 /// Compression by zlib, whose manual is zlib.h.
-enum Deflate {
+package enum Deflate {
     /// The raw value is the coding's name.
-    enum Format: String {
+    package enum Format: String {
         /// RFC 1950: what HTTP calls deflate.
         case zlib = "deflate"
         case gzip
@@ -23,7 +23,7 @@ enum Deflate {
     private static let level: Int32 = 5
     private static let memoryLevel: Int32 = 8
 
-    static func compressed(_ data: Data, as format: Format) throws -> Data {
+    package static func compressed(_ data: Data, as format: Format) throws -> Data {
         var stream = z_stream()
         let code = deflateInit2_(
             &stream,

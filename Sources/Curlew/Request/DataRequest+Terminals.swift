@@ -99,13 +99,13 @@ extension CurlewError {
     /// Adds media type and first bytes of a body that is not in the form that was expected, usually a page of HTML. A body that
     /// is what its type says, but has other members, is described by `underlying`.
     private mutating func showUnreadable(_ result: RunResult) {
-        guard code == .decodingFailed, let head = result.response?.head,
+        guard code == .decodingFailed, responseBody == nil, let head = result.response?.head,
             let body = StatusCheck.excerpt(of: result.body), let text = StatusCheck.shown(body, of: head)
         else { return }
         let type = head.headers["Content-Type"]
         let isCorrupted = if case .dataCorrupted? = underlyingError as? DecodingError { true } else { false }
         guard isCorrupted || type?.lowercased().contains("json") != true else { return }
-        if responseBody == nil { responseBody = body }
+        responseBody = body
         reason += " The body (\(type.map { Redaction.excerpt(of: $0, limit: 60) } ?? "no media type")): \(text)"
     }
 

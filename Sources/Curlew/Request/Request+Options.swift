@@ -36,7 +36,8 @@ extension Request {
     }
 
     /// Sets when the request asks with `Expect: 100-continue` whether the server wants the body. By default it does so for
-    /// bodies above 1 MiB and bodies of unknown length. An `Expect` field of the request takes precedence.
+    /// bodies above 1 MiB, and for a body of unknown length only if it can be sent once and the credentials wait for a
+    /// challenge. An `Expect` field of the request takes precedence.
     @discardableResult
     public func expectContinue(_ expectation: ExpectContinue) -> Self {
         record.withLock { $0.ownExtras.options.expectContinue = expectation }

@@ -10,14 +10,3 @@ struct RequestHandles<Handle: Request> {
     /// `nil` unless the run has one.
     weak var ofRun: Handle?
 }
-
-/// Names a request, whichever handle of it one has.
-package struct RequestKey: Hashable, Sendable {
-    private let context: ObjectIdentifier
-    private let serial: UInt64
-
-    package init(_ request: Request) {
-        context = ObjectIdentifier(request.context)
-        serial = request.serial
-    }
-}

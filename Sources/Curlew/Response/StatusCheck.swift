@@ -19,7 +19,7 @@ enum StatusCheck {
     }
 
     /// Adds what the server says to an error that only knows the status or the content type: the reason phrase, and the
-    /// beginning of the body.
+    /// beginning of the body. A reason that a validation has written itself stays.
     static func explain(
         _ error: inout CurlewError, _ response: LazyResponse?, to method: HTTPMethod?, body: ReceivedBody
     ) {
@@ -27,7 +27,8 @@ enum StatusCheck {
         error.responseBody = excerpt(of: body)
         guard
             case .unacceptableStatusCode(let status)? =
-                error.underlying as? CurlewError.ResponseValidationFailureReason
+                error.underlying as? CurlewError.ResponseValidationFailureReason,
+            error.reason == ResponseValidation.unacceptable(status).reason
         else { return }
         let phrase = response.map { $0.head.reason.isEmpty ? HTTPStatus(status).reasonPhrase : $0.head.reason } ?? ""
         var reason = "Response status code was unacceptable: \(status)"

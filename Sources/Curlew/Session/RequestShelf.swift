@@ -3,18 +3,13 @@ internal import CurlewLocks
 /// Requests with handlers that were not started: their session knows of them, so that their handlers are called at
 /// the latest when it goes.
 final class RequestShelf: Sendable {
-    private let requests = Lock<[RequestKey: Request]>([:])
+    private let requests = Lock<Set<Request>>([])
 
-    func put(_ request: Request) { requests.withLock { $0[RequestKey(request)] = request } }
+    func put(_ request: Request) { _ = requests.withLock { $0.update(with: request) } }
 
-    func take(_ request: Request) { _ = requests.withLock { $0.removeValue(forKey: RequestKey(request)) } }
+    func take(_ request: Request) { _ = requests.withLock { $0.remove(request) } }
 
-    var all: [Request] { requests.withLock { Array($0.values) } }
+    var all: [Request] { requests.withLock { Array($0) } }
 
-    func empty() -> [Request] {
-        requests.withLock { requests in
-            defer { requests = [:] }
-            return Array(requests.values)
-        }
-    }
+    func empty() -> [Request] { Array(requests.withLock { exchange(&$0, with: []) }) }
 }

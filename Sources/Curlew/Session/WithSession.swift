@@ -26,8 +26,7 @@ public func withSession<R>(
     )
     do {
         let result = try await body(session)
-        // The task may be cancelled between the two: that must end the wait too.
-        if !Task.isCancelled { await session.drain(isCleaningUp: false) }
+        await session.drain(isCleaningUp: false)
         await session.invalidate()
         return result
     } catch {

@@ -18,8 +18,6 @@ final class BodyChannel: TurnObserver {
         var onAbandon: (@Sendable () -> Void)?
         /// A reader has begun to read.
         var hasReader = false
-        /// The error that the producer finished with.
-        var failure: CurlewError?
     }
 
     private let shared: Lock<Shared>
@@ -80,8 +78,7 @@ final class BodyChannel: TurnObserver {
         // Of a response that was held back the run itself hands the body over, outside of any turn.
         turnEnded()
         let (action, _, _, _) = shared.withLock { shared in
-            if shared.failure == nil { shared.failure = error }
-            return (
+            (
                 shared.machine.producerFinished(error), exchange(&shared.control, with: nil),
                 exchange(&shared.turns, with: nil), exchange(&shared.onAbandon, with: nil)
             )
@@ -91,14 +88,14 @@ final class BodyChannel: TurnObserver {
 
     // MARK: Consumer
 
-    /// Whether the caller is the first reader: what it reads, no other reader gets.
+    /// Whether the caller is the first reader, a sequence or the handlers: what it reads, no other reader gets.
     func becomesReader() -> Bool { shared.withLock { !exchange(&$0.hasReader, with: true) } }
 
     /// The error of a reader that was not the first: why the body ended, or that it can be read once.
     var refusal: CurlewError {
         shared.withLock { shared in
             if shared.machine.isAbandoned { return Self.readerCancelled }
-            return shared.failure ?? Self.wasRead
+            return shared.machine.failure ?? Self.wasRead
         }
     }
 
@@ -116,8 +113,8 @@ final class BodyChannel: TurnObserver {
             case .end: return nil
             case .rethrow(let end): throw end.error
             case .fail(.cancelled): throw Self.readerCancelled
-            case .fail:
-                throw CurlewError(.internal, phase: .receive, reason: "a body can have only one reader at a time")
+            // A copy of the reader waits already.
+            case .fail: throw Self.wasRead
             }
         }
     }
@@ -157,7 +154,8 @@ final class BodyChannel: TurnObserver {
     }
 
     static let wasRead = CurlewError(
-        .internal, phase: .receive, reason: "another iteration has read the body, or is reading it: it can be read once"
+        .bodyUnavailable, phase: .receive,
+        reason: "another iteration or a handler has read the body, or is reading it: it can be read once"
     )
 
     static let readerCancelled = CurlewError(

@@ -13,13 +13,12 @@ enum StreamRun {
         }
         guard isFirst else { return }
         let awaiting = request.awaited()
-        guard !reads, case .drive = awaiting.action else {
-            Task { _ = await request.outcome(of: awaiting, checksStatus: true) }
-            return
+        var run = request
+        if !reads, case .drive = awaiting.action {
+            request.reading.withLock { $0.isDrivenForHeads = true }
+            // Releasing the user's handle ends a run that nothing reads.
+            run = request.handleOfRun()
         }
-        request.reading.withLock { $0.isDrivenForHeads = true }
-        // Releasing the user's handle ends a run that nothing reads.
-        let run = request.handleOfRun()
-        Task { _ = await run.outcome(of: awaiting, checksStatus: true) }
+        Task { [run] in _ = await run.outcome(of: awaiting, checksStatus: true) }
     }
 }

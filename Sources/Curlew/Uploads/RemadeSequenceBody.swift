@@ -4,7 +4,9 @@ internal import Foundation
 
 /// A body from a sequence that is made again whenever the body has to be sent again.
 ///
-/// Each sending reads a `SequenceBodyStream` of its own. A sending that ends leaves the next one in its place.
+/// Each sending reads a `SequenceBodyStream` of its own. A sending that ends leaves the next one in its place. The
+/// sequence of an exchange runs with the task-local values of the request's task. One that is made because libcurl
+/// rewinds the body within an exchange runs without them, because the transport's thread starts it.
 final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody where Source.Element == Data {
     private struct State: Sendable {
         var current: SequenceBodyStream<Source>
@@ -24,9 +26,8 @@ final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody 
     var isReplayable: Bool { true }
 
     func open(waker: any BodyWaker) {
-        let (current, former) = state.withLock { ($0.current, exchange(&$0.waker, with: waker)) }
+        let (current, _) = state.withLock { ($0.current, exchange(&$0.waker, with: waker)) }
         current.open(waker: waker)
-        withExtendedLifetime(former) {}
     }
 
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead { current.read(into: buffer) }
@@ -43,9 +44,8 @@ final class RemadeSequenceBody<Source: AsyncSequence & Sendable>: TaskBoundBody 
     func close() {
         let fresh = SequenceBodyStream(makeSource)
         // In one step: the next sending may open as soon as its stream is in its place, and must not lose its waker.
-        let (former, waker) = state.withLock { (exchange(&$0.current, with: fresh), exchange(&$0.waker, with: nil)) }
+        let (former, _) = state.withLock { (exchange(&$0.current, with: fresh), exchange(&$0.waker, with: nil)) }
         end(former)
-        withExtendedLifetime(waker) {}
     }
 
     private func end(_ sending: SequenceBodyStream<Source>) {

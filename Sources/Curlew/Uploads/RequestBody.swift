@@ -36,7 +36,9 @@ public struct RequestBody: Sendable {
     ///
     ///     session.streamRequest(url, method: .post, body: .sequence { Rows(of: table) }).lines
     ///
-    /// `make` has to make equal bytes each time. `length` counts all bytes; `nil` is unknown.
+    /// `make` has to make equal bytes each time. `length` counts all bytes; `nil` is unknown. The sequence sees the
+    /// task-local values of the request's task, unless the body begins again within an exchange, as after a challenge
+    /// that libcurl answers.
     public static func sequence<S: AsyncSequence & Sendable>(
         length: Int64? = nil,
         _ make: @escaping @Sendable () -> S

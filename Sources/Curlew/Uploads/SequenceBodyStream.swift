@@ -164,13 +164,12 @@ final class SequenceBodyStream<Source: AsyncSequence & Sendable>: TaskBoundBody 
     }
 
     func unbind() {
-        let (pump, task) = state.withLock { state in
+        let (pump, _) = state.withLock { state in
             guard !state.isStarted else { return (nil as CheckedContinuation<Bool, Never>?, nil as Task<Void, Never>?) }
             state.binding += 1
             return (exchange(&state.pump, with: nil), exchange(&state.task, with: nil))
         }
         pump?.resume(returning: false)
-        withExtendedLifetime(task) {}
     }
 
     private static var spent: CurlewError {

@@ -80,11 +80,6 @@ public struct RequestTask: Sendable, Hashable {
     public func resume() { request.resume() }
 }
 
-extension TransferMetrics {
-    /// From when the transport received the exchange to its end.
-    public var taskInterval: DateInterval { DateInterval(start: queued, end: max(queued, ended)) }
-}
-
 extension RequestTask: CustomStringConvertible {
     public var description: String { identifier.description }
 }

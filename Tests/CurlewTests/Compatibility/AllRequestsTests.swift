@@ -12,7 +12,7 @@ struct AllRequestsTests {
     }
 
     /// Where the caller cannot wait.
-    private func cancelAll(of session: Session) { session.cancelAllRequests() }
+    private func cancelAll(of session: Session) { session.cancelAllRequests {} }
 
     @Test(arguments: [Session.RequestSetup.lazy, .eager], [true, false])
     func aHundredAreCancelledTogether(setup: Session.RequestSetup, startsThem: Bool) async throws {

@@ -130,6 +130,8 @@ struct ErrorQuestionTests {
         #expect(ErrorWrapping.adaptation(AFError.invalidURL(url: "")).isRequestAdaptationError)
         #expect(ErrorWrapping.adaptation(CancellationError()).isExplicitlyCancelledError)
         #expect(ErrorWrapping.uploadable(Reason()).isCreateUploadableError)
+        // The body of a response that is read a second time.
+        #expect(!CurlewError(.bodyUnavailable, phase: .receive).isCreateUploadableError)
         #expect(ErrorWrapping.validation(Reason()).code == .validationFailed)
         #expect(ErrorWrapping.serialization(Reason()).code == .decodingFailed)
     }

@@ -89,6 +89,17 @@ struct HARRecorderTests {
         #expect(sent["bodySize"] as? Int == 100)
     }
 
+    @Test("a negative limit for bodies keeps none") func negativeLimit() async throws {
+        let recorder = HARRecorder(maximumBodySize: -1)
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [recorder])
+        var request = try URLRequest(url: "https://example.org/", method: .post)
+        request.httpBody = Data("sent".utf8)
+        _ = try await session.request(request).data()
+        let archive = String(decoding: try await recorder.archive(), as: UTF8.self)
+        #expect(archive.contains("example.org"))
+        #expect(!archive.contains("\"sent\"") && !archive.contains("\"hello\""))
+    }
+
     @Test("bytes without a secret stay as they are") func bytes() async throws {
         let recorder = HARRecorder()
         let body = Data([0x89, 0x50, 0x4E, 0x47])

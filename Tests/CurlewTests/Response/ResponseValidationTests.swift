@@ -1,6 +1,8 @@
 import CurlewCore
 import CurlewFailures
+import CurlewTesting
 import Foundation
+import FoundationNetworking
 import Testing
 
 @testable import Curlew
@@ -10,6 +12,20 @@ struct ResponseValidationTests {
     private func error(_ result: Result<Void, any Error>) -> CurlewError? {
         guard case .failure(let error) = result else { return nil }
         return error as? CurlewError
+    }
+
+    @Test("the reason that a validation has written itself stays")
+    func ownReason() async {
+        let session = Session(transport: MockTransport { _ in .text("page", status: 404) })
+        let request = session.request("https://example.org/").validate { _, response, _ in
+            var error = CurlewError.responseValidationFailed(
+                reason: .unacceptableStatusCode(code: response.statusCode))
+            error.reason = "Not yet."
+            return .failure(error)
+        }
+        let error = await request.response().error
+        #expect(error?.reason == "Not yet.")
+        #expect(error?.responseBody == Data("page".utf8))
     }
 
     @Test(arguments: [(199, false), (200, true), (299, true), (300, false), (404, false)])

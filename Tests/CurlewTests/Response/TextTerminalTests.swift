@@ -33,6 +33,15 @@ struct TextTerminalTests {
         #expect(try await session.request("https://example.org/").string(encoding: .isoLatin1) == "ZÃ¼")
     }
 
+    @Test func anErrorShowsTheBodyOnce() {
+        let head = ResponseHead(status: 200, headers: ["Content-Type": "text/plain"])
+        let result = RunResult(
+            response: LazyResponse(url: URL(filePath: "/"), head: head), body: .data(Data("no JSON".utf8)), error: nil)
+        let once = CurlewError(.decodingFailed, phase: .decoding, reason: "x").located(in: result)
+        #expect(once.reason.contains("The body (text/plain)"))
+        #expect(once.located(in: result).reason == once.reason)
+    }
+
     @Test func theSerializerKeepsAlamofiresDefault() throws {
         let serializer = StringResponseSerializer()
         let text = try serializer.serialize(request: nil, response: nil, data: Data("Zü".utf8), error: nil)

@@ -137,49 +137,70 @@ struct MutualWaitsTests {
         _ = await task.value
     }
 
-    @Test("a cancellation that comes as a scope's session begins to drain ends the wait")
-    func scope() async throws {
-        let (gate, returned) = (Gate(), Gate())
-        let task = request { _ in await withoutCancellation { try? await gate.wait() } }
-        try await gate.waitForArrivals(count: 1)
-        Task {
-            withUnsafeCurrentTask { $0?.cancel() }
-            await session.drain(isCleaningUp: false)
+    @Test("cancelling a scope's task cancels what runs, before the wait begins or later", arguments: [true, false])
+    func scope(_ isEarly: Bool) async throws {
+        let (scope, returned) = (Lock<Session?>(nil), Gate())
+        let task = Task {
+            await withSession(transport: MockTransport { _ in .hanging }) { session in
+                session.request("https://e.com/").response { _ in }
+                _ = scope.withLock { exchange(&$0, with: session) }
+                if isEarly { withUnsafeCurrentTask { $0?.cancel() } }
+            }
             returned.open()
         }
+        if !isEarly {
+            try await eventually { scope.withLock { $0 }?.hasWaiters == true }
+            task.cancel()
+        }
         try await eventually(within: .seconds(10)) { returned.isOpen }
-        gate.open()
-        _ = await task.value
     }
 
-    @Test("calls that have returned are not kept by the tasks that they started")
+    @Test("a task that calls have started keeps none that had returned before the task's own call")
     func chains() async throws {
-        let probes = Lock<[Weak]>([])
-        let last = Gate()
-        link(100, probes, last)
+        let (open, last) = (Lock(0), Gate())
+        link(100, open, last)
         try await last.waitForArrivals(count: 1)
-        try await eventually(within: .seconds(10)) { probes.withLock { $0.filter { $0.object != nil }.count } < 10 }
+        #expect(open.withLock { $0 } < 50)
         last.open()
     }
 
     /// Each call starts a task with the next one, and returns when that one has begun.
-    private func link(_ count: Int, _ probes: Lock<[Weak]>, _ last: Gate, _ began: Gate = Gate()) {
+    private func link(_ count: Int, _ open: Lock<Int>, _ last: Gate, _ began: Gate = Gate()) {
         let request = session.request("https://e.com/")
         Task {
             await UserCode.call(for: request) {
-                if let call = UserCode.current { probes.withLock { $0.append(Weak(object: call)) } }
+                open.withLock { $0 = UserCode.calls.count }
                 began.open()
                 guard count > 0 else { return (try? await last.wait()) ?? () }
                 let next = Gate()
-                link(count - 1, probes, last, next)
+                link(count - 1, open, last, next)
                 try? await next.wait()
             }
         }
     }
-}
 
-private struct Weak: Sendable {
-    weak var object: UserCode?
+    @Test("a refresh, whose request another refresh adapts, whose request the first interceptor adapts")
+    func crossedRefreshes() async throws {
+        typealias Interceptor = AuthenticationInterceptor<WaitingAuthenticator>
+        let (first, returned) = (Lock<Interceptor?>(nil), Gate())
+        let expired = WaitingAuthenticator.Token(requiresRefresh: true)
+        let inner = WaitingAuthenticator { session in
+            let outermost = first.withLock { $0 }
+            _ = await session.request("https://e.com/ok", interceptor: outermost).response()
+        }
+        let second = Interceptor(authenticator: inner, credential: expired)
+        let outer = WaitingAuthenticator { session in
+            _ = await session.request("https://e.com/ok", interceptor: second).response()
+        }
+        let made = Interceptor(authenticator: outer, credential: expired)
+        _ = first.withLock { exchange(&$0, with: made) }
+        Task {
+            _ = await session.request("https://e.com/ok", interceptor: made).response()
+            returned.open()
+        }
+        try await eventually(within: .seconds(10)) { returned.isOpen }
+        _ = first.withLock { exchange(&$0, with: nil) }
+    }
 }
 
 /// Waits although the calling task is cancelled, as code of a user may.
@@ -188,7 +209,8 @@ private func withoutCancellation(_ work: @escaping @Sendable () async -> Void) a
 }
 
 extension Session {
-    fileprivate nonisolated var hasWaiters: Bool { registry.withLock { $0.hasWaiters } }
+    /// Whether a task waits for requests of the session.
+    nonisolated var hasWaiters: Bool { registry.withLock { $0.hasWaiters } }
 }
 
 private final class WaitingAuthenticator: Authenticator {

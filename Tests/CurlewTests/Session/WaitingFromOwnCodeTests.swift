@@ -170,10 +170,6 @@ struct WaitingFromOwnCodeTests {
     }
 }
 
-extension Session {
-    fileprivate nonisolated var hasWaiters: Bool { registry.withLock { $0.hasWaiters } }
-}
-
 extension Gate {
     fileprivate func opens() async throws { try await eventually(within: .seconds(10)) { isOpen } }
 }

@@ -21,10 +21,11 @@ struct DroppedStreamTests {
 
     private func stream() -> DataStreamRequest { session.streamRequest(server.url("/endless")) }
 
-    /// Nothing of the request is left, on either side.
-    private func isOver() async throws {
+    /// Nothing of the session's requests is left, on either side.
+    private func isOver(_ session: Session? = nil) async throws {
+        let registry = (session ?? self.session).registry
         try await server.waitForOpenConnections(atMost: 0)
-        while await !session.activeRequests.isEmpty { try await Task.sleep(for: .milliseconds(1)) }
+        try await eventually { registry.withLock { $0.activeRequests.isEmpty } }
     }
 
     /// A call of its own, so that no local variable keeps what it has made.
@@ -47,7 +48,7 @@ struct DroppedStreamTests {
             let request = few.streamRequest(server.url("/endless"))
             #expect(try await request.head().status == 200)
         }
-        try await server.waitForOpenConnections(atMost: 0)
+        try await isOver(few)
     }
 
     @Test("with a sequence that is not iterated")
@@ -166,6 +167,6 @@ struct DroppedStreamTests {
         try await eventually(within: .seconds(10)) { echoed.isOpen }
         #expect(await session.activeRequests.count == 1)
         await session.cancelAllRequests()
-        try await server.waitForOpenConnections(atMost: 0)
+        try await isOver(session)
     }
 }

@@ -180,6 +180,33 @@ struct BodyStreamTests {
         }
     }
 
+    @Test func aSequenceThatIsMadeAgainCanBeRewound() async throws {
+        let made = Watched(0)
+        let body = RemadeSequenceBody {
+            made.change { $0 += 1 }
+            return AsyncStream<Data> { continuation in
+                for text in ["one", "two", "three"] { continuation.yield(Data(text.utf8)) }
+                continuation.finish()
+            }
+        }
+        let reader = BodyReader()
+        #expect(body.isReplayable)
+        body.open(waker: reader)
+        // Nothing has been read: the sequence that is there will do.
+        #expect(body.rewind())
+        #expect(try await reader.readAll(body, portion: 2, atMost: 4) == Data("onetw".utf8))
+        #expect(made.value == 1)
+        #expect(body.rewind())
+        #expect(try await reader.readAll(body, portion: 2) == Data("onetwothree".utf8))
+        #expect(body.rewind())
+        #expect(try await reader.readAll(body) == Data("onetwothree".utf8))
+        #expect(made.value == 3)
+        body.close()
+        body.open(waker: reader)
+        #expect(try await reader.readAll(body) == Data("onetwothree".utf8))
+        body.close()
+    }
+
     @Test func aSequenceThatIsWaitingIsCancelledWithItsBody() async throws {
         let silent = SilentSequence()
         let (body, _) = try stream(.sequence(silent))
