@@ -143,7 +143,7 @@ public class Request: @unchecked Sendable {
 
     /// Session monitors, then the request's own; nil where there are none.
     var eventSink: EventSink? {
-        EventSink(session: context.monitors, own: record.withLock { $0.extras?.hooks.monitors })
+        EventSink(session: context.monitors, own: record.withLock { $0.extras?.hooks.monitors } ?? [])
     }
 
     /// Runs the request, or lets it go on after `suspend()`.
@@ -163,7 +163,7 @@ public class Request: @unchecked Sendable {
     }
 
     func carryOut(_ resumption: RequestRecord.Resumption) {
-        eventSink?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
+        eventSink?.emit { [self] in $0.requestDidResume(self) }
         switch resumption {
         case .start:
             unshelve()
@@ -171,7 +171,7 @@ public class Request: @unchecked Sendable {
         case .proceed(let task, let hold):
             tellControl()
             hold?.resolve(())
-            if let task { eventSink?.emitLeading(.resumedTask) { [self] in { $0.request(self, didResumeTask: task) } } }
+            emitChange(of: task, to: .resumed, eventSink)
         }
     }
 
@@ -182,7 +182,7 @@ public class Request: @unchecked Sendable {
         guard didSuspend else { return self }
         tellControl()
         eventSink?.emit { [self] in $0.requestDidSuspend(self) }
-        if let task { eventSink?.emit { [self] in $0.request(self, didSuspendTask: task) } }
+        emitChange(of: task, to: .suspended, eventSink)
         return self
     }
 
@@ -203,13 +203,13 @@ public class Request: @unchecked Sendable {
             describing?.cancel()
             endWithoutRun(ending)
         case .endByRun(let task, let describing):
-            emitCancellation(of: task)
+            emitChange(of: task, to: .cancelled, eventSink)
             describing.cancel()
             unshelve()
             HandlerRun.start(self, drives: true)
         case .stop(let parts):
             // Before the exchange hears of it, whose end may come at once.
-            emitCancellation(of: parts.task)
+            emitChange(of: parts.task, to: .cancelled, eventSink)
             parts.hold?.resolve(())
             parts.foreignCall?.cancel()
             for task in parts.tasks { task.cancel() }
@@ -217,9 +217,10 @@ public class Request: @unchecked Sendable {
         }
     }
 
-    private func emitCancellation(of task: TaskIdentifier?) {
+    /// Tells monitors of a change of the exchange, if there is one.
+    func emitChange(of task: TaskIdentifier?, to change: TaskChange, _ events: EventSink?) {
         guard let task else { return }
-        eventSink?.emit { [self] in $0.request(self, didCancelTask: task) }
+        events?.emit { [self] in $0.request(self, didChangeTask: task, to: change) }
     }
 
     /// Ends a request that never ran.
@@ -279,8 +280,8 @@ public class Request: @unchecked Sendable {
             return ending
         }
         if isLast {
-            EventSink(session: context.monitors, own: ending.hooks?.monitors)?
-                .emitLast(.finished) { [self] in { $0.requestDidFinish(self) } }
+            EventSink(session: context.monitors, own: ending.hooks?.monitors ?? [])?
+                .emit { [self] in $0.requestDidFinish(self) }
         }
         tell(ending)
     }

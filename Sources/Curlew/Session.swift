@@ -75,6 +75,10 @@ public actor Session {
             startsImmediately: startRequestsImmediately,
             requestSetup: requestSetup
         )
+        if !eventMonitors.isEmpty {
+            let session = WeakSession(session: self)
+            context.monitoredSession.withLock { $0 = session }
+        }
     }
 
     deinit {
@@ -104,7 +108,6 @@ public actor Session {
         if let refusal { throw refusal }
         let early = request.isSetUpAhead ? request.earlyTask : nil
         let task = try registry.withLock { registry throws(CurlewError) in try registry.join(request, as: early) }
-        context.monitors?.requestJoined()
         return task
     }
 
@@ -121,7 +124,6 @@ public actor Session {
 
     /// A run has ended, with all that belongs to it.
     nonisolated func leave(_ request: Request, last: TaskIdentifier) {
-        context.monitors?.requestLeft()
         for ended in registry.withLock({ $0.leave(request, last: last) }) { ended.resolve(()) }
     }
 

@@ -66,14 +66,11 @@ public final class UploadRequest: DataRequest, @unchecked Sendable {
             let former = record.withLock { exchange(&$0.history.uploadable, with: made) }
             // At once, where the new body was made as well: later, the path could be that of the next one.
             if let former, !former.isFile(of: made) { former.removeOwnFile() }
-            events?.emitLeading { [self] in $0.request(self, didCreateUploadable: made) }
-            if case .stream(let stream, _) = made {
-                events?.emitLeading { [self] in $0.request(self, didProvideInputStream: stream) }
-            }
+            events?.emit { [self] in $0.request(self, didCreateBody: .success(made)) }
             return made
         } catch {
             let failure = ErrorWrapping.uploadable(error)
-            events?.emitLeading { [self] in $0.request(self, didFailToCreateUploadableWithError: failure) }
+            events?.emit { [self] in $0.request(self, didCreateBody: .failure(failure)) }
             throw failure
         }
     }

@@ -3,18 +3,29 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// Watches what requests do. Every requirement has a default that does nothing.
+/// Observes requests. Every method has a default that does nothing.
 ///
-/// A monitor gets its events in order on its own `queue`, never on the transport's thread, and can slow
-/// nothing down but that queue. A session's monitors see everything; a request's own see its `request(…)` events.
+///     final class SlowRequests: EventMonitor {
+///         let queue = DispatchQueue(label: "slow-requests")
 ///
-/// The events are declared in the order in which they come (scripts/event-table makes the guide's table of them).
+///         func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
+///             if metrics.duration > 1 { print(request, metrics.duration) }
+///         }
+///     }
 ///
-/// What waits for a queue is bounded. Of the events that come with every piece of a body, 16 MiB wait at most, and
-/// a monitor that is further behind misses pieces; other events it never misses.
+/// A monitor receives events in order on its own `queue`, never on the transport's thread. It delays nothing but that queue. A
+/// session's monitors receive every event of its requests. A monitor of one request does not receive the events of single
+/// exchanges, whose methods begin with `request(_:task:…)`.
+///
+/// Methods are declared in the order of their events; scripts/event-table makes the guide's table from these declarations.
+///
+/// Waiting events are bounded. At most 16 MiB of the events that come with each piece of a body wait for a queue; a monitor that
+/// is further behind misses pieces. It never misses any other event.
 public protocol EventMonitor: Sendable {
-    /// Where the events arrive. It should be serial. The default is the main queue.
+    /// The queue on which events are delivered. It should be serial. The default is the main queue.
     var queue: DispatchQueue { get }
+    /// Whether the monitor receives copies of response bodies. Read once, when the monitor is added. The default is false.
+    var wantsBodies: Bool { get }
 
     // MARK: The request begins
 
@@ -31,10 +42,8 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest)
     /// An adapter failed.
     func request(_ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError)
-    /// The body of an attempt is ready.
-    func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable)
-    /// The body of an attempt could not be made.
-    func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: CurlewError)
+    /// The body of an attempt is ready, or could not be made.
+    func request(_ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>)
     /// The `URLRequest` of an attempt is final.
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)
 
@@ -42,15 +51,13 @@ public protocol EventMonitor: Sendable {
 
     /// The exchange has an identifier.
     func request(_ request: Request, didCreateTask task: TaskIdentifier)
-    /// The exchange begins, or goes on after `suspend()`.
-    func request(_ request: Request, didResumeTask task: TaskIdentifier)
-    /// A stream is about to be read as the body.
-    func request(_ request: UploadRequest, didProvideInputStream stream: any BodyStream)
+    /// The exchange begins, is suspended, goes on, is cancelled, or is ended early by Curlew.
+    func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange)
     /// A streamed body is about to be read, or read again.
-    func urlSession(_ session: SessionReference, taskNeedsNewBodyStream task: TaskIdentifier)
+    func request(_ request: Request, taskNeedsNewBodyStream task: TaskIdentifier)
     /// Bytes of the body have been sent.
-    func urlSession(
-        _ session: SessionReference,
+    func request(
+        _ request: Request,
         task: TaskIdentifier,
         didSendBodyData bytesSent: Int64,
         totalBytesSent: Int64,
@@ -59,78 +66,50 @@ public protocol EventMonitor: Sendable {
 
     // MARK: The response arrives
 
-    /// The head of the response has arrived.
-    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
-    /// A validator has run, before the first byte; once for each.
-    func request(
-        _ request: DataStreamRequest,
-        didValidateRequest urlRequest: URLRequest?,
-        response: HTTPURLResponse,
-        withResult result: Request.ValidationResult
-    )
+    /// The head of the response has arrived from `url`.
+    func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL)
     /// A download continues where an earlier one stopped.
-    func urlSession(
-        _ session: SessionReference,
-        downloadTask: TaskIdentifier,
+    func request(
+        _ request: DownloadRequest,
+        task: TaskIdentifier,
         didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     )
-    /// Bytes of the body have arrived, decoded. They are copied only for monitors that have this method.
-    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data)
+    /// Decoded bytes of the body have arrived. Only for monitors whose `wantsBodies` is true.
+    func request(_ request: Request, task: TaskIdentifier, didReceive data: Data)
     /// Bytes have been written to a download's file.
-    func urlSession(
-        _ session: SessionReference,
-        downloadTask: TaskIdentifier,
+    func request(
+        _ request: DownloadRequest,
+        task: TaskIdentifier,
         didWriteData bytesWritten: Int64,
         totalBytesWritten: Int64,
         totalBytesExpectedToWrite: Int64
     )
-    /// A response is about to be stored. Bodies above 8 MiB are not kept for this, and their responses not told.
-    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse)
-    /// Curlew itself ended the exchange before its end.
-    func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError)
+    /// A response of at most 8 MiB is about to be stored. Only for monitors whose `wantsBodies` is true.
+    func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse)
     /// The metrics of the exchange are complete.
-    func urlSession(_ session: SessionReference, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics)
-    /// The metrics of the exchange are complete, for monitors of one request too.
+    func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics)
+    /// The metrics of the attempt's last exchange are complete.
     func request(_ request: Request, didGatherMetrics metrics: TransferMetrics)
-    /// The exchange has ended.
-    func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
-    /// A redirect is about to be followed.
-    func urlSession(
-        _ session: SessionReference,
+    /// The attempt's last exchange has ended.
+    func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?)
+    /// The redirect from `url` is about to be followed.
+    func request(
+        _ request: Request,
         task: TaskIdentifier,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest
+        willFollowRedirect head: ResponseHead,
+        from url: URL,
+        to newRequest: URLRequest
     )
 
     // MARK: The attempt ends
 
-    /// A validator has run; once for each.
-    func request(
-        _ request: DataRequest,
-        didValidateRequest urlRequest: URLRequest?,
-        response: HTTPURLResponse,
-        data: Data?,
-        withResult result: Request.ValidationResult
-    )
-    /// A validator has run; once for each.
-    func request(
-        _ request: DownloadRequest,
-        didValidateRequest urlRequest: URLRequest?,
-        response: HTTPURLResponse,
-        fileURL: URL?,
-        withResult result: Request.ValidationResult
-    )
     /// The body is in its file, or could not be put there.
     func request(
         _ request: DownloadRequest,
-        didFinishDownloadingUsing task: TaskIdentifier,
-        with result: Result<URL, CurlewError>
+        didFinishDownloading result: Result<URL, CurlewError>,
+        of task: TaskIdentifier
     )
-    /// A download's temporary file is complete.
-    func urlSession(_ session: SessionReference, downloadTask: TaskIdentifier, didFinishDownloadingTo location: URL)
-    /// The file of a download has its place.
-    func request(_ request: DownloadRequest, didCreateDestinationURL url: URL)
     /// The attempt has ended, with the error of the transport or of validation.
     func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?)
     /// Another attempt follows, from the adapters on.
@@ -140,44 +119,57 @@ public protocol EventMonitor: Sendable {
 
     /// There is no further attempt; serializers come next.
     func requestDidFinish(_ request: Request)
-    /// A response without a serializer is complete.
-    func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, CurlewError>)
-    /// A response has been serialized; once for each handler.
+    /// A response has been serialized; once for each handler. `Value` is `Data?` without a serializer.
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>)
-    /// A response has been serialized by this serializer. By default the form without the serializer is called.
+    /// A response has been serialized by `serializer`, if there is one. The default calls the method without the serializer.
     func request<Value: Sendable>(
         _ request: DataRequest,
         didParseResponse response: DataResponse<Value, CurlewError>,
-        using serializer: any Sendable
+        using serializer: (any Sendable)?
     )
-    /// A download without a serializer is complete.
-    func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, CurlewError>)
-    /// A download has been serialized; once for each handler.
+    /// A download has been serialized; once for each handler. `Value` is `URL?` without a serializer.
     func request<Value: Sendable>(
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>
     )
-    /// A download has been serialized by this serializer. By default the form without the serializer is called.
+    /// A download has been serialized by `serializer`, if there is one. The default calls the method without the serializer.
     func request<Value: Sendable>(
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>,
-        using serializer: any Sendable
+        using serializer: (any Sendable)?
     )
 
     // MARK: At any time
 
+    /// A validator has run; once for each. Streams are validated before their first byte, others when their body is complete.
+    func request(
+        _ request: Request,
+        didValidateRequest urlRequest: URLRequest?,
+        response: HTTPURLResponse,
+        data: Data?,
+        fileURL: URL?,
+        withResult result: Request.ValidationResult
+    )
     /// A chunk of a stream has been serialized.
     func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>)
     /// `suspend()` was called.
     func requestDidSuspend(_ request: Request)
-    /// The exchange is held.
-    func request(_ request: Request, didSuspendTask task: TaskIdentifier)
     /// The request was cancelled, by `cancel()` or with the task that drives it.
     func requestDidCancel(_ request: Request)
-    /// The exchange is being cancelled.
-    func request(_ request: Request, didCancelTask task: TaskIdentifier)
     /// The session was invalidated, or is gone.
-    func urlSession(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?)
+    func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?)
+}
+
+/// A change of an exchange that the request or its user has caused.
+public enum TaskChange: Sendable {
+    /// The exchange begins, or goes on after `suspend()`.
+    case resumed
+    /// The exchange is suspended.
+    case suspended
+    /// The exchange is being cancelled.
+    case cancelled
+    /// Curlew ended the exchange before its end, for instance because the response is too large.
+    case failed(CurlewError)
 }
 
 /// The session that an event comes from, without keeping it alive.
@@ -191,4 +183,84 @@ public struct SessionReference: Sendable {
         self.identifier = identifier
         self.session = session
     }
+}
+
+extension EventMonitor {
+    public var queue: DispatchQueue { .main }
+    public var wantsBodies: Bool { false }
+
+    public func requestDidResume(_ request: Request) {}
+    public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {}
+    public func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) {}
+
+    public func request(
+        _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
+    ) {}
+    public func request(
+        _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError
+    ) {}
+    public func request(
+        _ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>
+    ) {}
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {}
+
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {}
+    public func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange) {}
+    public func request(_ request: Request, taskNeedsNewBodyStream task: TaskIdentifier) {}
+    public func request(
+        _ request: Request, task: TaskIdentifier, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) {}
+
+    public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {}
+    public func request(
+        _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        fileURL: URL?, withResult result: Request.ValidationResult
+    ) {}
+    public func request(
+        _ request: DownloadRequest, task: TaskIdentifier, didResumeAtOffset fileOffset: Int64,
+        expectedTotalBytes: Int64
+    ) {}
+    public func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) {}
+    public func request(
+        _ request: DownloadRequest, task: TaskIdentifier, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64
+    ) {}
+    public func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) {}
+    public func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {}
+    public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {}
+    public func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) {}
+    public func request(
+        _ request: Request, task: TaskIdentifier, willFollowRedirect head: ResponseHead, from url: URL,
+        to newRequest: URLRequest
+    ) {}
+
+    public func request(
+        _ request: DownloadRequest, didFinishDownloading result: Result<URL, CurlewError>, of task: TaskIdentifier
+    ) {}
+    public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {}
+    public func requestIsRetrying(_ request: Request) {}
+
+    public func requestDidFinish(_ request: Request) {}
+    public func request<Value: Sendable>(
+        _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>
+    ) {}
+    public func request<Value: Sendable>(
+        _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>,
+        using serializer: (any Sendable)?
+    ) { self.request(request, didParseResponse: response) }
+    public func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>
+    ) {}
+    public func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>,
+        using serializer: (any Sendable)?
+    ) { self.request(request, didParseResponse: response) }
+
+    public func request<Value: Sendable>(
+        _ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>
+    ) {}
+    public func requestDidSuspend(_ request: Request) {}
+    public func requestDidCancel(_ request: Request) {}
+    public func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {}
 }

@@ -43,10 +43,10 @@ struct HARExchange: Sendable {
         /// Empty where the response names none: the redaction then goes by the body.
         let mimeType: String
 
-        init(_ response: HTTPURLResponse) {
-            status = response.statusCode
-            headers = Array(response.headers).sorted { $0.name < $1.name }
-            mimeType = response.value(forHTTPHeaderField: "Content-Type") ?? ""
+        init(_ head: ResponseHead) {
+            status = head.status
+            headers = Array(head.headers).sorted { $0.name < $1.name }
+            mimeType = head.headers.value(for: "Content-Type") ?? ""
         }
     }
 }

@@ -18,6 +18,8 @@ public import FoundationNetworking
 public final class HARRecorder: EventMonitor {
     /// The queue on which the recorder receives events.
     public let queue = DispatchQueue(label: "curlew.har")
+    /// Whether bodies are recorded.
+    public let wantsBodies = true
 
     private struct State: Sendable {
         /// What the next exchange of a request sends.
@@ -40,11 +42,8 @@ public final class HARRecorder: EventMonitor {
 
     /// The archive of all exchanges that have ended.
     public func archive() async throws -> Data {
-        // Behind the events that are on their way, also those that wait for others.
-        await withCheckedContinuation { continuation in
-            Handoff()(to: queue, at: .now() + MonitorHub.longestWait) { continuation.resume() }
-        }
-        let done = state.withLock { $0.done }
+        // On the queue: behind all events that are on their way.
+        let done = await Handoff().run(on: queue) { self.state.withLock { $0.done } }
         let archive = HARArchive(done.inOrder, dropped: done.dropped, showsCredentials: includesCredentials)
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
@@ -79,44 +78,38 @@ public final class HARRecorder: EventMonitor {
         }
     }
 
-    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
-    {
-        change(dataTask) { $0.answer = HARExchange.Answer(response) }
+    public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
+        change(task) { $0.answer = HARExchange.Answer(head) }
     }
 
-    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
+    public func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) {
         let limit = maximumBodySize
-        change(dataTask) { exchange in
+        change(task) { exchange in
             exchange.bodySize += data.count
             exchange.body.append(data.prefix(max(0, limit - exchange.body.count)))
         }
     }
 
-    public func urlSession(
-        _ session: SessionReference,
-        task: TaskIdentifier,
-        didFinishCollecting metrics: TransferMetrics
-    ) {
+    public func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
         change(task) { $0.metrics = metrics }
     }
 
-    public func urlSession(
-        _ session: SessionReference,
+    public func request(
+        _ request: Request,
         task: TaskIdentifier,
-        willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest
+        willFollowRedirect head: ResponseHead,
+        from url: URL,
+        to newRequest: URLRequest
     ) {
         change(task) { exchange in
-            exchange.answer = HARExchange.Answer(response)
-            exchange.redirectURL = request.url?.absoluteString ?? ""
+            exchange.answer = HARExchange.Answer(head)
+            exchange.redirectURL = newRequest.url?.absoluteString ?? ""
         }
-        let key = state.withLock { $0.open[task]?.request }
         end(task)
-        if let key { _ = state.withLock { $0.next.updateValue(request, forKey: key) } }
+        _ = state.withLock { $0.next.updateValue(newRequest, forKey: RequestKey(request)) }
     }
 
-    public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
-    {
+    public func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) {
         if let error { change(task) { $0.failure = "\(error)" } }
         end(task)
     }

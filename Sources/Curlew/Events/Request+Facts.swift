@@ -5,6 +5,14 @@ package import FoundationNetworking
 
 // What CurlewAlamofire tells in addition to a request's public properties.
 extension Request {
+    /// The request's session, as events name it.
+    package var sessionReference: SessionReference {
+        SessionReference(
+            identifier: context.configuration.identifier,
+            session: context.monitoredSession.withLock { $0 }?.session ?? record.withLock { $0.session }
+        )
+    }
+
     /// Whether response handlers were added.
     package var hasResponseHandlers: Bool { record.withLock { !$0.handlers.isEmpty } }
 
@@ -34,4 +42,9 @@ extension Request {
     package func defaultHeaders(for url: URL) -> HTTPHeaders {
         record.withLock { $0.defaultHeaders(for: url, in: context) }
     }
+}
+
+extension ResponseHead {
+    /// Foundation's form of the head. `nil` if Foundation cannot express it.
+    package func response(from url: URL) -> HTTPURLResponse? { LazyResponse(url: url, head: self).value }
 }

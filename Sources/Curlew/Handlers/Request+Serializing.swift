@@ -23,7 +23,7 @@ extension Request {
             }
             let duration = started.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
             let response = Response(of: result, serializationDuration: duration, result: made)
-            if let events = self?.eventSink, let own = self as? Own { events.emitLast { announce($0, own, response) } }
+            if let events = self?.eventSink, let own = self as? Own { events.emit { announce($0, own, response) } }
             return HandlerQueue.Serialized(error: failure) { replacement in
                 let final = replacement.map { response.failing(with: $0) } ?? response
                 delivery { completion(final) }
@@ -38,7 +38,7 @@ extension DataRequest {
         _ completion: @escaping @Sendable (AFDataResponse<Data?>) -> Void
     ) {
         addHandler(delivery, serializes: false, completion) { (monitor, request: DataRequest, response) in
-            monitor.request(request, didParseResponse: response)
+            monitor.request(request, didParseResponse: response, using: nil)
         } make: {
             try $0.unserializedData.get()
         }
@@ -66,7 +66,7 @@ extension DownloadRequest {
     ) {
         givesFileAway()
         addHandler(delivery, serializes: false, completion) { (monitor, request: DownloadRequest, response) in
-            monitor.request(request, didParseResponse: response)
+            monitor.request(request, didParseResponse: response, using: nil)
         } make: {
             try $0.unserializedFile.get()
         }

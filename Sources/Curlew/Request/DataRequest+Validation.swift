@@ -58,13 +58,14 @@ extension DataRequest {
         validation { request, urlRequest, response, body in
             let result = judgement(urlRequest, response, body.data)
             if let request = request as? DataRequest {
-                request.eventSink?.emitLeading { monitor in
+                request.eventSink?.emit { monitor in
                     guard let lifted = response.value else { return }
                     monitor.request(
                         request,
                         didValidateRequest: urlRequest,
                         response: lifted,
                         data: body.data,
+                        fileURL: nil,
                         withResult: result
                     )
                 }

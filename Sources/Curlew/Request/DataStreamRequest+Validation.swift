@@ -55,9 +55,16 @@ extension DataStreamRequest {
         validation { request, urlRequest, response, _ in
             let result = judgement(urlRequest, response)
             if let request = request as? DataStreamRequest {
-                request.eventSink?.emitLeading { monitor in
+                request.eventSink?.emit { monitor in
                     guard let lifted = response.value else { return }
-                    monitor.request(request, didValidateRequest: urlRequest, response: lifted, withResult: result)
+                    monitor.request(
+                        request,
+                        didValidateRequest: urlRequest,
+                        response: lifted,
+                        data: nil,
+                        fileURL: nil,
+                        withResult: result
+                    )
                 }
             }
             return result

@@ -58,12 +58,13 @@ extension DownloadRequest {
         validation { request, urlRequest, response, body in
             let result = judgement(urlRequest, response, body.fileURL)
             if let request = request as? DownloadRequest {
-                request.eventSink?.emitLeading { monitor in
+                request.eventSink?.emit { monitor in
                     guard let lifted = response.value else { return }
                     monitor.request(
                         request,
                         didValidateRequest: urlRequest,
                         response: lifted,
+                        data: nil,
                         fileURL: body.fileURL,
                         withResult: result
                     )

@@ -5,13 +5,6 @@ internal import Foundation
 
 // What an exchange tells its request, from the transport's thread: nothing here blocks or calls user code.
 extension Request {
-    var sessionReference: SessionReference {
-        SessionReference(
-            identifier: context.configuration.identifier,
-            session: record.withLock { $0.session }
-        )
-    }
-
     func transferStarted(_ control: any TransferControl, _ delegate: any TaskDelegate) {
         controlled(by: control) { $0.delegate = delegate }
     }

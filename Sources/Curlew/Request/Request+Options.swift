@@ -130,11 +130,8 @@ extension Request {
     /// Adds a monitor for the events of this request, after the session's monitors and the existing ones.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-        let listed = MonitorHub.Listed(monitor)
-        _ = record.withLock { record in
-            record.ownExtras.hooks.ownMonitors.append(listed)
-            return exchange(&record.ownExtras.hooks.monitors, with: MonitorHub(record.ownExtras.hooks.ownMonitors))
-        }
+        let queue = MonitorQueue(monitor)
+        record.withLock { $0.ownExtras.hooks.monitors.append(queue) }
         return self
     }
 

@@ -15,14 +15,12 @@ extension Run {
             let visible = adapted.isCopy(of: given) ? initial : .made(adapted)
             if case .made = visible { try adapted.validate() }
             request.note(visible)
-            events?.emitLeading(.adaptedRequest) { [request] in
-                { $0.request(request, didAdaptInitialRequest: given, to: adapted) }
-            }
+            events?.emit { [request] in $0.request(request, didAdaptInitialRequest: given, to: adapted) }
             return visible
         } catch {
             let timeout = (error as? CurlewError).flatMap { $0.code == .totalTimedOut ? $0 : nil }
             let failure = timeout ?? ErrorWrapping.adaptation(error)
-            events?.emitLeading { [request] in
+            events?.emit { [request] in
                 $0.request(request, didFailToAdaptURLRequest: given, withError: failure)
             }
             throw failure

@@ -12,7 +12,7 @@ extension Run {
                 .notInCache, phase: .creation, reason: "the session has no cache", url: lowered.url)
         }
         let handler = attempt.options?.cachedResponseHandler ?? request.context.cachedResponseHandler
-        let listens = events?.exchangeHears(.storedResponses) == true
+        let listens = events?.wantsBodies == true
         guard policy != .useProtocol || handler != nil || listens else { return }
         var wishes = CacheWishes(policy: policy)
         wishes.mustReview = handler != nil
@@ -27,20 +27,14 @@ extension Run {
                     accepted = if let request { await UserCode.call(for: request, ask) } else { await ask() }
                 }
                 guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
-                if let request { events?.emit(accepted, of: request, sent.identifier) }
+                if let request {
+                    let task = sent.identifier
+                    events?.emitStorage { $0.request(request, task: task, willCacheResponse: accepted) }
+                }
                 return accepted.stored(insteadOf: offered)
             }
         }
         lowered.options.cache = wishes
-    }
-}
-
-extension EventSink {
-    fileprivate func emit(_ response: CachedResponse, of request: Request, _ task: TaskIdentifier) {
-        emitExchange(.storedResponses) {
-            let session = request.sessionReference
-            return { $0.urlSession(session, dataTask: task, willCacheResponse: response) }
-        }
     }
 }
 

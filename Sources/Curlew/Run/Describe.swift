@@ -35,7 +35,7 @@ extension Run {
     /// What the user wrote.
     private func initialRequest() throws(CurlewError) -> DescribedRequest {
         do {
-            if events?.hears(.requests) != true, let plain = try request.makePlainRequest() {
+            if events == nil, let plain = try request.makePlainRequest() {
                 // What nothing looks at until its exchange begins is noted then: a request with a body of its own is
                 // never plain.
                 let isSeen = !attempt.adapters.isEmpty
@@ -45,13 +45,11 @@ extension Run {
             let made = try request.makeURLRequest().withoutDotSegments(in: request.context)
             try made.validate()
             request.note(.made(made))
-            events?.emitLeading(.madeInitialRequest) { [request] in
-                { $0.request(request, didCreateInitialURLRequest: made) }
-            }
+            events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }
             return DescribedRequest(visible: .made(made), announcement: .described(isNoted: true))
         } catch {
             let failure = ErrorWrapping.creation(error)
-            events?.emitLeading { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
+            events?.emit { [request] in $0.request(request, didFailToCreateURLRequestWithError: failure) }
             request.creationFailed()
             throw failure
         }

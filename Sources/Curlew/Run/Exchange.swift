@@ -121,10 +121,9 @@ extension Run {
     private func emitStart(_ outgoing: TransferRequest) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emitLeading(.resumedTask) { { $0.request(request, didResumeTask: task) } }
+        events.emit { $0.request(request, didChangeTask: task, to: .resumed) }
         guard case .stream = outgoing.body else { return }
-        let reference = request.sessionReference
-        events.emitExchange { $0.urlSession(reference, taskNeedsNewBodyStream: task) }
+        events.emitExchange { $0.request(request, taskNeedsNewBodyStream: task) }
     }
 
     private func measured(_ outcome: Result<TransferOutcome, CurlewError>, since began: Date) -> TransferMetrics {

@@ -65,9 +65,8 @@ extension Request {
             let new = await UserCode.call(for: self, { await hook(self) })
         {
             _ = record.withLock { exchange(&$0.history.uploadable, with: UploadRequest.Uploadable(new)) }
-            eventSink?.emit { [self] monitor in
-                guard let upload = self as? UploadRequest, case .stream(let stream, _) = new else { return }
-                monitor.request(upload, didProvideInputStream: stream)
+            if let upload = self as? UploadRequest {
+                eventSink?.emit { $0.request(upload, didCreateBody: .success(UploadRequest.Uploadable(new))) }
             }
             return new
         }

@@ -98,10 +98,7 @@ extension Run {
     private func emitRedirect(_ metrics: TransferMetrics, _ response: LazyResponse, to next: URLRequest) {
         guard let events else { return }
         emitStep(metrics)
-        let (task, reference) = (task, request.sessionReference)
-        events.emitExchange { monitor in
-            guard let lifted = response.value else { return }
-            monitor.urlSession(reference, task: task, willPerformHTTPRedirection: lifted, newRequest: next)
-        }
+        let (request, task, head, url) = (request, task, response.head, response.url)
+        events.emitExchange { $0.request(request, task: task, willFollowRedirect: head, from: url, to: next) }
     }
 }

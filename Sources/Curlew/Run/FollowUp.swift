@@ -43,10 +43,7 @@ extension Run {
     /// Tells monitors the end of an exchange that another follows.
     func emitStep(_ metrics: TransferMetrics) {
         let (request, task) = (request, task)
-        events?.emitExchange(.collectedMetrics) {
-            let reference = request.sessionReference
-            return { $0.urlSession(reference, task: task, didFinishCollecting: metrics) }
-        }
+        events?.emitExchange { $0.request(request, task: task, didFinishCollecting: metrics) }
     }
 
     /// Whether the session is to remember these credentials of the request's own.

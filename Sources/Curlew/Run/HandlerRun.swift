@@ -98,7 +98,7 @@ enum HandlerRun {
     }
 
     private static func finish(_ request: Request) {
-        request.eventSink?.emitLast(.finished) { { $0.requestDidFinish(request) } }
+        request.eventSink?.emit { $0.requestDidFinish(request) }
     }
 }
 

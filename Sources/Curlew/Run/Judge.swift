@@ -168,23 +168,20 @@ extension Run {
     private func emitEarlyFailure(_ error: CurlewError) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emitLeading { $0.request(request, didFailTask: task, earlyWithError: error) }
+        events.emit { $0.request(request, didChangeTask: task, to: .failed(error)) }
     }
 
     private func emitEnd(of exchange: Exchange, _ error: CurlewError?) {
         guard let events else { return }
         let (request, task, metrics) = (request, task, exchange.metrics)
         emitStep(metrics)
-        events.emitLeading(.gatheredMetrics) { { $0.request(request, didGatherMetrics: metrics) } }
-        events.emitExchange(.endedExchange) {
-            let reference = request.sessionReference
-            return { $0.urlSession(reference, task: task, didCompleteWithError: error) }
-        }
+        events.emit { $0.request(request, didGatherMetrics: metrics) }
+        events.emitExchange { $0.request(request, task: task, didCompleteWithError: error) }
     }
 
     func emitCompletion(_ error: CurlewError?) {
         guard let events else { return }
         let (request, task) = (request, task)
-        events.emitLeading(.completedTask) { { $0.request(request, didCompleteTask: task, with: error) } }
+        events.emit { $0.request(request, didCompleteTask: task, with: error) }
     }
 }

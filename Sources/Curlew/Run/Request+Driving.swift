@@ -94,7 +94,7 @@ extension Request {
         case .drive(let becameResumed, let startsHandlers):
             if startsHandlers { HandlerRun.start(self, drives: false) }
             if becameResumed {
-                awaiting.wishes.events?.emitLeading(.resumed) { [self] in { $0.requestDidResume(self) } }
+                awaiting.wishes.events?.emit { [self] in $0.requestDidResume(self) }
             }
             if case .shelved = awaiting.link { unshelve() }
             guard let session = awaiting.link.session else {

@@ -13,9 +13,9 @@ extension Request {
     }
 
     private func tell(_ creation: RequestRecord.Creation, of visible: VisibleRequest, _ events: EventSink?) {
-        events?.emitLeading(.madeRequest) { [self] in
+        if let events {
             let made = visible.urlRequest
-            return { $0.request(self, didCreateURLRequest: made) }
+            events.emit { [self] in $0.request(self, didCreateURLRequest: made) }
         }
         creation.hooks?.call(visible.urlRequest) { cURLDescription(as: $0) }
     }
@@ -74,8 +74,8 @@ extension Request {
     }
 
     private func tell(_ beginning: RequestRecord.Beginning, of task: TaskIdentifier, _ events: EventSink?) {
-        events?.emitLeading(.madeTask) { [self] in { $0.request(self, didCreateTask: task) } }
-        if beginning.isSuspended { events?.emit { [self] in $0.request(self, didSuspendTask: task) } }
+        events?.emit { [self] in $0.request(self, didCreateTask: task) }
+        if beginning.isSuspended { emitChange(of: task, to: .suspended, events) }
         beginning.hook?.call(task)
         for stream in beginning.streams { stream.send(task) }
     }

@@ -12,7 +12,9 @@ final class SessionContext: Sendable {
     let hasInterceptor: Bool
     let redirectHandler: (any RedirectHandler)?
     let cachedResponseHandler: (any CachedResponseHandler)?
-    let monitors: MonitorHub?
+    let monitors: [MonitorQueue]
+    /// The session, for monitors that ask for it. Empty without monitors: a weak reference makes every strong one slower.
+    let monitoredSession = Lock<WeakSession?>(nil)
     let startsImmediately: Bool
     let requestSetup: Session.RequestSetup
     /// Behind a lock: what joins and leaves must not wait for the session's actor, on every thread at once.
@@ -42,7 +44,7 @@ final class SessionContext: Sendable {
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup
-        monitors = MonitorHub(eventMonitors)
+        monitors = eventMonitors.map { MonitorQueue($0) }
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts
@@ -89,7 +91,7 @@ final class SessionContext: Sendable {
 
     /// Tells monitors, and the hook on the handlers' queue.
     func becameInvalid(_ session: SessionReference) {
-        monitors?.emit { $0.urlSession(session, didBecomeInvalidWithError: nil) }
+        for monitor in monitors { monitor.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
         guard let hook = configuration.hooks?.sessionDidBecomeInvalid else { return }
         Delivery(queue: configuration.completionQueue ?? .main) { hook(session) }
     }

@@ -39,10 +39,7 @@ struct CompleteDownload: UnsettledFile {
 
     private func emit(_ result: Result<URL, CurlewError>) {
         guard let events = exchange.events else { return }
-        let (task, reference, request) = (exchange.task, request.sessionReference, request)
-        events.emitLeading { $0.request(request, didFinishDownloadingUsing: task, with: result) }
-        guard case .success(let url) = result else { return }
-        events.emitExchange { $0.urlSession(reference, downloadTask: task, didFinishDownloadingTo: url) }
-        events.emitLeading { $0.request(request, didCreateDestinationURL: url) }
+        let (task, request) = (exchange.task, request)
+        events.emit { $0.request(request, didFinishDownloading: result, of: task) }
     }
 }

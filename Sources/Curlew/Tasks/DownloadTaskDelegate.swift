@@ -235,11 +235,11 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     private func emitWritten(_ count: Int64, upTo position: Int64, of expected: Int64) {
         guard let events = exchange.events else { return }
-        let (task, reference) = (exchange.task, download.sessionReference)
-        events.emitProgress {
-            $0.urlSession(
-                reference,
-                downloadTask: task,
+        let (task, download) = (exchange.task, download)
+        events.emitPiece {
+            $0.request(
+                download,
+                task: task,
                 didWriteData: count,
                 totalBytesWritten: position,
                 totalBytesExpectedToWrite: expected
@@ -249,11 +249,11 @@ final class DownloadTaskDelegate: TaskDelegate {
 
     private func emitResume(at offset: Int64) {
         guard let events = exchange.events else { return }
-        let (task, reference, expected) = (exchange.task, download.sessionReference, state.withLock { $0.expected })
+        let (task, download, expected) = (exchange.task, download, state.withLock { $0.expected })
         events.emitExchange {
-            $0.urlSession(
-                reference,
-                downloadTask: task,
+            $0.request(
+                download,
+                task: task,
                 didResumeAtOffset: offset,
                 expectedTotalBytes: expected
             )

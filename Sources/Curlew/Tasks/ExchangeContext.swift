@@ -25,15 +25,9 @@ struct ExchangeContext: Sendable {
 
     /// Whether the body has to wait, because a user was asked about the head.
     func answerArrived(_ head: ResponseHead) -> Bool {
-        let lazy = LazyResponse(url: url, head: head)
-        if let events, events.exchangeHears(.heads) {
-            let (task, session) = (task, request.sessionReference)
-            events.emitHead { monitor in
-                guard let response = lazy.value else { return }
-                monitor.urlSession(session, dataTask: task, didReceive: response)
-            }
-        }
-        return request.headArrived(lazy)
+        let (request, task, url) = (request, task, url)
+        events?.emitExchange { $0.request(request, task: task, didReceive: head, from: url) }
+        return request.headArrived(LazyResponse(url: url, head: head))
     }
 
     /// The decoded length, where the head tells it, else -1.
@@ -108,19 +102,16 @@ struct ExchangeContext: Sendable {
 
     /// Tells session monitors about body bytes.
     func emit(_ bytes: UnsafeRawBufferPointer) {
-        guard let events, events.exchangeHears(.bodies) else { return }
-        let (task, session) = (task, request.sessionReference)
-        events.emitBody(bytes) { data in
-            { $0.urlSession(session, dataTask: task, didReceive: data) }
-        }
+        let (request, task) = (request, task)
+        events?.emitBody(bytes) { $0.request(request, task: task, didReceive: $1) }
     }
 
     func sent(_ count: TransferCount) {
         guard let news = request.sent(count), let events else { return }
-        let (task, session) = (task, request.sessionReference)
-        events.emitProgress {
-            $0.urlSession(
-                session,
+        let (request, task) = (request, task)
+        events.emitPiece {
+            $0.request(
+                request,
                 task: task,
                 didSendBodyData: news,
                 totalBytesSent: count.completed,

@@ -9,6 +9,11 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     /// Where the closures are called.
     public let queue: DispatchQueue
 
+    /// Whether a closure takes bodies. True for subclasses, which may override the methods.
+    open var wantsBodies: Bool {
+        dataTaskDidReceiveData != nil || dataTaskWillCacheResponse != nil || type(of: self) != ClosureEventMonitor.self
+    }
+
     /// A monitor whose closures are called on `queue`.
     public init(queue: DispatchQueue = .main) { self.queue = queue }
 
@@ -124,26 +129,16 @@ open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
     }
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse) {
-        if let dataTaskDidReceiveResponse { return dataTaskDidReceiveResponse(session, dataTask, response) }
-        notListening(.heads)
+        dataTaskDidReceiveResponse?(session, dataTask, response)
     }
 
     open func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
-        if let dataTaskDidReceiveData { return dataTaskDidReceiveData(session, dataTask, data) }
-        notListening(.bodies)
+        dataTaskDidReceiveData?(session, dataTask, data)
     }
 
     open func urlSession(
         _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
-    ) {
-        if let dataTaskWillCacheResponse { return dataTaskWillCacheResponse(session, dataTask, response) }
-        notListening(.storedResponses)
-    }
-
-    // A subclass that calls this may listen.
-    private func notListening(_ usual: UsualEvents) {
-        if type(of: self) == ClosureEventMonitor.self { EventTrial.pass(ClosureEventMonitor.self, usual) }
-    }
+    ) { dataTaskWillCacheResponse?(session, dataTask, response) }
 
     open func urlSession(
         _ session: SessionReference, downloadTask: TaskIdentifier, didResumeAtOffset fileOffset: Int64,

@@ -8,265 +8,183 @@ public final class CompositeEventMonitor: EventMonitor {
     /// Where events are taken in.
     public let queue: DispatchQueue
     /// What the events are passed on to, in this order.
-    public let monitors: [any EventMonitor]
-    private let hub: MonitorHub?
+    public let monitors: [any Curlew.EventMonitor]
+    /// Whether one of the monitors wants bodies.
+    public let wantsBodies: Bool
+    private let queues: [MonitorQueue]
 
     /// Passes events on to `monitors`, in this order.
     public init(
         queue: DispatchQueue = DispatchQueue(label: "curlew.monitors"),
-        monitors: [any EventMonitor]
+        monitors: [any Curlew.EventMonitor]
     ) {
         self.queue = queue
         self.monitors = monitors
-        hub = MonitorHub(monitors)
+        queues = monitors.map { MonitorQueue($0) }
+        wantsBodies = queues.contains(where: \.wantsBodies)
     }
 
-    public func urlSession(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {
-        hub?.emit { $0.urlSession(session, didBecomeInvalidWithError: error) }
+    private func emit(_ event: @escaping MonitorQueue.Event) { for queue in queues { queue.emit(event) } }
+
+    private func emitPiece(_ event: @escaping MonitorQueue.Event) { for queue in queues { queue.emitPiece(event) } }
+
+    // MARK: The request begins
+
+    public func requestDidResume(_ request: Request) { emit { $0.requestDidResume(request) } }
+
+    public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
+        emit { $0.request(request, didCreateInitialURLRequest: urlRequest) }
     }
 
-    public func urlSession(
-        _ session: SessionReference, task: TaskIdentifier, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    public func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) {
+        emit { $0.request(request, didFailToCreateURLRequestWithError: error) }
+    }
+
+    // MARK: An attempt begins
+
+    public func request(
+        _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
+    ) { emit { $0.request(request, didAdaptInitialRequest: initialRequest, to: adaptedRequest) } }
+
+    public func request(
+        _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError
+    ) { emit { $0.request(request, didFailToAdaptURLRequest: initialRequest, withError: error) } }
+
+    public func request(
+        _ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>
+    ) { emit { $0.request(request, didCreateBody: result) } }
+
+    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
+        emit { $0.request(request, didCreateURLRequest: urlRequest) }
+    }
+
+    // MARK: An exchange is sent
+
+    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
+        emit { $0.request(request, didCreateTask: task) }
+    }
+
+    public func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange) {
+        emit { $0.request(request, didChangeTask: task, to: change) }
+    }
+
+    public func request(_ request: Request, taskNeedsNewBodyStream task: TaskIdentifier) {
+        emit { $0.request(request, taskNeedsNewBodyStream: task) }
+    }
+
+    public func request(
+        _ request: Request, task: TaskIdentifier, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
         totalBytesExpectedToSend: Int64
     ) {
-        hub?.emit {
-            $0.urlSession(
-                session, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
+        emitPiece {
+            $0.request(
+                request, task: task, didSendBodyData: bytesSent, totalBytesSent: totalBytesSent,
                 totalBytesExpectedToSend: totalBytesExpectedToSend)
         }
     }
 
-    public func urlSession(_ session: SessionReference, taskNeedsNewBodyStream task: TaskIdentifier) {
-        hub?.emit { $0.urlSession(session, taskNeedsNewBodyStream: task) }
+    // MARK: The response arrives
+
+    public func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) {
+        emit { $0.request(request, task: task, didReceive: head, from: url) }
     }
 
-    public func urlSession(
-        _ session: SessionReference, task: TaskIdentifier, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest
+    public func request(
+        _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        fileURL: URL?, withResult result: Request.ValidationResult
     ) {
-        hub?.emit { $0.urlSession(session, task: task, willPerformHTTPRedirection: response, newRequest: request) }
-    }
-
-    public func urlSession(
-        _ session: SessionReference, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics
-    ) {
-        hub?.emit { $0.urlSession(session, task: task, didFinishCollecting: metrics) }
-    }
-
-    public func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?)
-    {
-        hub?.emit { $0.urlSession(session, task: task, didCompleteWithError: error) }
-    }
-
-    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse)
-    {
-        guard let hub, hub.wants(.head) else {
-            EventTrial.pass(Self.self, .heads)
-            return
+        emit {
+            $0.request(
+                request, didValidateRequest: urlRequest, response: response, data: data, fileURL: fileURL,
+                withResult: result)
         }
-        hub.emitHead { $0.urlSession(session, dataTask: dataTask, didReceive: response) }
     }
 
-    public func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
-        guard let hub, hub.wants(.body) else {
-            EventTrial.pass(Self.self, .bodies)
-            return
-        }
-        hub.emitBody(data) { $0.urlSession(session, dataTask: dataTask, didReceive: data) }
-    }
-
-    public func urlSession(
-        _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
-    ) {
-        hub?.emit { $0.urlSession(session, dataTask: dataTask, willCacheResponse: response) }
-    }
-
-    public func urlSession(
-        _ session: SessionReference, downloadTask: TaskIdentifier, didResumeAtOffset fileOffset: Int64,
+    public func request(
+        _ request: DownloadRequest, task: TaskIdentifier, didResumeAtOffset fileOffset: Int64,
         expectedTotalBytes: Int64
     ) {
-        hub?.emit {
-            $0.urlSession(
-                session, downloadTask: downloadTask, didResumeAtOffset: fileOffset,
-                expectedTotalBytes: expectedTotalBytes)
+        emit {
+            $0.request(
+                request, task: task, didResumeAtOffset: fileOffset, expectedTotalBytes: expectedTotalBytes)
         }
     }
 
-    public func urlSession(
-        _ session: SessionReference, downloadTask: TaskIdentifier, didWriteData bytesWritten: Int64,
-        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
+    public func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) {
+        for queue in queues { queue.emitBody(data) { $0.request(request, task: task, didReceive: data) } }
+    }
+
+    public func request(
+        _ request: DownloadRequest, task: TaskIdentifier, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64
     ) {
-        hub?.emit {
-            $0.urlSession(
-                session, downloadTask: downloadTask, didWriteData: bytesWritten, totalBytesWritten: totalBytesWritten,
+        emitPiece {
+            $0.request(
+                request, task: task, didWriteData: bytesWritten, totalBytesWritten: totalBytesWritten,
                 totalBytesExpectedToWrite: totalBytesExpectedToWrite)
         }
     }
 
-    public func urlSession(
-        _ session: SessionReference, downloadTask: TaskIdentifier, didFinishDownloadingTo location: URL
-    ) {
-        hub?.emit { $0.urlSession(session, downloadTask: downloadTask, didFinishDownloadingTo: location) }
+    public func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) {
+        for queue in queues where queue.wantsBodies {
+            queue.emit { $0.request(request, task: task, willCacheResponse: response) }
+        }
     }
 
-    public func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) {
-        hub?.emit { $0.request(request, didCreateInitialURLRequest: urlRequest) }
-    }
-
-    public func request(_ request: Request, didFailToCreateURLRequestWithError error: CurlewError) {
-        hub?.emit { $0.request(request, didFailToCreateURLRequestWithError: error) }
-    }
-
-    public func request(
-        _ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest
-    ) {
-        hub?.emit { $0.request(request, didAdaptInitialRequest: initialRequest, to: adaptedRequest) }
-    }
-
-    public func request(
-        _ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError
-    ) {
-        hub?.emit { $0.request(request, didFailToAdaptURLRequest: initialRequest, withError: error) }
-    }
-
-    public func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) {
-        hub?.emit { $0.request(request, didCreateURLRequest: urlRequest) }
-    }
-
-    public func request(_ request: Request, didCreateTask task: TaskIdentifier) {
-        hub?.emit { $0.request(request, didCreateTask: task) }
+    public func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
+        emit { $0.request(request, task: task, didFinishCollecting: metrics) }
     }
 
     public func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) {
-        hub?.emit { $0.request(request, didGatherMetrics: metrics) }
+        emit { $0.request(request, didGatherMetrics: metrics) }
     }
 
-    public func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError) {
-        hub?.emit { $0.request(request, didFailTask: task, earlyWithError: error) }
+    public func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) {
+        emit { $0.request(request, task: task, didCompleteWithError: error) }
     }
+
+    public func request(
+        _ request: Request, task: TaskIdentifier, willFollowRedirect head: ResponseHead, from url: URL,
+        to newRequest: URLRequest
+    ) { emit { $0.request(request, task: task, willFollowRedirect: head, from: url, to: newRequest) } }
+
+    // MARK: The attempt ends
+
+    public func request(
+        _ request: DownloadRequest, didFinishDownloading result: Result<URL, CurlewError>, of task: TaskIdentifier
+    ) { emit { $0.request(request, didFinishDownloading: result, of: task) } }
 
     public func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
-        hub?.emit { $0.request(request, didCompleteTask: task, with: error) }
+        emit { $0.request(request, didCompleteTask: task, with: error) }
     }
 
-    public func requestIsRetrying(_ request: Request) {
-        hub?.emit { $0.requestIsRetrying(request) }
-    }
+    public func requestIsRetrying(_ request: Request) { emit { $0.requestIsRetrying(request) } }
 
-    public func requestDidFinish(_ request: Request) {
-        hub?.emit { $0.requestDidFinish(request) }
-    }
+    // MARK: The request ends
 
-    public func requestDidResume(_ request: Request) {
-        hub?.emit { $0.requestDidResume(request) }
-    }
-
-    public func request(_ request: Request, didResumeTask task: TaskIdentifier) {
-        hub?.emit { $0.request(request, didResumeTask: task) }
-    }
-
-    public func requestDidSuspend(_ request: Request) {
-        hub?.emit { $0.requestDidSuspend(request) }
-    }
-
-    public func request(_ request: Request, didSuspendTask task: TaskIdentifier) {
-        hub?.emit { $0.request(request, didSuspendTask: task) }
-    }
-
-    public func requestDidCancel(_ request: Request) {
-        hub?.emit { $0.requestDidCancel(request) }
-    }
-
-    public func request(_ request: Request, didCancelTask task: TaskIdentifier) {
-        hub?.emit { $0.request(request, didCancelTask: task) }
-    }
-
-    public func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
-        withResult result: Request.ValidationResult
-    ) {
-        hub?.emit {
-            $0.request(request, didValidateRequest: urlRequest, response: response, data: data, withResult: result)
-        }
-    }
-
-    public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, CurlewError>) {
-        hub?.emit { $0.request(request, didParseResponse: response) }
-    }
-
-    public func request<Value: Sendable>(
-        _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>
-    ) {
-        hub?.emit { $0.request(request, didParseResponse: response) }
-    }
-
-    public func request(
-        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
-        withResult result: Request.ValidationResult
-    ) {
-        hub?.emit { $0.request(request, didValidateRequest: urlRequest, response: response, withResult: result) }
-    }
-
-    public func request<Value: Sendable>(
-        _ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>
-    ) {
-        hub?.emit { $0.request(request, didParseStream: result) }
-    }
-
-    public func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) {
-        hub?.emit { $0.request(request, didCreateUploadable: uploadable) }
-    }
-
-    public func request(_ request: UploadRequest, didFailToCreateUploadableWithError error: CurlewError) {
-        hub?.emit { $0.request(request, didFailToCreateUploadableWithError: error) }
-    }
-
-    public func request(_ request: UploadRequest, didProvideInputStream stream: any BodyStream) {
-        hub?.emit { $0.request(request, didProvideInputStream: stream) }
-    }
-
-    public func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: TaskIdentifier,
-        with result: Result<URL, CurlewError>
-    ) {
-        hub?.emit { $0.request(request, didFinishDownloadingUsing: task, with: result) }
-    }
-
-    public func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) {
-        hub?.emit { $0.request(request, didCreateDestinationURL: url) }
-    }
-
-    public func request(
-        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
-        fileURL: URL?, withResult result: Request.ValidationResult
-    ) {
-        hub?.emit {
-            $0.request(
-                request, didValidateRequest: urlRequest, response: response, fileURL: fileURL, withResult: result)
-        }
-    }
-
-    public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, CurlewError>) {
-        hub?.emit { $0.request(request, didParseResponse: response) }
-    }
-
-    public func request<Value: Sendable>(
-        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>
-    ) {
-        hub?.emit { $0.request(request, didParseResponse: response) }
-    }
+    public func requestDidFinish(_ request: Request) { emit { $0.requestDidFinish(request) } }
 
     public func request<Value: Sendable>(
         _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>,
-        using serializer: any Sendable
-    ) {
-        hub?.emit { $0.request(request, didParseResponse: response, using: serializer) }
-    }
+        using serializer: (any Sendable)?
+    ) { emit { $0.request(request, didParseResponse: response, using: serializer) } }
 
     public func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>,
-        using serializer: any Sendable
-    ) {
-        hub?.emit { $0.request(request, didParseResponse: response, using: serializer) }
+        using serializer: (any Sendable)?
+    ) { emit { $0.request(request, didParseResponse: response, using: serializer) } }
+
+    // MARK: At any time
+
+    public func request<Value: Sendable>(
+        _ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>
+    ) { emit { $0.request(request, didParseStream: result) } }
+
+    public func requestDidSuspend(_ request: Request) { emit { $0.requestDidSuspend(request) } }
+
+    public func requestDidCancel(_ request: Request) { emit { $0.requestDidCancel(request) } }
+
+    public func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {
+        emit { $0.session(session, didBecomeInvalidWithError: error) }
     }
 }

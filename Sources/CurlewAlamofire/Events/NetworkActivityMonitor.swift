@@ -16,6 +16,8 @@ public final class NetworkActivityMonitor: EventMonitor {
 
     /// Where events and the sign's changes are handled.
     public let queue: DispatchQueue
+    /// False: activity does not depend on bytes.
+    public let wantsBodies = false
     /// How long requests run before the sign appears.
     public let activationDelay: Duration
     /// How long the sign stays after the last request.

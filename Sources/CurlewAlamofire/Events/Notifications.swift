@@ -69,6 +69,8 @@ extension Notification.Name {
 public final class RequestNotifications: EventMonitor {
     /// Where notifications are posted.
     public let queue: DispatchQueue
+    /// False: no notification has the pieces of a body.
+    public let wantsBodies = false
 
     /// Whether it posts for those requests that no other posts for.
     private let isForTheOthers: Bool
@@ -92,7 +94,7 @@ public final class RequestNotifications: EventMonitor {
         return name
     }
 
-    private static func posts(_ monitor: any EventMonitor) -> Bool {
+    private static func posts(_ monitor: any Curlew.EventMonitor) -> Bool {
         monitor is RequestNotifications || (monitor as? CompositeEventMonitor)?.monitors.contains(where: posts) == true
     }
 
@@ -129,34 +131,29 @@ public final class RequestNotifications: EventMonitor {
 
     // MARK: Responses
 
-    public func request(_ request: DataRequest, didParseResponse response: DataResponse<Data?, CurlewError>) {
-        post(.didComplete, request, Self.info(response.data, nil, response.error, response.metrics))
-    }
-
     public func request<Value: Sendable>(
         _ request: DataRequest,
         didParseResponse response: DataResponse<Value, CurlewError>,
-        using serializer: any Sendable
+        using serializer: (any Sendable)?
     ) {
         var info = Self.info(response.data, nil, response.error, response.metrics)
-        info[Key.responseSerializer] = serializer
-        if let value = response.value { info[Key.serializedResponse] = value }
-        post(.didComplete, request, info)
-    }
-
-    public func request(_ request: DownloadRequest, didParseResponse response: DownloadResponse<URL?, CurlewError>) {
-        let info = Self.info(nil, response.fileURL, response.error, response.metrics)
+        if let serializer {
+            info[Key.responseSerializer] = serializer
+            if let value = response.value { info[Key.serializedResponse] = value }
+        }
         post(.didComplete, request, info)
     }
 
     public func request<Value: Sendable>(
         _ request: DownloadRequest,
         didParseResponse response: DownloadResponse<Value, CurlewError>,
-        using serializer: any Sendable
+        using serializer: (any Sendable)?
     ) {
         var info = Self.info(nil, response.fileURL, response.error, response.metrics)
-        info[Key.responseSerializer] = serializer
-        if let value = response.value { info[Key.serializedResponse] = value }
+        if let serializer {
+            info[Key.responseSerializer] = serializer
+            if let value = response.value { info[Key.serializedResponse] = value }
+        }
         post(.didComplete, request, info)
     }
 

@@ -59,7 +59,7 @@ extension CURLForm {
 }
 
 /// Calls once, when a request's `URLRequest` has been made or could not be.
-private final class CURLWatcher: EventMonitor {
+private final class CURLWatcher: Curlew.EventMonitor {
     let queue: DispatchQueue
     private let isTold = Lock(false)
     private let body: @Sendable (Request) -> Void

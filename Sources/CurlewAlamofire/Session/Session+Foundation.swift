@@ -17,7 +17,7 @@ extension Session {
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = []
+        eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(
             configuration: SessionConfiguration(configuration),

@@ -16,7 +16,7 @@ extension Session {
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = []
+        eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(
             configuration: configuration,
@@ -41,7 +41,7 @@ extension Session {
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = []
+        eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(
             configuration: configuration,
@@ -65,7 +65,7 @@ extension Session {
         serverTrustManager: ServerTrustManager? = nil,
         redirectHandler: (any RedirectHandler)? = nil,
         cachedResponseHandler: (any CachedResponseHandler)? = nil,
-        eventMonitors: [any EventMonitor] = []
+        eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(
             configuration: configuration,

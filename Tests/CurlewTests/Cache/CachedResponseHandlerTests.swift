@@ -98,13 +98,12 @@ import Testing
     @Test func monitorsAreToldWhatIsStored() async {
         final class Monitor: EventMonitor {
             let queue = DispatchQueue(label: "monitor")
+            let wantsBodies = true
             let seen = Lock([String]())
 
-            func urlSession(
-                _ session: SessionReference, dataTask: TaskIdentifier, willCacheResponse response: CachedResponse
-            ) {
+            func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) {
                 let text = String(decoding: response.data, as: UTF8.self)
-                seen.withLock { $0.append("\(dataTask.rawValue) \(text)") }
+                seen.withLock { $0.append("\(task.rawValue) \(text)") }
             }
         }
         let monitor = Monitor()

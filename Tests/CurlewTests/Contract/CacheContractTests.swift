@@ -343,13 +343,10 @@ private func text(_ response: DataResponse<Data?, CurlewError>) -> String? {
 
     private final class Monitor: EventMonitor {
         let queue = DispatchQueue(label: "cache.contract")
+        let wantsBodies = true
         let told = Lock([String]())
 
-        func urlSession(
-            _ session: SessionReference,
-            dataTask: TaskIdentifier,
-            willCacheResponse response: CachedResponse
-        ) {
+        func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) {
             let line = "\(response.response?.statusCode ?? 0) \(String(decoding: response.data, as: UTF8.self))"
             told.withLock { $0.append(line) }
         }

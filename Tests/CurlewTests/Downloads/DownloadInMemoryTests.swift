@@ -81,10 +81,12 @@ struct DownloadInMemoryTests {
     // MARK: Files without a destination
 
     /// Notes where the files of all attempts were.
-    private struct Places: EventMonitor {
+    private struct Places: Curlew.EventMonitor {
         let all: Recorded<URL>
 
-        func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { all.note(url) }
+        func request(
+            _ request: DownloadRequest, didFinishDownloading result: Result<URL, CurlewError>, of task: TaskIdentifier
+        ) { if case .success(let url) = result { all.note(url) } }
     }
 
     private func unplaced(_ places: Recorded<URL>, limit: Int = 100) -> DownloadRequest {

@@ -132,8 +132,7 @@ struct RetriedDownloadTests {
         let names = Lock<[String]>([])
 
         func request(
-            _ request: DownloadRequest, didFinishDownloadingUsing task: TaskIdentifier,
-            with result: Result<URL, CurlewError>
+            _ request: DownloadRequest, didFinishDownloading result: Result<URL, CurlewError>, of task: TaskIdentifier
         ) { names.withLock { $0.append("file") } }
         func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) {
             names.withLock { $0.append(error == nil ? "completed" : "failed") }

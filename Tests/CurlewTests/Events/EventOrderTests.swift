@@ -112,7 +112,7 @@ struct EventOrderTests {
     }
 }
 
-final class RecordingMonitor: EventMonitor {
+final class RecordingMonitor: CurlewAlamofire.EventMonitor {
     let queue = DispatchQueue(label: "monitor")
     let events = Recorded<String>()
 

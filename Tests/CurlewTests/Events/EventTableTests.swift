@@ -3,6 +3,7 @@ import CurlewLocks
 import CurlewTesting
 import Dispatch
 import Foundation
+import FoundationNetworking
 import Testing
 
 /// The table of events in the guide, which scripts/event-table makes of `EventMonitor`, stands in the order in which events come.
@@ -24,7 +25,7 @@ struct EventTableTests {
 
     /// Attempts and hops begin again at these.
     private static let beginnings: Set = [
-        "requestIsRetrying(_:)", "urlSession(_:task:willPerformHTTPRedirection:newRequest:)",
+        "requestIsRetrying(_:)", "request(_:task:willFollowRedirect:from:to:)",
     ]
 
     private func expectInOrder(_ events: [String]) throws {
@@ -69,7 +70,7 @@ struct EventTableTests {
         let names = try await events(on: server) { session in
             _ = try await session.request(server.url("/redirect/2")).data()
         }
-        #expect(names.filter { $0.contains("willPerformHTTPRedirection") }.count == 2)
+        #expect(names.filter { $0.contains("willFollowRedirect") }.count == 2)
         try expectInOrder(names)
     }
 
@@ -78,7 +79,7 @@ struct EventTableTests {
         let names = try await events(on: server) { session in
             _ = try await session.upload(Data("hello".utf8), to: server.url("/post")).data()
         }
-        #expect(names.contains { $0.contains("didCreateUploadable") })
+        #expect(names.contains { $0.contains("didCreateBody") })
         #expect(names.contains { $0.contains("didSendBodyData") })
         try expectInOrder(names)
     }
@@ -90,7 +91,7 @@ struct EventTableTests {
         let names = try await events(on: server) { session in
             _ = try await session.download(server.url("/bytes/1000"), to: { _, _ in (file, []) }).validate().file()
         }
-        #expect(names.contains { $0.contains("didCreateDestinationURL") })
+        #expect(names.contains { $0.contains("didFinishDownloading") })
         try expectInOrder(names)
     }
 
@@ -111,74 +112,56 @@ struct EventTableTests {
 /// Notes the name of each method that is called.
 private final class NamingMonitor: EventMonitor {
     let queue = DispatchQueue(label: "monitor")
+    let wantsBodies = true
     let names = Lock<[String]>([])
 
     private func note(_ name: String = #function) { names.withLock { $0.append(name) } }
 
-    func urlSession(
-        _ session: SessionReference, task: TaskIdentifier, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-        totalBytesExpectedToSend: Int64
-    ) { note() }
-    func urlSession(_ session: SessionReference, taskNeedsNewBodyStream task: TaskIdentifier) { note() }
-    func urlSession(
-        _ session: SessionReference, task: TaskIdentifier, willPerformHTTPRedirection response: HTTPURLResponse,
-        newRequest request: URLRequest
-    ) { note() }
-    func urlSession(_ session: SessionReference, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
-        note()
-    }
-    func urlSession(_ session: SessionReference, task: TaskIdentifier, didCompleteWithError error: (any Error)?) {
-        note()
-    }
-    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive response: HTTPURLResponse) {
-        note()
-    }
-    func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) { note() }
-    func urlSession(
-        _ session: SessionReference, downloadTask: TaskIdentifier, didWriteData bytesWritten: Int64,
-        totalBytesWritten: Int64, totalBytesExpectedToWrite: Int64
-    ) { note() }
-    func urlSession(_ session: SessionReference, downloadTask: TaskIdentifier, didFinishDownloadingTo location: URL) {
-        note()
-    }
+    func requestDidResume(_ request: Request) { note() }
     func request(_ request: Request, didCreateInitialURLRequest urlRequest: URLRequest) { note() }
     func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest) {
         note()
     }
+    func request(_ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>) {
+        note()
+    }
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest) { note() }
     func request(_ request: Request, didCreateTask task: TaskIdentifier) { note() }
+    func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange) { note() }
+    func request(_ request: Request, taskNeedsNewBodyStream task: TaskIdentifier) { note() }
+    func request(
+        _ request: Request, task: TaskIdentifier, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+        totalBytesExpectedToSend: Int64
+    ) { note() }
+    func request(_ request: Request, task: TaskIdentifier, didReceive head: ResponseHead, from url: URL) { note() }
+    func request(
+        _ request: Request, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
+        fileURL: URL?, withResult result: Request.ValidationResult
+    ) { note() }
+    func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) { note() }
+    func request(
+        _ request: DownloadRequest, task: TaskIdentifier, didWriteData bytesWritten: Int64, totalBytesWritten: Int64,
+        totalBytesExpectedToWrite: Int64
+    ) { note() }
+    func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) { note() }
     func request(_ request: Request, didGatherMetrics metrics: TransferMetrics) { note() }
-    func request(_ request: Request, didFailTask task: TaskIdentifier, earlyWithError error: CurlewError) { note() }
+    func request(_ request: Request, task: TaskIdentifier, didCompleteWithError error: CurlewError?) { note() }
+    func request(
+        _ request: Request, task: TaskIdentifier, willFollowRedirect head: ResponseHead, from url: URL,
+        to newRequest: URLRequest
+    ) { note() }
+    func request(
+        _ request: DownloadRequest, didFinishDownloading result: Result<URL, CurlewError>, of task: TaskIdentifier
+    ) { note() }
     func request(_ request: Request, didCompleteTask task: TaskIdentifier, with error: CurlewError?) { note() }
     func requestIsRetrying(_ request: Request) { note() }
     func requestDidFinish(_ request: Request) { note() }
-    func requestDidResume(_ request: Request) { note() }
-    func request(_ request: Request, didResumeTask task: TaskIdentifier) { note() }
-    func request(
-        _ request: DataRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse, data: Data?,
-        withResult result: Request.ValidationResult
-    ) { note() }
     func request<Value: Sendable>(_ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>) {
         note()
     }
-    func request(
-        _ request: DataStreamRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
-        withResult result: Request.ValidationResult
-    ) { note() }
     func request<Value: Sendable>(_ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>) {
         note()
     }
-    func request(_ request: UploadRequest, didCreateUploadable uploadable: UploadRequest.Uploadable) { note() }
-    func request(
-        _ request: DownloadRequest, didFinishDownloadingUsing task: TaskIdentifier,
-        with result: Result<URL, CurlewError>
-    ) { note() }
-    func request(_ request: DownloadRequest, didCreateDestinationURL url: URL) { note() }
-    func request(
-        _ request: DownloadRequest, didValidateRequest urlRequest: URLRequest?, response: HTTPURLResponse,
-        fileURL: URL?,
-        withResult result: Request.ValidationResult
-    ) { note() }
     func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>
     ) { note() }

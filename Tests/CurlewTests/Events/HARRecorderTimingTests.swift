@@ -12,7 +12,6 @@ struct HARRecorderTimingTests {
         let session = Session(transport: MockTransport())
         let request = session.request("https://example.org/")
         let sent = try URLRequest(url: "https://example.org/", method: .get)
-        let reference = SessionReference(identifier: nil, session: session)
         let task = TaskIdentifier(rawValue: 1)
         let piece = Data(repeating: 0x61, count: 16 * 1024)
         func time(_ count: Int) -> Duration {
@@ -22,7 +21,7 @@ struct HARRecorderTimingTests {
                 recorder.request(request, didCreateTask: task)
                 return recorder
             } _: { recorder in
-                for _ in 0..<count { recorder.urlSession(reference, dataTask: task, didReceive: piece) }
+                for _ in 0..<count { recorder.request(request, task: task, didReceive: piece) }
             }
         }
         let (few, many) = (time(50), time(500))

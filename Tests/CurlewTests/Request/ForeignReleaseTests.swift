@@ -53,7 +53,7 @@ struct ForeignReleaseTests {
     }
 
     @Test func aMonitorMayAskItsRequestWhichQueueItHas() {
-        struct Asking: EventMonitor {
+        struct Asking: Curlew.EventMonitor {
             let request: Request
             var queue: DispatchQueue { request.isInitialized ? .main : .global() }
         }

@@ -150,10 +150,10 @@ struct SessionLifecycleTests {
                 order.note("shut down")
             }
         }
-        struct Ending: EventMonitor {
+        struct Ending: Curlew.EventMonitor {
             let order: Recorded<String>
 
-            func urlSession(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {
+            func session(_ session: SessionReference, didBecomeInvalidWithError error: (any Error)?) {
                 order.note("told")
             }
         }

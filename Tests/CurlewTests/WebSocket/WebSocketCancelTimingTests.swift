@@ -90,5 +90,7 @@ private final class ClosureStart: EventMonitor {
 
     init(_ onStart: @escaping @Sendable () -> Void) { self.onStart = onStart }
 
-    func request(_ request: Request, didResumeTask task: TaskIdentifier) { onStart() }
+    func request(_ request: Request, didChangeTask task: TaskIdentifier, to change: TaskChange) {
+        if case .resumed = change { onStart() }
+    }
 }

@@ -1,5 +1,6 @@
 import CurlewAlamofire
 import CurlewCore
+import CurlewLocks
 import CurlewTesting
 import Dispatch
 import Foundation
@@ -8,7 +9,8 @@ import Testing
 
 @testable import Curlew
 
-/// Each event of a monitor reaches its own closure, and no other; a composite passes every one on.
+/// Each event of a monitor reaches its own closure, and no other, under Alamofire's names and under the core's; a composite passes
+/// every one on.
 @Suite(.timeLimit(.minutes(4)))
 struct ClosureEventMonitorTests {
     @Test func eachEventCallsItsClosure() async throws {
@@ -19,15 +21,22 @@ struct ClosureEventMonitorTests {
         #expect(heard.all == Self.names)
     }
 
-    @Test func aCompositePassesEveryEventOn() async throws {
+    @Test func eventsOfTheCoreCallTheClosuresOfTheirOtherNames() throws {
+        let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))
+        let heard = Recorded<String>()
+        Self.listen(to: monitor, heard)
+        try Self.emitEventsOfTheCore(to: monitor)
+        #expect(heard.all == Self.namesOfTheCoresEvents)
+    }
+
+    @Test func aCompositePassesEveryEventOn() throws {
         let monitor = ClosureEventMonitor(queue: DispatchQueue(label: "closures"))
         let heard = Recorded<String>()
         Self.listen(to: monitor, heard)
         let composite = CompositeEventMonitor(queue: DispatchQueue(label: "composite"), monitors: [monitor])
-        try Self.emitEverything(to: composite)
-        await composite.queue.settled()
-        await monitor.queue.settled()
-        #expect(heard.all == Self.names)
+        try Self.emitEventsOfTheCore(to: composite)
+        monitor.queue.sync {}
+        #expect(heard.all == Self.namesOfTheCoresEvents)
     }
 
     @Test func withoutClosuresNothingHappens() throws {
@@ -41,6 +50,15 @@ struct ClosureEventMonitorTests {
         "resumeTask 10", "suspend", "suspendTask 10", "cancel", "cancelTask 10", "validatedData 4", "parsedData",
         "validatedStream", "uploadable", "noUploadable", "inputStream", "downloadFinished /file",
         "destination /file", "validatedFile /file", "parsedDownload",
+    ]
+
+    static let namesOfTheCoresEvents = [
+        "resume", "initial", "failedToCreate", "adapted PUT", "failedToAdapt", "uploadable", "inputStream",
+        "noUploadable", "created", "task 10", "resumeTask 10", "suspendTask 10", "cancelTask 10", "early 10",
+        "newStream", "sent 1 2 3", "response 302", "validatedData 4", "validatedFile /file", "validatedStream",
+        "resumed 5 6", "data 4", "wrote 7 8 9", "collected", "metrics", "taskComplete", "redirection 302",
+        "downloadFinished /file", "downloaded /file", "destination /file", "downloadFinished ?", "complete 10",
+        "retrying", "finish", "parsedData", "parsedDownload", "suspend", "cancel", "invalid",
     ]
 
     private static func listen(to monitor: ClosureEventMonitor, _ heard: Recorded<String>) {
@@ -95,7 +113,7 @@ struct ClosureEventMonitorTests {
     }
 
     /// Calls what a monitor has for each name, in their order.
-    private static func emitEverything(to monitor: any EventMonitor) throws {
+    private static func emitEverything(to monitor: any CurlewAlamofire.EventMonitor) throws {
         let url = try #require(URL(string: "https://example.org/"))
         let file = URL(filePath: "/file")
         let plain = URLRequest(url: url)
@@ -166,6 +184,74 @@ struct ClosureEventMonitorTests {
                 result: .success(nil)))
     }
 
+    /// Calls every method of the core, in the order of their declaration.
+    private static func emitEventsOfTheCore(to monitor: any Curlew.EventMonitor) throws {
+        let url = try #require(URL(string: "https://example.org/"))
+        let file = URL(filePath: "/file")
+        let plain = URLRequest(url: url)
+        var other = plain
+        other.httpMethod = "PUT"
+        let head = ResponseHead(status: 302, headers: [:])
+        let found = try #require(HTTPURLResponse(url: url, statusCode: 302, httpVersion: nil, headerFields: nil))
+        let bytes = Data(count: 4)
+        let error = CurlewError(.cancelled, phase: .receive)
+        let metrics = TransferMetrics(queued: .distantPast, ended: .distantPast)
+        let task = TaskIdentifier(rawValue: 10)
+        let session = Session(transport: MockTransport { _ in .text("") }, startRequestsImmediately: false)
+        let data = session.request(url)
+        let stream = session.streamRequest(url)
+        let upload = session.upload(bytes, to: url)
+        let download = session.download(url)
+
+        monitor.requestDidResume(data)
+        monitor.request(data, didCreateInitialURLRequest: plain)
+        monitor.request(data, didFailToCreateURLRequestWithError: error)
+        monitor.request(data, didAdaptInitialRequest: plain, to: other)
+        monitor.request(data, didFailToAdaptURLRequest: plain, withError: error)
+        monitor.request(upload, didCreateBody: .success(.stream(EmptyBody(), length: nil)))
+        monitor.request(upload, didCreateBody: .failure(error))
+        monitor.request(data, didCreateURLRequest: plain)
+        monitor.request(data, didCreateTask: task)
+        for change in [TaskChange.resumed, .suspended, .cancelled, .failed(error)] {
+            monitor.request(data, didChangeTask: task, to: change)
+        }
+        monitor.request(data, taskNeedsNewBodyStream: task)
+        monitor.request(
+            data, task: task, didSendBodyData: 1, totalBytesSent: 2, totalBytesExpectedToSend: 3)
+        monitor.request(data, task: task, didReceive: head, from: url)
+        for (request, data, file) in [(data as Request, bytes, nil), (download, nil, file), (stream, nil, nil)] {
+            monitor.request(
+                request, didValidateRequest: plain, response: found, data: data, fileURL: file,
+                withResult: .success(()))
+        }
+        monitor.request(download, task: task, didResumeAtOffset: 5, expectedTotalBytes: 6)
+        monitor.request(data, task: task, didReceive: bytes)
+        monitor.request(download, task: task, didWriteData: 7, totalBytesWritten: 8, totalBytesExpectedToWrite: 9)
+        monitor.request(data, task: task, didFinishCollecting: metrics)
+        monitor.request(data, didGatherMetrics: metrics)
+        monitor.request(data, task: task, didCompleteWithError: nil)
+        monitor.request(data, task: task, willFollowRedirect: head, from: url, to: other)
+        monitor.request(download, didFinishDownloading: .success(file), of: task)
+        monitor.request(download, didFinishDownloading: .failure(error), of: task)
+        monitor.request(data, didCompleteTask: task, with: nil)
+        monitor.requestIsRetrying(data)
+        monitor.requestDidFinish(data)
+        monitor.request(
+            data,
+            didParseResponse: DataResponse<Data?, CurlewError>(
+                request: nil, response: nil, data: nil, metrics: nil, serializationDuration: 0, result: .success(nil)),
+            using: nil)
+        monitor.request(
+            download,
+            didParseResponse: DownloadResponse<URL?, CurlewError>(
+                request: nil, response: nil, fileURL: nil, resumeData: nil, metrics: nil, serializationDuration: 0,
+                result: .success(nil)),
+            using: nil)
+        monitor.requestDidSuspend(data)
+        monitor.requestDidCancel(data)
+        monitor.session(SessionReference(identifier: nil, session: nil), didBecomeInvalidWithError: error)
+    }
+
     private final class EmptyBody: BodyStream {
         let isReplayable = true
 
@@ -174,4 +260,12 @@ struct ClosureEventMonitorTests {
         func rewind() -> Bool { true }
         func close() {}
     }
+}
+
+/// Values that were noted, in their order.
+private final class Recorded<Element: Sendable>: Sendable {
+    private let values = Lock<[Element]>([])
+    var all: [Element] { values.withLock { $0 } }
+
+    func note(_ value: Element) { values.withLock { $0.append(value) } }
 }
