@@ -93,6 +93,7 @@ struct OpenedDownload: Sendable {
         wrapped.reason = "Moving the downloaded file to its destination failed with error: \(error.reason)"
         wrapped.code = error.code
         wrapped.native = error.native
+        wrapped.suggestion = error.suggestion
         return wrapped
     }
 }
