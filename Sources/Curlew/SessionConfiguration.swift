@@ -23,7 +23,7 @@ public struct SessionConfiguration: Sendable {
     /// `Accept:`, which is not the same as none.
     public var addsAccept = true
     /// Header fields that can change while the session is in use. They take precedence over `headers`.
-    public var runtimeHeaders: RuntimeHeaders?
+    package var changingHeaders: (any ChangingHeaders)?
     /// The five timeouts. `Request.timeouts(_:)` changes them for one request.
     public var timeouts = Timeouts()
     /// The maximum size of a body in memory, in bytes after decompression. `Request.maximumBodySize(_:)` changes it for one
@@ -60,8 +60,8 @@ public struct SessionConfiguration: Sendable {
     /// A group that is entered when a response handler is added and left when it has returned. Use `notify` or `wait` to learn
     /// when all handlers have been called.
     public var completionGroup: DispatchGroup?
-    /// Closures that make decisions for every request.
-    public var hooks: SessionHooks?
+    /// Decisions for every request.
+    package var decisions: (any SessionDecisions)?
     /// Stores unfinished downloads on disk, so that another process can continue them.
     public var downloadJournal: DownloadJournal?
 

@@ -49,7 +49,7 @@ final class SessionContext: Sendable {
         // A budget over tries and redirects: each exchange gets what is left.
         timeouts.total = nil
         // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
-        let hasLimit = configuration.hooks?.responseDisposition == nil
+        let hasLimit = configuration.decisions?.responseDisposition == nil
         plainOptions = TransferOptions(
             timeouts: timeouts,
             maximumBodySize: hasLimit ? configuration.maximumBodySize : nil
@@ -58,13 +58,13 @@ final class SessionContext: Sendable {
 
     /// The session's fields as they are now.
     func defaultHeaders(for url: URL) -> DefaultHeaders {
-        guard let runtimeHeaders = configuration.runtimeHeaders else { return defaultHeaders }
-        return runtimeHeaders.over(defaultHeaders, for: url)
+        guard let changing = configuration.changingHeaders else { return defaultHeaders }
+        return changing.over(defaultHeaders, for: url)
     }
 
-    /// Fields that went to another URL, without those that the runtime headers keep from this one.
+    /// Fields that went to another URL, without the changing ones that are kept from this one.
     func defaultHeaders(_ fields: DefaultHeaders, at url: URL) -> DefaultHeaders {
-        guard let origin = configuration.runtimeHeaders?.origin, !RedirectLocation.isSameOrigin(origin, url) else {
+        guard let origin = configuration.changingHeaders?.origin, !RedirectLocation.isSameOrigin(origin, url) else {
             return fields
         }
         return fields.without(
@@ -90,7 +90,7 @@ final class SessionContext: Sendable {
     /// Tells monitors, and the hook on the handlers' queue.
     func becameInvalid(_ session: SessionReference) {
         monitors?.emit { $0.urlSession(session, didBecomeInvalidWithError: nil) }
-        guard let hook = configuration.hooks?.sessionDidBecomeInvalid else { return }
+        guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
         Delivery(queue: configuration.completionQueue ?? .main) { hook(session) }
     }
 

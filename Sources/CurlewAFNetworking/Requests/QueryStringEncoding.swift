@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import Curlew
 internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking

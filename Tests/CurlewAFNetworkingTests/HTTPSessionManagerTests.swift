@@ -1,11 +1,11 @@
-import Curlew
+import CurlewAFNetworking
 import CurlewLocks
 import CurlewTesting
 import Foundation
 import Testing
 
 @Suite("A client with a base URL", .timeLimit(.minutes(4)))
-struct HTTPClientTests {
+struct HTTPSessionManagerTests {
     private struct Person: Codable, Sendable, Equatable {
         var name: String
     }
@@ -20,8 +20,8 @@ struct HTTPClientTests {
         }
     }
 
-    private func client(_ base: String? = "https://example.com/v1") -> HTTPClient {
-        HTTPClient(baseURL: base, transport: Self.echo)
+    private func client(_ base: String? = "https://example.com/v1") -> HTTPSessionManager {
+        HTTPSessionManager(baseURL: base, transport: Self.echo)
     }
 
     @Test(
@@ -70,10 +70,10 @@ struct HTTPClientTests {
 
     @Test("a change of the defaults is asked for once a request")
     func changes() async throws {
-        let client = HTTPClient(
+        let client = HTTPSessionManager(
             baseURL: "https://example.com", transport: { MockTransport { _ in .json(["name": "a"]) } })
         let asked = Lock(0)
-        let change: HTTPClient.Change = { defaults in
+        let change: HTTPSessionManager.Change = { defaults in
             asked.withLock { $0 += 1 }
             defaults.acceptableStatusCodes = [200]
         }
@@ -92,7 +92,7 @@ struct HTTPClientTests {
     @Test("the decoder of a request is the one that its change has set")
     func changedDecoder() async throws {
         struct Count: Decodable, Sendable { var itemCount: Int }
-        let client = HTTPClient(
+        let client = HTTPSessionManager(
             baseURL: "https://example.com", transport: { MockTransport { _ in .json(["item_count": 1]) } })
         let count = try await client.get("u", as: Count.self) { defaults in
             let decoder = JSONDecoder()
@@ -105,7 +105,7 @@ struct HTTPClientTests {
     /// With and without a body, of any kind.
     @Test("a deletion without a type has no result", arguments: ["", "gone", "{\"id\": 1}"])
     func deletion(body: String) async throws {
-        let client = HTTPClient(
+        let client = HTTPSessionManager(
             baseURL: "https://example.com",
             transport: {
                 MockTransport { request in
@@ -126,7 +126,7 @@ struct HTTPClientTests {
 
     @Test("values are encoded and decoded by the client's rules")
     func values() async throws {
-        let client = HTTPClient(
+        let client = HTTPSessionManager(
             baseURL: "https://example.com",
             transport: {
                 MockTransport { request in .data(request.body, type: "application/json") }
@@ -190,7 +190,7 @@ struct HTTPClientTests {
 
     @Test("statuses and types are judged by the client's rules")
     func acceptance() async throws {
-        let client = HTTPClient(transport: { MockTransport { _ in .text("no", status: 404) } })
+        let client = HTTPSessionManager(transport: { MockTransport { _ in .text("no", status: 404) } })
         let url = "https://example.com/x"
         let refused = await #expect(throws: CurlewError.self) { _ = try await client.get(url, as: Data.self) }
         #expect(refused?.code == .unacceptableStatus)
@@ -207,7 +207,7 @@ struct HTTPClientTests {
     @Test("authorization is set and cleared at run time, and stays with the base URL's origin")
     func authorization() async throws {
         let transport = MockTransport { .text($0.headers.value(for: "Authorization") ?? "nobody") }
-        let client = HTTPClient(baseURL: "https://example.com/v1", transport: { transport })
+        let client = HTTPSessionManager(baseURL: "https://example.com/v1", transport: { transport })
         #expect(try await client.get("a", as: Data.self).text == "nobody")
         client.headers.setAuthorization(username: "ada", password: "secret")
         #expect(try await client.get("a", as: Data.self).text == "Basic YWRhOnNlY3JldA==")
@@ -236,7 +236,7 @@ struct HTTPClientTests {
             try await gate.wait()
             return .text("done")
         }
-        let client = HTTPClient(transport: { transport })
+        let client = HTTPSessionManager(transport: { transport })
         async let answer = client.get("https://example.com", as: Data.self)
         try await transport.waitForRequests(count: 1)
         async let end: Void = client.invalidate(cancellingTasks: false)
@@ -247,22 +247,24 @@ struct HTTPClientTests {
 
     @Test("what cannot be sent is an error of the request")
     func flaws() async {
-        func code(_ client: HTTPClient) async -> CurlewError.Code? {
+        func code(_ client: HTTPSessionManager) async -> CurlewError.Code? {
             await client.request(.get, "a").response().error?.code
         }
-        #expect(await code(HTTPClient(baseURL: "https://exa mple.com:port/", transport: Self.echo)) == .invalidURL)
+        #expect(
+            await code(HTTPSessionManager(baseURL: "https://exa mple.com:port/", transport: Self.echo)) == .invalidURL)
         let pinned = SecurityPolicy(pinning: .publicKey)
         #expect(
-            await code(HTTPClient(baseURL: "http://example.com", securityPolicy: pinned, transport: Self.echo))
+            await code(HTTPSessionManager(baseURL: "http://example.com", securityPolicy: pinned, transport: Self.echo))
                 == .requestCreationFailed)
-        #expect(await code(HTTPClient(securityPolicy: pinned, transport: Self.echo)) == .requestCreationFailed)
+        #expect(await code(HTTPSessionManager(securityPolicy: pinned, transport: Self.echo)) == .requestCreationFailed)
         #expect(
-            await code(HTTPClient(baseURL: "https://example.com", securityPolicy: pinned, transport: Self.echo)) == nil)
+            await code(HTTPSessionManager(baseURL: "https://example.com", securityPolicy: pinned, transport: Self.echo))
+                == nil)
     }
 
     @Test("endpoints say what to ask and what comes back")
     func endpoints() async throws {
-        let client = HTTPClient(
+        let client = HTTPSessionManager(
             baseURL: "https://example.com",
             transport: {
                 MockTransport { request in
@@ -279,10 +281,11 @@ struct HTTPClientTests {
     @Test("progress is told")
     func progress() async throws {
         let seen = Recorded<Int64>()
-        let configuration = SessionConfiguration { $0.completionQueue = DispatchQueue(label: "progress") }
-        let client = HTTPClient(configuration: configuration, transport: Self.echo)
+        let queue = DispatchQueue(label: "progress")
+        let configuration = SessionConfiguration { $0.completionQueue = queue }
+        let client = HTTPSessionManager(configuration: configuration, transport: Self.echo)
         _ = try await client.get("https://example.com/p", as: Data.self, progress: { seen.note($0.completedUnitCount) })
-        await configuration.completionQueue?.settled()
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
         #expect(try #require(seen.all.last) > 0)
     }
 }

@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 public import Foundation
 public import FoundationNetworking
 
@@ -51,9 +51,40 @@ public struct SessionHooks: Sendable {
 
     /// Creates hooks that decide nothing.
     public init() {}
+}
 
-    /// The hook as what a session asks about redirects.
-    var redirectHandler: (any RedirectHandler)? { redirect.map(HookedRedirects.init(decide:)) }
+extension SessionConfiguration {
+    /// Closures that make decisions for every request.
+    public var hooks: SessionHooks? {
+        get { decisions as? SessionHooks }
+        set { decisions = newValue }
+    }
+}
+
+extension SessionHooks: SessionDecisions {
+    package var redirectHandler: (any RedirectHandler)? { redirect.map(HookedRedirects.init(decide:)) }
+
+    package var credentials:
+        (
+            @Sendable (Request, HTTPURLResponse, [AuthenticationChallenge], Int) async
+                -> Result<TransferAuthentication?, any Error>
+        )?
+    {
+        guard let challenge else { return nil }
+        return { request, response, challenges, failureCount in
+            guard failureCount < ServerChallenge.limit else { return .success(nil) }
+            let demand = ServerChallenge(
+                request: request, response: response, challenges: challenges, failureCount: failureCount)
+            switch await challenge(demand) {
+            case .use(let authentication): return .success(authentication)
+            case .deliver: return .success(nil)
+            case .cancel:
+                request.cancel()
+                return .success(nil)
+            case .fail(let error): return .failure(error)
+            }
+        }
+    }
 }
 
 private struct HookedRedirects: RedirectHandler {

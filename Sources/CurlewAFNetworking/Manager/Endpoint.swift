@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 internal import Foundation
 
 /// One thing that a service offers, as a value: what to ask, and what the answer is.
@@ -15,8 +15,8 @@ public struct Endpoint<Value: Decodable & Sendable>: Sendable {
     /// Header fields of this endpoint. They take precedence over the client's.
     public var headers: HTTPHeaders?
     /// Changes the client's defaults for this endpoint.
-    public var change: HTTPClient.Change?
-    let content: ClientRequest.Content
+    public var change: HTTPSessionManager.Change?
+    let content: ManagedRequest.Content
 
     /// Creates an endpoint whose parameters are a dictionary.
     public init(
@@ -24,13 +24,13 @@ public struct Endpoint<Value: Decodable & Sendable>: Sendable {
         method: HTTPMethod = .get,
         parameters: Parameters? = nil,
         headers: HTTPHeaders? = nil,
-        changing change: HTTPClient.Change? = nil
+        changing change: HTTPSessionManager.Change? = nil
     ) {
         self.method = method
         self.path = path
         self.headers = headers
         self.change = change
-        content = ClientRequest.Content(parameters)
+        content = ManagedRequest.Content(parameters)
     }
 
     /// Creates an endpoint whose parameters are an `Encodable` value.
@@ -39,17 +39,17 @@ public struct Endpoint<Value: Decodable & Sendable>: Sendable {
         method: HTTPMethod = .post,
         sending body: Body,
         headers: HTTPHeaders? = nil,
-        changing change: HTTPClient.Change? = nil
+        changing change: HTTPSessionManager.Change? = nil
     ) {
         self.method = method
         self.path = path
         self.headers = headers
         self.change = change
-        content = ClientRequest.Content(encoding: body)
+        content = ManagedRequest.Content(encoding: body)
     }
 }
 
-extension HTTPClient {
+extension HTTPSessionManager {
     /// Sends the request of an endpoint and decodes the response.
     public func send<Value: Decodable & Sendable>(_ endpoint: Endpoint<Value>) async throws(CurlewError) -> Value {
         try await send(endpoint.method, endpoint.path, endpoint.content, endpoint.headers, nil, endpoint.change)

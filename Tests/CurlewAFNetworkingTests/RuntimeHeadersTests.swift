@@ -1,4 +1,4 @@
-import Curlew
+import CurlewAFNetworking
 import CurlewTesting
 import Foundation
 import Testing

@@ -1,4 +1,4 @@
-import Curlew
+import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewLocks
 import CurlewTesting
@@ -93,7 +93,7 @@ struct SessionHooksTests {
                 response.expectedContentLength > 1_000_000 ? .becomeDownload : .allow
             }
             hooks.didBecomeDownload = {
-                moved.note(FileManager.default.fileExists(atPath: $1.plainPath) && $0.data == nil)
+                moved.note(FileManager.default.fileExists(atPath: $1.path(percentEncoded: false)) && $0.data == nil)
             }
             hooks.downloadDestination = { _, _, _ in (scratch.file("big"), []) }
         }

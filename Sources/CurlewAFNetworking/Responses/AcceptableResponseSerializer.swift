@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 public import Foundation
 public import FoundationNetworking
 
@@ -10,14 +10,14 @@ public import FoundationNetworking
 /// Where both are unacceptable the error is the status's, and its `underlying` the content type's.
 public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSerializer {
     /// What serializes a response that is acceptable.
-    package let base: Base
+    private let base: Base
     /// nil accepts any.
-    package let acceptableStatusCodes: Set<Int>?
+    private let acceptableStatusCodes: Set<Int>?
     /// nil accepts any; `*` stands for any type or subtype.
-    package let acceptableContentTypes: Set<String>?
+    private let acceptableContentTypes: Set<String>?
 
     /// Makes a serializer that refuses other statuses and types; nil accepts all.
-    package init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
+    init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
         self.base = base
         acceptableStatusCodes = statusCodes
         acceptableContentTypes = contentTypes

@@ -1,4 +1,4 @@
-public import Curlew
+public import CurlewCore
 internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking

@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import Curlew
 internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
@@ -31,7 +31,7 @@ public final class PropertyListParameterEncoder: ParameterEncoder {
         var request = request
         do {
             request.httpBody = try encoder.encode(parameters)
-            request.setContentTypeIfAbsent(ContentType.propertyList)
+            request.setContentTypeIfAbsent("application/x-plist")
         } catch {
             throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
         }

@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 internal import CurlewLocks
 public import Foundation
 
@@ -13,7 +13,7 @@ public import Foundation
 /// They replace those of `configuration.headers`; a request's own replace both. Each attempt takes what is set when it
 /// is made, so a retry sends the new token. A redirect to another origin drops them by the same rules as all others.
 /// All members can be used from any thread.
-public final class RuntimeHeaders: Sendable {
+public final class RuntimeHeaders: ChangingHeaders {
     private struct State {
         var fields: HTTPHeaders
         /// Counts every change.
@@ -78,7 +78,7 @@ public final class RuntimeHeaders: Sendable {
     public func clearAuthorization() { self["Authorization"] = nil }
 
     /// A session's own fields with these in front.
-    func over(_ base: DefaultHeaders, for url: URL) -> DefaultHeaders {
+    package func over(_ base: DefaultHeaders, for url: URL) -> DefaultHeaders {
         if let origin, !RedirectLocation.isSameOrigin(origin, url) { return base }
         return state.withLock { state in
             if state.fields.isEmpty { return base }
@@ -89,5 +89,13 @@ public final class RuntimeHeaders: Sendable {
             state.laidOver = (base, result)
             return result
         }
+    }
+}
+
+extension SessionConfiguration {
+    /// Header fields that can change while the session is in use. They take precedence over `headers`.
+    public var runtimeHeaders: RuntimeHeaders? {
+        get { changingHeaders as? RuntimeHeaders }
+        set { changingHeaders = newValue }
     }
 }

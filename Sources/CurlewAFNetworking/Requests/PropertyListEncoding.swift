@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import Curlew
 internal import CurlewFailures
 public import Foundation
 public import FoundationNetworking
@@ -33,7 +33,7 @@ public struct PropertyListEncoding: ParameterEncoding {
         do {
             let data = try PropertyListSerialization.data(
                 fromPropertyList: parameters, format: format, options: options)
-            request.setContentTypeIfAbsent(ContentType.propertyList)
+            request.setContentTypeIfAbsent("application/x-plist")
             request.httpBody = data
         } catch {
             throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))

@@ -1,10 +1,10 @@
-public import CurlewCore
+public import Curlew
 internal import Dispatch
 internal import Foundation
 internal import FoundationNetworking
 
 // Requests of a client that are not awaited yet: add handlers, stream progress, or await a terminal.
-extension HTTPClient {
+extension HTTPSessionManager {
     /// Changes the client's defaults for one request.
     public typealias Change = @Sendable (inout RequestDefaults) -> Void
 
@@ -16,7 +16,7 @@ extension HTTPClient {
         headers: HTTPHeaders? = nil,
         changing change: Change? = nil
     ) -> DataRequest {
-        request(method, path, ClientRequest.Content(parameters), headers, defaults(with: change))
+        request(method, path, ManagedRequest.Content(parameters), headers, defaults(with: change))
     }
 
     /// Creates a request with an `Encodable` value as its parameters.
@@ -27,7 +27,7 @@ extension HTTPClient {
         headers: HTTPHeaders? = nil,
         changing change: Change? = nil
     ) -> DataRequest {
-        request(method, path, ClientRequest.Content(encoding: value), headers, defaults(with: change))
+        request(method, path, ManagedRequest.Content(encoding: value), headers, defaults(with: change))
     }
 
     /// Creates a download with the client's defaults.
@@ -40,7 +40,7 @@ extension HTTPClient {
         to destination: DownloadRequest.Destination? = nil
     ) -> DownloadRequest {
         let (session, defaults) = (session, defaults(with: change))
-        let made = described(method, path, ClientRequest.Content(parameters), headers, defaults)
+        let made = described(method, path, ManagedRequest.Content(parameters), headers, defaults)
         let request = session.download(made, to: destination).validate(statusCode: defaults.acceptableStatusCodes)
         let types = defaults.acceptableContentTypes
         return types.map { types in request.validate(contentType: types) } ?? request
@@ -84,7 +84,7 @@ extension HTTPClient {
     func request(
         _ method: HTTPMethod,
         _ path: String,
-        _ content: ClientRequest.Content,
+        _ content: ManagedRequest.Content,
         _ headers: HTTPHeaders?,
         _ defaults: RequestDefaults
     ) -> DataRequest {
@@ -101,11 +101,11 @@ extension HTTPClient {
     private func described(
         _ method: HTTPMethod,
         _ path: String,
-        _ content: ClientRequest.Content,
+        _ content: ManagedRequest.Content,
         _ headers: HTTPHeaders?,
         _ defaults: RequestDefaults
-    ) -> ClientRequest {
-        ClientRequest(
+    ) -> ManagedRequest {
+        ManagedRequest(
             path: path,
             base: baseURL,
             flaw: flaw,

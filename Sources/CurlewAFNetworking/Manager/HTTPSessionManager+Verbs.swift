@@ -1,11 +1,11 @@
-public import CurlewCore
+public import Curlew
 internal import Dispatch
 public import Foundation
 
 // A method per verb. `as:` says what the body is: a `Decodable` type, `Data` for the bytes, `Empty` where none is
 // expected. `progress` is about the response's body for GET, about the request's for the others, and is called on the
 // session's completion queue.
-extension HTTPClient {
+extension HTTPSessionManager {
     /// A closure that receives the progress of a transfer.
     public typealias ProgressHandler = @Sendable (Progress) -> Void
 
@@ -19,7 +19,7 @@ extension HTTPClient {
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
         let defaults = defaults(with: change)
-        let request = request(.get, path, ClientRequest.Content(parameters), headers, defaults)
+        let request = request(.get, path, ManagedRequest.Content(parameters), headers, defaults)
         if let progress { request.downloadProgress(queue: progressQueue, closure: progress) }
         return try await value(of: request, defaults)
     }
@@ -46,7 +46,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.post, path, ClientRequest.Content(parameters), headers, progress, change)
+        try await send(.post, path, ManagedRequest.Content(parameters), headers, progress, change)
     }
 
     /// Sends a POST request with an `Encodable` value and decodes the response.
@@ -58,7 +58,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.post, path, ClientRequest.Content(encoding: body), headers, progress, change)
+        try await send(.post, path, ManagedRequest.Content(encoding: body), headers, progress, change)
     }
 
     /// Sends a POST request with a multipart form and decodes the response. `parameters` are the first parts.
@@ -86,7 +86,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.put, path, ClientRequest.Content(parameters), headers, progress, change)
+        try await send(.put, path, ManagedRequest.Content(parameters), headers, progress, change)
     }
 
     /// Sends a PUT request with an `Encodable` value and decodes the response.
@@ -98,7 +98,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.put, path, ClientRequest.Content(encoding: body), headers, progress, change)
+        try await send(.put, path, ManagedRequest.Content(encoding: body), headers, progress, change)
     }
 
     /// Sends a PATCH request with a dictionary of parameters and decodes the response.
@@ -110,7 +110,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.patch, path, ClientRequest.Content(parameters), headers, progress, change)
+        try await send(.patch, path, ManagedRequest.Content(parameters), headers, progress, change)
     }
 
     /// Sends a PATCH request with an `Encodable` value and decodes the response.
@@ -122,7 +122,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.patch, path, ClientRequest.Content(encoding: body), headers, progress, change)
+        try await send(.patch, path, ManagedRequest.Content(encoding: body), headers, progress, change)
     }
 
     /// Sends a DELETE request and decodes the response.
@@ -134,7 +134,7 @@ extension HTTPClient {
         changing change: Change? = nil,
         progress: ProgressHandler? = nil
     ) async throws(CurlewError) -> Value {
-        try await send(.delete, path, ClientRequest.Content(parameters), headers, progress, change)
+        try await send(.delete, path, ManagedRequest.Content(parameters), headers, progress, change)
     }
 
     /// Sends a DELETE request and discards the body of the response, whatever it is.
@@ -152,7 +152,7 @@ extension HTTPClient {
     func send<Value: Decodable & Sendable>(
         _ method: HTTPMethod,
         _ path: String,
-        _ content: ClientRequest.Content,
+        _ content: ManagedRequest.Content,
         _ headers: HTTPHeaders?,
         _ progress: ProgressHandler?,
         _ change: Change?

@@ -1,8 +1,8 @@
 internal import Foundation
 
 /// What Foundation reads from JSON or a property list, as a type that says that it may be sent to another task.
-enum FoundationValue {
-    static func sendable(_ value: Any) -> any Any & Sendable {
+package enum FoundationValue {
+    package static func sendable(_ value: Any) -> any Any & Sendable {
         switch value {
         case let dictionary as [String: Any]: dictionary.mapValues(sendable)
         case let array as [Any]: array.map(sendable)

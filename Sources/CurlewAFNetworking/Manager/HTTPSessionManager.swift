@@ -1,4 +1,4 @@
-public import CurlewCore
+public import Curlew
 internal import CurlewFailures
 internal import CurlewLocks
 public import Foundation
@@ -6,14 +6,14 @@ internal import FoundationNetworking
 
 /// A client for one service, with a base URL, common header fields and defaults, and a method for each HTTP method.
 ///
-///     let client = HTTPClient(baseURL: "https://api.example.com/v1")
+///     let client = HTTPSessionManager(baseURL: "https://api.example.com/v1")
 ///     client.headers.setAuthorization(username: "ada", password: "…")
 ///     let user = try await client.get("users/1", as: User.self)
 ///     let made = try await client.post("users", parameters: ["name": "Ada"], as: User.self)
 ///
 /// Paths are resolved against the base URL by RFC 3986, as if it ended with a slash: `users` is below the base URL, `/users` is
 /// below its host, and an absolute URL is used as it is.
-public final class HTTPClient: Sendable {
+public final class HTTPSessionManager: Sendable {
     /// The URL that paths are resolved against.
     public let baseURL: URL?
     /// Header fields of every request to the base URL's origin, or of every request if there is no base URL.
@@ -59,7 +59,7 @@ public final class HTTPClient: Sendable {
         do {
             base = try baseURL.map { try BaseURL.withSlash($0.asURL()) }
         } catch {
-            flaw = ErrorWrapping.creation(error)
+            flaw = error as? CurlewError ?? .createURLRequestFailed(error: error)
         }
         if securityPolicy?.needsTLS == true, flaw == nil, base?.scheme?.lowercased() != "https" {
             flaw = CurlewError(

@@ -1,9 +1,9 @@
-internal import CurlewCore
+internal import Curlew
 internal import Foundation
 internal import FoundationNetworking
 
 /// One request of a client, made anew for every try.
-struct ClientRequest: URLRequestConvertible {
+struct ManagedRequest: URLRequestConvertible {
     /// What goes along, put into the request by the client's rules.
     enum Content: Sendable {
         case none
@@ -41,8 +41,8 @@ struct ClientRequest: URLRequestConvertible {
     private var isInURL: Bool { defaults.query.methodsEncodingParametersInURL.contains(method) }
 }
 
-extension ClientRequest.Content {
-    init(_ parameters: Parameters?) { self = parameters.map(ClientRequest.Content.dictionary) ?? .none }
+extension ManagedRequest.Content {
+    init(_ parameters: Parameters?) { self = parameters.map(ManagedRequest.Content.dictionary) ?? .none }
 
     init<Value: Encodable & Sendable>(encoding value: Value) {
         self = .encodable { encoder, request in try encoder.encode(value, into: request) }

@@ -1,9 +1,7 @@
-import CurlewCore
+import CurlewAFNetworking
 import CurlewTesting
 import Foundation
 import Testing
-
-@testable import Curlew
 
 @Suite("AFNetworking's security policy", .timeLimit(.minutes(4)))
 struct SecurityPolicyTests {

@@ -1,4 +1,4 @@
-internal import CurlewCore
+public import Curlew
 public import Foundation
 public import FoundationNetworking
 
