@@ -21,6 +21,8 @@ final class SessionContext: Sendable {
     let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
     // Every request asks for its number, on every thread at once: not a lock.
     private let serial = Atomic<UInt64>(0)
+    /// nil if the session has none, a failure if relative URLs cannot be resolved against it.
+    let baseURL: Result<BaseURL, CurlewError>?
     /// One object for all requests: a transport prepares its own form of it once.
     let defaultHeaders: DefaultHeaders
     /// What a request into memory that asks for nothing differs in from the transport's session.
@@ -43,6 +45,9 @@ final class SessionContext: Sendable {
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup
         monitors = MonitorHub(eventMonitors)
+        baseURL = configuration.baseURL.map { url in
+            Result { () throws(CurlewError) in try BaseURL(url) }
+        }
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts

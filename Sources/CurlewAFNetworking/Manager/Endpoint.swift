@@ -10,11 +10,11 @@ internal import Foundation
 public struct Endpoint<Value: Decodable & Sendable>: Sendable {
     /// The method of the request.
     public var method: HTTPMethod
-    /// Resolved against the client's base URL.
+    /// Resolved against the manager's base URL.
     public var path: String
-    /// Header fields of this endpoint. They take precedence over the client's.
+    /// Header fields of this endpoint. They take precedence over the manager's.
     public var headers: HTTPHeaders?
-    /// Changes the client's defaults for this endpoint.
+    /// Changes the manager's defaults for this endpoint.
     public var change: HTTPSessionManager.Change?
     let content: ManagedRequest.Content
 

@@ -3,12 +3,12 @@ internal import Dispatch
 internal import Foundation
 internal import FoundationNetworking
 
-// Requests of a client that are not awaited yet: add handlers, stream progress, or await a terminal.
+// Requests of a manager that are not awaited yet: add handlers, stream progress, or await a result.
 extension HTTPSessionManager {
-    /// Changes the client's defaults for one request.
+    /// Changes the manager's defaults for one request.
     public typealias Change = @Sendable (inout RequestDefaults) -> Void
 
-    /// Creates a request with the client's defaults.
+    /// Creates a request with the manager's defaults.
     public func request(
         _ method: HTTPMethod,
         _ path: String,
@@ -30,7 +30,7 @@ extension HTTPSessionManager {
         request(method, path, ManagedRequest.Content(encoding: value), headers, defaults(with: change))
     }
 
-    /// Creates a download with the client's defaults.
+    /// Creates a download with the manager's defaults.
     public func download(
         _ path: String,
         method: HTTPMethod = .get,
@@ -107,7 +107,7 @@ extension HTTPSessionManager {
     ) -> ManagedRequest {
         ManagedRequest(
             path: path,
-            base: baseURL,
+            base: base,
             flaw: flaw,
             method: method,
             headers: headers,

@@ -4,7 +4,7 @@ internal import CurlewLocks
 public import Foundation
 internal import FoundationNetworking
 
-/// A client for one service, with a base URL, common header fields and defaults, and a method for each HTTP method.
+/// A manager for one service, with a base URL, common header fields and defaults, and a method for each HTTP method.
 ///
 ///     let client = HTTPSessionManager(baseURL: "https://api.example.com/v1")
 ///     client.headers.setAuthorization(username: "ada", password: "…")
@@ -14,10 +14,11 @@ internal import FoundationNetworking
 /// Paths are resolved against the base URL by RFC 3986, as if it ended with a slash: `users` is below the base URL, `/users` is
 /// below its host, and an absolute URL is used as it is.
 public final class HTTPSessionManager: Sendable {
-    /// The URL that paths are resolved against.
-    public let baseURL: URL?
+    /// The URL that paths are resolved against, with a slash at the end of its path.
+    public var baseURL: URL? { base?.url }
     /// Header fields of every request to the base URL's origin, or of every request if there is no base URL.
     public let headers: RuntimeHeaders
+    let base: BaseURL?
     /// Why no request can be sent, if that is so.
     let flaw: CurlewError?
     private let makeSession: @Sendable () -> Session
@@ -41,7 +42,8 @@ public final class HTTPSessionManager: Sendable {
         }
     }
 
-    /// Creates a client. `transport` creates the transport of the client's sessions; with nil, the configuration does.
+    /// Creates a manager. `transport` creates the transport of the manager's sessions; with nil, the configuration does.
+    /// Without a base URL, that of the configuration is used.
     ///
     /// With an invalid base URL, every request fails with `.invalidURL`. A security policy that pins certificates needs `https`:
     /// with another scheme, or without a base URL, every request fails with `.requestCreationFailed`.
@@ -54,24 +56,25 @@ public final class HTTPSessionManager: Sendable {
         eventMonitors: [any EventMonitor] = [],
         transport: (@Sendable () -> any Transport)? = nil
     ) {
-        var base: URL?
+        var base: BaseURL?
         var flaw: CurlewError?
         do {
-            base = try baseURL.map { try BaseURL.withSlash($0.asURL()) }
+            base = try (baseURL?.asURL() ?? configuration.baseURL).map { try BaseURL($0) }
         } catch {
             flaw = error as? CurlewError ?? .createURLRequestFailed(error: error)
         }
-        if securityPolicy?.needsTLS == true, flaw == nil, base?.scheme?.lowercased() != "https" {
+        if securityPolicy?.needsTLS == true, flaw == nil, base?.url.scheme?.lowercased() != "https" {
             flaw = CurlewError(
                 .requestCreationFailed,
                 phase: .creation,
                 reason: "a security policy that pins certificates needs a base URL with https"
             )
         }
-        self.baseURL = base
+        self.base = base
         self.flaw = flaw
         var configuration = configuration
-        let fields = configuration.runtimeHeaders ?? RuntimeHeaders(onlyFor: base)
+        configuration.baseURL = base?.url
+        let fields = configuration.runtimeHeaders ?? RuntimeHeaders(onlyFor: base?.url)
         configuration.runtimeHeaders = fields
         headers = fields
         let trust = securityPolicy?.serverTrustManager
@@ -107,12 +110,12 @@ public final class HTTPSessionManager: Sendable {
         )
     }
 
-    /// The client's requests, by kind.
+    /// The manager's requests, by kind.
     public var tasks: SessionTasks { get async { await session.tasks } }
 
     /// Cancels the requests of the session, or waits for them, and closes its connections.
     ///
-    /// With `resetting`, the client continues with a new session at once. Otherwise later requests fail with
+    /// With `resetting`, the manager continues with a new session at once. Otherwise later requests fail with
     /// `.sessionClosed`.
     public func invalidate(cancellingTasks: Bool = true, resetting: Bool = false) async {
         let new = resetting ? makeSession() : nil
@@ -122,28 +125,5 @@ public final class HTTPSessionManager: Sendable {
         }
         if !cancellingTasks { await old.drain() }
         await old.invalidate()
-    }
-}
-
-/// Base URLs as AFNetworking has them.
-enum BaseURL {
-    /// A path that does not end in a slash gets one: its last segment would be replaced otherwise.
-    static func withSlash(_ url: URL) throws(CurlewError) -> URL {
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), !parts.percentEncodedPath.isEmpty,
-            !parts.percentEncodedPath.hasSuffix("/")
-        else { return url }
-        parts.percentEncodedPath += "/"
-        guard let url = parts.url else { throw .invalidURL(of: url.absoluteString) }
-        return url
-    }
-
-    static func resolve(_ path: String, against base: URL?) throws(CurlewError) -> URL {
-        guard let base else {
-            guard let url = URL(string: path) else { throw .invalidURL(of: path) }
-            return url
-        }
-        guard !path.isEmpty else { return base }
-        guard let url = URL(string: path, relativeTo: base) else { throw .invalidURL(of: path) }
-        return url.absoluteURL
     }
 }

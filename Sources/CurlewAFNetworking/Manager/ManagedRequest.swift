@@ -2,9 +2,9 @@ internal import Curlew
 internal import Foundation
 internal import FoundationNetworking
 
-/// One request of a client, made anew for every try.
+/// One request of a manager, made anew for every try.
 struct ManagedRequest: URLRequestConvertible {
-    /// What goes along, put into the request by the client's rules.
+    /// What goes along, put into the request by the manager's rules.
     enum Content: Sendable {
         case none
         case dictionary(Parameters)
@@ -12,7 +12,7 @@ struct ManagedRequest: URLRequestConvertible {
     }
 
     let path: String
-    let base: URL?
+    let base: BaseURL?
     let flaw: CurlewError?
     let method: HTTPMethod
     let headers: HTTPHeaders?
@@ -21,7 +21,8 @@ struct ManagedRequest: URLRequestConvertible {
 
     func asURLRequest() throws -> URLRequest {
         if let flaw { throw flaw }
-        var request = try URLRequest(url: BaseURL.resolve(path, against: base), method: method, headers: headers)
+        let url = try base?.resolve(path) ?? path.asURL()
+        var request = try URLRequest(url: url, method: method, headers: headers)
         defaults.apply(to: &request)
         var query = defaults.query
         if query.body == nil { query.body = defaults.body.encoding }

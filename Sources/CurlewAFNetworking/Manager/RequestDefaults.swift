@@ -2,7 +2,7 @@ public import Curlew
 public import Foundation
 public import FoundationNetworking
 
-/// How a client encodes its requests and reads their responses. A trailing closure changes the defaults for one request:
+/// How a manager encodes its requests and reads their responses. A trailing closure changes the defaults for one request:
 ///
 ///     try await client.get("slow", as: User.self) { $0.timeoutInterval = 300 }
 public struct RequestDefaults: Sendable {
