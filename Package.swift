@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "CurlewDiskCache", targets: ["CurlewDiskCache"]),
         .library(name: "CurlewRedis", targets: ["CurlewRedis"]),
         .library(name: "CurlewAlamofire", targets: ["CurlewAlamofire"]),
+        .library(name: "CurlewAFNetworking", targets: ["CurlewAFNetworking"]),
         .library(name: "CurlewImage", targets: ["CurlewImage"]),
         .library(name: "CurlewTesting", targets: ["CurlewTesting"]),
         // For the package of the benchmarks.
@@ -101,6 +102,9 @@ let package = Package(
         .target(
             name: "CurlewAlamofire", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"], swiftSettings: strict),
         .target(
+            name: "CurlewAFNetworking", dependencies: ["Curlew", "CurlewFailures", "CurlewLocks"],
+            swiftSettings: strict),
+        .target(
             name: "CurlewTesting",
             dependencies: ["Curlew", "CurlewCore", "CurlewLocks", "COpenSSL", "CZlib"],
             swiftSettings: strict
@@ -150,8 +154,8 @@ let package = Package(
         .testTarget(
             name: "CurlewTests",
             dependencies: [
-                "Curlew", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewFailures", "CurlewLocks",
-                "CurlewRedis", "CurlewTesting",
+                "Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewCore", "CurlewDiskCache", "CurlewFailures",
+                "CurlewLocks", "CurlewRedis", "CurlewTesting",
             ],
             swiftSettings: strict
         ),
@@ -165,10 +169,15 @@ let package = Package(
             dependencies: ["CurlewAlamofire", "CurlewLocks", "CurlewTesting"],
             swiftSettings: strict
         ),
+        .testTarget(
+            name: "CurlewAFNetworkingTests",
+            dependencies: ["CurlewAFNetworking", "CurlewAlamofire", "CurlewLocks", "CurlewTesting"],
+            swiftSettings: strict
+        ),
         // Programs in the ways of the libraries that people come from.
         .testTarget(
             name: "MigrationTests",
-            dependencies: ["Curlew", "CurlewAlamofire", "CurlewTesting"],
+            dependencies: ["Curlew", "CurlewAFNetworking", "CurlewAlamofire", "CurlewTesting"],
             // As most of those programs are compiled.
             swiftSettings: [.swiftLanguageMode(.v5)]
         ),
@@ -188,7 +197,9 @@ let package = Package(
         ),
         .testTarget(
             name: "CurlewImageTests",
-            dependencies: ["CurlewImage", "CurlewAlamofire", "CurlewDiskCache", "CurlewTesting"],
+            dependencies: [
+                "CurlewImage", "CurlewAFNetworking", "CurlewAlamofire", "CurlewDiskCache", "CurlewTesting",
+            ],
             resources: [.copy("Fixtures")],
             swiftSettings: strict
         ),

@@ -28,9 +28,11 @@ public class DataRequest: Request, @unchecked Sendable {
         }
 
         /// A method of its own: the description is looked at where it lies.
-        func makePlainRequest(keepsDotSegments: Bool) throws -> VisibleRequest? {
+        func makePlainRequest(in context: SessionContext) throws -> VisibleRequest? {
             switch self {
-            case .plain(let plain): try plain.asVisibleRequest(keepsDotSegments: keepsDotSegments)
+            case .plain(let plain):
+                try plain.asVisibleRequest(
+                    keepsDotSegments: context.configuration.keepsDotSegments, base: context.baseURL)
             case .other: nil
             }
         }
@@ -60,6 +62,6 @@ public class DataRequest: Request, @unchecked Sendable {
     }
 
     override func makePlainRequest() throws -> VisibleRequest? {
-        try source.makePlainRequest(keepsDotSegments: context.configuration.keepsDotSegments)
+        try source.makePlainRequest(in: context)
     }
 }

@@ -82,7 +82,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
 
     private func describedRequest() throws -> URLRequest {
         switch downloadable {
-        case .request(let convertible): return try convertible.asURLRequest()
+        case .request(let convertible): return try convertible.asURLRequest().absolute(in: context)
         case .resumeData(let data):
             let data = try ResumeData(data)
             var request = URLRequest(url: data.url)

@@ -69,7 +69,7 @@ public actor Session {
         context = SessionContext(
             configuration: configuration,
             interceptor: interceptor,
-            redirectHandler: redirectHandler ?? configuration.hooks?.redirectHandler,
+            redirectHandler: redirectHandler ?? configuration.decisions?.redirectHandler,
             cachedResponseHandler: cachedResponseHandler,
             eventMonitors: eventMonitors,
             startsImmediately: startRequestsImmediately,

@@ -17,13 +17,18 @@ public struct SessionConfiguration: Sendable {
 
     // MARK: Requests
 
+    /// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash. Absolute URLs ignore it.
+    ///
+    /// With `https://api.example.com/v1`, `users?page=2` stands for `https://api.example.com/v1/users?page=2`, and `/users` for
+    /// `https://api.example.com/users`. Without a scheme or a host in it, requests with a relative URL fail with `.invalidURL`.
+    public var baseURL: URL?
     /// Header fields of every request. A request's own field of the same name takes precedence.
     public var headers: HTTPHeaders = .default
     /// Whether `Accept: */*` is added to requests without an `Accept` field. An empty field in `headers` would be sent as
     /// `Accept:`, which is not the same as none.
     public var addsAccept = true
     /// Header fields that can change while the session is in use. They take precedence over `headers`.
-    public var runtimeHeaders: RuntimeHeaders?
+    package var changingHeaders: (any ChangingHeaders)?
     /// The five timeouts. `Request.timeouts(_:)` changes them for one request.
     public var timeouts = Timeouts()
     /// The maximum size of a body in memory, in bytes after decompression. `Request.maximumBodySize(_:)` changes it for one
@@ -32,8 +37,8 @@ public struct SessionConfiguration: Sendable {
     /// Which redirects are followed, and which header fields are sent along.
     public var redirects = RedirectPolicy()
     /// Whether the path segments `.` and `..` of a request's URL are sent as they are, for instance to test a server. By
-    /// default they are resolved before adapters, cookies and the cache see the URL. Those of a redirect's `Location` are
-    /// always resolved.
+    /// default they are resolved before adapters, cookies and the cache see the URL. Those of a redirect's `Location`, and
+    /// those of a URL that is relative to `baseURL`, are always resolved.
     public var keepsDotSegments = false
     /// The cookie jar. There is none by default: a server must not share cookies between its users by accident.
     public var cookies: CookieJar?
@@ -60,8 +65,8 @@ public struct SessionConfiguration: Sendable {
     /// A group that is entered when a response handler is added and left when it has returned. Use `notify` or `wait` to learn
     /// when all handlers have been called.
     public var completionGroup: DispatchGroup?
-    /// Closures that make decisions for every request.
-    public var hooks: SessionHooks?
+    /// Decisions for every request.
+    package var decisions: (any SessionDecisions)?
     /// Stores unfinished downloads on disk, so that another process can continue them.
     public var downloadJournal: DownloadJournal?
 

@@ -102,7 +102,8 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override var purpose: TransferPurpose { .stream }
 
     override func makeURLRequest() throws -> URLRequest {
-        var request = try convertible.asURLRequest()
+        // Before the scheme is looked at: it may be the base URL's.
+        var request = try convertible.asURLRequest().absolute(in: context)
         if !protocols.isEmpty {
             guard WebSocketHandshake.areValid(protocols) else { throw CurlewError.invalidSubprotocol }
             // A field of the request, so that a redirect to another origin leaves it behind as it does other secrets.

@@ -1,3 +1,4 @@
+import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewTesting
 import Foundation
@@ -7,11 +8,11 @@ import Testing
 @Suite(.timeLimit(.minutes(4)))
 struct AFNetworkingPrograms {
     let server: TestServer
-    let client: HTTPClient
+    let client: HTTPSessionManager
 
     init() throws {
         server = try TestServer()
-        client = HTTPClient(baseURL: server.url("/v1"))
+        client = HTTPSessionManager(baseURL: server.url("/v1"))
     }
 
     // 31: [manager GET:parameters:headers:progress:success:failure:]

@@ -2,9 +2,9 @@ internal import Foundation
 
 /// A change by a closure of the user's, of a value that a lock protects. The closure runs without the lock, on a copy; where
 /// the value was changed meanwhile it runs again on the new one.
-enum OptimisticChange {
+package enum OptimisticChange {
     /// `storing` returns false where the version is not that of the value any more.
-    static func carryOut<Value>(
+    package static func carryOut<Value>(
         reading: () -> (Value, version: ChangeVersion),
         _ change: (inout Value) -> Void,
         storing: (Value, _ version: ChangeVersion) -> Bool
@@ -24,15 +24,17 @@ enum OptimisticChange {
 }
 
 /// Counts the changes of a value, and knows the thread of the last one.
-struct ChangeVersion: Equatable, Sendable {
+package struct ChangeVersion: Equatable, Sendable {
     private var number = 0
     private var thread: ObjectIdentifier?
 
-    mutating func advance() {
+    package init() {}
+
+    package mutating func advance() {
         number += 1
         thread = ObjectIdentifier(Thread.current)
     }
 
     /// Whether the last change was made on the calling thread.
-    var isOfThisThread: Bool { thread == ObjectIdentifier(Thread.current) }
+    package var isOfThisThread: Bool { thread == ObjectIdentifier(Thread.current) }
 }

@@ -12,8 +12,8 @@ extension CharacterSet {
 
 /// Percent-encodes strings by a table of 128 bits, one byte at a time: no character is ever split, however
 /// many scalars it is composed of.
-struct QueryEscaping: Sendable {
-    static let standard = QueryEscaping(allowed: .afURLQueryAllowed)
+package struct QueryEscaping: Sendable {
+    package static let standard = QueryEscaping(allowed: .afURLQueryAllowed)
     /// With plus signs for spaces a text is a form, and forms have `*` as it is (URL standard, 5.2).
     static let form = QueryEscaping(allowed: .afURLQueryAllowed.union(CharacterSet(charactersIn: "*")))
 
@@ -33,14 +33,14 @@ struct QueryEscaping: Sendable {
         beyondASCII = rest.isEmpty ? nil : rest
     }
 
-    func escape(_ string: String) -> String {
+    package func escape(_ string: String) -> String {
         if let beyondASCII { return escape(string, beyondASCII: beyondASCII) }
         if string.utf8.allSatisfy(isAllowed) { return string }
         return String(decoding: escaped(string.utf8), as: UTF8.self)
     }
 
     /// Bytes of any encoding whose lower half is ASCII.
-    func escape(bytes: some Collection<UInt8>) -> String { String(decoding: escaped(bytes), as: UTF8.self) }
+    package func escape(bytes: some Collection<UInt8>) -> String { String(decoding: escaped(bytes), as: UTF8.self) }
 
     /// The query with everything escaped that cannot stand in a URL (RFC 3986, 3.4): a caller may allow characters beyond it.
     /// Escapes that are there stay; a percent sign that begins none is escaped.

@@ -159,5 +159,5 @@ extension URL {
 
 extension NSNumber {
     /// Whether it was made from a `Bool`: those compare equal to 0 and 1, so the type alone tells.
-    var isBool: Bool { type(of: self) == type(of: NSNumber(value: true)) && objCType.pointee == 0x63 }
+    package var isBool: Bool { type(of: self) == type(of: NSNumber(value: true)) && objCType.pointee == 0x63 }
 }

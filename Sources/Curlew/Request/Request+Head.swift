@@ -36,7 +36,7 @@ extension Request {
 
     /// The session's question about a head, where the request has none of its own.
     var sessionHeadHook: HeadHook? {
-        guard let ask = context.configuration.hooks?.responseDisposition else { return nil }
+        guard let ask = context.configuration.decisions?.responseDisposition else { return nil }
         return { request, response, answer in
             ConcurrencyHandle.ask(for: request, response, { await ask(request, $0) }, answer)
         }

@@ -82,9 +82,12 @@ extension URLRequest {
 
 extension PlainRequest {
     /// The same as `asURLRequest` without Foundation's type; nil where that would not be the same.
-    func asVisibleRequest(keepsDotSegments: Bool = false) throws -> VisibleRequest? {
+    func asVisibleRequest(
+        keepsDotSegments: Bool = false,
+        base: Result<BaseURL, CurlewError>? = nil
+    ) throws -> VisibleRequest? {
         guard modifier == nil, Self.keepsItsForm(method), let fields = orderedFields() else { return nil }
-        let url = try url.asURL()
+        let url = try url.asURL().absolute(against: base)
         let whole = url.baseURL == nil ? url : url.absoluteURL
         let sent = keepsDotSegments ? whole : DotSegments.removed(from: whole)
         return .plain(url: sent, method: method, fields: fields)

@@ -1,24 +1,24 @@
-internal import CurlewCore
+package import CurlewCore
 internal import CurlewFailures
 internal import Foundation
 internal import FoundationNetworking
 
 /// Decides whether a response is acceptable. Requests call it with what they know, so that none pays for a
 /// Foundation response.
-enum ResponseValidation {
+package enum ResponseValidation {
     static let acceptableStatusCodes = 200..<300
 
     static func status(_ status: Int, in acceptable: some Sequence<Int>) -> Result<Void, any Error> {
         acceptable.contains(status) ? .success(()) : .failure(unacceptable(status))
     }
 
-    static func unacceptable(_ status: Int) -> CurlewError {
+    package static func unacceptable(_ status: Int) -> CurlewError {
         .responseValidationFailed(reason: .unacceptableStatusCode(code: status))
     }
 
     /// A response's content type against what is acceptable. A body that is empty has no type that matters;
     /// streams are checked before their body, and say false.
-    static func contentType(
+    package static func contentType(
         _ contentType: String?,
         in acceptable: some Sequence<String>,
         bodyIsEmpty: Bool

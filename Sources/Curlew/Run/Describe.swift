@@ -42,7 +42,8 @@ extension Run {
                 if isSeen { request.note(plain) }
                 return DescribedRequest(visible: plain, announcement: .described(isNoted: isSeen))
             }
-            let made = try request.makeURLRequest().withoutDotSegments(in: request.context)
+            let made = try request.makeURLRequest().absolute(in: request.context)
+                .withoutDotSegments(in: request.context)
             try made.validate()
             request.note(.made(made))
             events?.emit { [request] in $0.request(request, didCreateInitialURLRequest: made) }

@@ -7,29 +7,23 @@ extension Run {
     /// What follows a response that wants credentials, where the session has a say in that.
     func followChallenge(_ head: ResponseHead, of exchange: Exchange) async -> FollowUp {
         let hop = exchange.hop
-        guard let hook = request.challengeHook, attempt.answeredChallenges < ServerChallenge.limit,
+        guard let credentials = request.context.configuration.decisions?.credentials,
             let response = LazyResponse(url: hop.lowered.url, head: head).value
         else { return .deliver }
-        let challenge = ServerChallenge(
-            request: request,
-            response: response,
-            challenges: AuthenticationChallenge.parse(head.headers.values(for: "WWW-Authenticate")),
-            failureCount: attempt.answeredChallenges
-        )
+        let challenges = AuthenticationChallenge.parse(head.headers.values(for: "WWW-Authenticate"))
         do {
-            let answer = try await foreign(in: .receive) { await hook(challenge) }
+            let answer = try await foreign(in: .receive) { [request, failures = attempt.answeredChallenges] in
+                await credentials(request, response, challenges, failures)
+            }
             if request.isCancelled { return .refuse(request.cancellation) }
             switch answer {
-            case .deliver: return .deliver
-            case .cancel:
-                request.cancel()
-                return .refuse(request.cancellation)
-            case .fail(let error):
+            case .success(nil): return .deliver
+            case .failure(let error):
                 let reason = "the session's challenge hook refuses"
                 return .refuse(
                     CurlewError(.authenticationFailed, phase: .receive, reason: reason, underlying: error)
                 )
-            case .use(let authentication):
+            case .success(let authentication?):
                 let next = try await answered(hop.lowered, with: authentication)
                 attempt.answeredChallenges += 1
                 emitStep(exchange.metrics)
@@ -54,14 +48,10 @@ extension Run {
 }
 
 extension Request {
-    var challengeHook: (@Sendable (ServerChallenge) async -> ServerChallenge.Answer)? {
-        context.configuration.hooks?.challenge
-    }
-
     /// The body, or another in place of one that can be read only once.
     func bodyToSendAgain(_ body: BodySource) async throws(CurlewError) -> BodySource {
         if body.isReplayable { return body }
-        if let hook = context.configuration.hooks?.newBodyStream,
+        if let hook = context.configuration.decisions?.newBodyStream,
             let new = await UserCode.call(for: self, { await hook(self) })
         {
             _ = record.withLock { exchange(&$0.history.uploadable, with: UploadRequest.Uploadable(new)) }
@@ -75,5 +65,5 @@ extension Request {
     }
 
     /// Whether a body that can be read once is no reason to stop.
-    var replacesBodies: Bool { context.configuration.hooks?.newBodyStream != nil }
+    var replacesBodies: Bool { context.configuration.decisions?.newBodyStream != nil }
 }

@@ -28,7 +28,7 @@ open class ServerTrustManager: @unchecked Sendable {
     }
 
     /// Asks one evaluator about every host.
-    init(forAllHosts evaluator: any ServerTrustEvaluating) {
+    package init(forAllHosts evaluator: any ServerTrustEvaluating) {
         allHostsMustBeEvaluated = true
         evaluators = [:]
         byHost = [:]

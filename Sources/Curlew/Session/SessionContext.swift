@@ -23,6 +23,8 @@ final class SessionContext: Sendable {
     let credentials = MostlyEmpty(CredentialStore(), isNothing: \.isEmpty)
     // Every request asks for its number, on every thread at once: not a lock.
     private let serial = Atomic<UInt64>(0)
+    /// nil if the session has none, a failure if relative URLs cannot be resolved against it.
+    let baseURL: Result<BaseURL, CurlewError>?
     /// One object for all requests: a transport prepares its own form of it once.
     let defaultHeaders: DefaultHeaders
     /// What a request into memory that asks for nothing differs in from the transport's session.
@@ -45,13 +47,16 @@ final class SessionContext: Sendable {
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup
         monitors = eventMonitors.map { MonitorQueue($0) }
+        baseURL = configuration.baseURL.map { url in
+            Result { () throws(CurlewError) in try BaseURL(url) }
+        }
         let codings = Capabilities.current.contentCodings
         defaultHeaders = DefaultHeaders(configuration.fields(transportUndoes: codings))
         var timeouts = configuration.timeouts
         // A budget over tries and redirects: each exchange gets what is left.
         timeouts.total = nil
         // The body may turn out to go into a file. Where it does not, its delegate knows the limit.
-        let hasLimit = configuration.hooks?.responseDisposition == nil
+        let hasLimit = configuration.decisions?.responseDisposition == nil
         plainOptions = TransferOptions(
             timeouts: timeouts,
             maximumBodySize: hasLimit ? configuration.maximumBodySize : nil
@@ -60,13 +65,13 @@ final class SessionContext: Sendable {
 
     /// The session's fields as they are now.
     func defaultHeaders(for url: URL) -> DefaultHeaders {
-        guard let runtimeHeaders = configuration.runtimeHeaders else { return defaultHeaders }
-        return runtimeHeaders.over(defaultHeaders, for: url)
+        guard let changing = configuration.changingHeaders else { return defaultHeaders }
+        return changing.over(defaultHeaders, for: url)
     }
 
-    /// Fields that went to another URL, without those that the runtime headers keep from this one.
+    /// Fields that went to another URL, without the changing ones that are kept from this one.
     func defaultHeaders(_ fields: DefaultHeaders, at url: URL) -> DefaultHeaders {
-        guard let origin = configuration.runtimeHeaders?.origin, !RedirectLocation.isSameOrigin(origin, url) else {
+        guard let origin = configuration.changingHeaders?.origin, !RedirectLocation.isSameOrigin(origin, url) else {
             return fields
         }
         return fields.without(
@@ -92,7 +97,7 @@ final class SessionContext: Sendable {
     /// Tells monitors, and the hook on the handlers' queue.
     func becameInvalid(_ session: SessionReference) {
         for monitor in monitors { monitor.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
-        guard let hook = configuration.hooks?.sessionDidBecomeInvalid else { return }
+        guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
         Delivery(queue: configuration.completionQueue ?? .main) { hook(session) }
     }
 

@@ -37,7 +37,7 @@ final class BodyFile: UnsettledFile {
         lane.enqueue { [self] in
             do {
                 let opened = try opening.open()
-                request.context.configuration.hooks?.didBecomeDownload?(request, opened.file.url)
+                request.context.configuration.decisions?.didBecomeDownload?(request, opened.file.url)
                 state.withLock { $0 = .open(opened) }
             } catch {
                 let failure = (error as? CurlewError) ?? .downloadFailed(error)
@@ -90,7 +90,7 @@ final class BodyFile: UnsettledFile {
 extension Request {
     /// Where a download goes: the session's destination comes before its own.
     func downloadDestination(unless own: DownloadRequest.Destination?) -> DownloadRequest.Destination? {
-        guard let hook = context.configuration.hooks?.downloadDestination else { return own }
+        guard let hook = context.configuration.decisions?.downloadDestination else { return own }
         return { [self] url, response in
             hook(self, url, response) ?? own?(url, response) ?? (destinationURL: url, options: [])
         }

@@ -19,7 +19,9 @@ struct ExchangeContext: Sendable {
     /// Whether the response may be a step on the way to the answer.
     func mayLeadOn(_ head: ResponseHead) -> Bool {
         guard head.status >= 300 else { return false }
-        if head.status == 401 { return request.challengeHook != nil || isAnswerable?(head) == true }
+        if head.status == 401 {
+            return request.context.configuration.decisions?.credentials != nil || isAnswerable?(head) == true
+        }
         return head.status < 400 && HTTPStatus(head.status).isRedirect && head.headers.contains(name: "Location")
     }
 

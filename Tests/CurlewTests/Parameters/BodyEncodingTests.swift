@@ -1,4 +1,5 @@
 import Curlew
+import CurlewAFNetworking
 import CurlewAlamofire
 import Foundation
 import Testing

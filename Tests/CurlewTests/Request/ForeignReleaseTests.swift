@@ -1,3 +1,4 @@
+import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewCore
 import CurlewFailures
@@ -146,7 +147,7 @@ struct ForeignReleaseTests {
     }
 
     @Test func aChangeOfDefaultsMayAskTheClient() {
-        let client = HTTPClient(baseURL: "https://example.org/", transport: { MockTransport() })
+        let client = HTTPSessionManager(baseURL: "https://example.org/", transport: { MockTransport() })
         client.changeDefaults { $0.timeoutInterval = (client.defaults.timeoutInterval ?? 1) + 1 }
         #expect(client.defaults.timeoutInterval == 2)
         client.headers.change { $0.update(name: "X-Number", value: "\(client.headers.headers.count)") }
@@ -160,7 +161,7 @@ struct ForeignReleaseTests {
     }
 
     @Test func noneOfManyChangesIsLost() async {
-        let client = HTTPClient(baseURL: "https://example.org/", transport: { MockTransport() })
+        let client = HTTPSessionManager(baseURL: "https://example.org/", transport: { MockTransport() })
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
                 group.addTask {

@@ -1,3 +1,4 @@
+import CurlewAFNetworking
 import CurlewCore
 import CurlewLocks
 import Foundation

@@ -1,0 +1,16 @@
+internal import Foundation
+
+/// What Foundation reads from JSON or a property list, as a type that says that it may be sent to another task.
+package enum FoundationValue {
+    package static func sendable(_ value: Any) -> any Any & Sendable {
+        switch value {
+        case let dictionary as [String: Any]: dictionary.mapValues(sendable)
+        case let array as [Any]: array.map(sendable)
+        case let string as String: string
+        case let date as Date: date
+        case let data as Data: data
+        case let number as NSNumber: number
+        default: NSNull()
+        }
+    }
+}

@@ -1,0 +1,125 @@
+public import Curlew
+internal import Dispatch
+internal import Foundation
+internal import FoundationNetworking
+
+// Requests of a manager that are not awaited yet: add handlers, stream progress, or await a result.
+extension HTTPSessionManager {
+    /// Changes the manager's defaults for one request.
+    public typealias Change = @Sendable (inout RequestDefaults) -> Void
+
+    /// Creates a request with the manager's defaults.
+    public func request(
+        _ method: HTTPMethod,
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil
+    ) -> DataRequest {
+        request(method, path, ManagedRequest.Content(parameters), headers, defaults(with: change))
+    }
+
+    /// Creates a request with an `Encodable` value as its parameters.
+    public func request<Value: Encodable & Sendable>(
+        _ method: HTTPMethod,
+        _ path: String,
+        sending value: Value,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil
+    ) -> DataRequest {
+        request(method, path, ManagedRequest.Content(encoding: value), headers, defaults(with: change))
+    }
+
+    /// Creates a download with the manager's defaults.
+    public func download(
+        _ path: String,
+        method: HTTPMethod = .get,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil,
+        to destination: DownloadRequest.Destination? = nil
+    ) -> DownloadRequest {
+        let (session, defaults) = (session, defaults(with: change))
+        let made = described(method, path, ManagedRequest.Content(parameters), headers, defaults)
+        let request = session.download(made, to: destination).validate(statusCode: defaults.acceptableStatusCodes)
+        let types = defaults.acceptableContentTypes
+        return types.map { types in request.validate(contentType: types) } ?? request
+    }
+
+    /// Creates an upload of a multipart form. `parameters` come first: data unchanged, null as an empty part, containers as their
+    /// leaves.
+    public func upload(
+        _ method: HTTPMethod = .post,
+        _ path: String,
+        parameters: Parameters? = nil,
+        headers: HTTPHeaders? = nil,
+        changing change: Change? = nil,
+        multipartFormData: (MultipartFormData) -> Void
+    ) -> UploadRequest {
+        upload(method, path, parameters, headers, defaults(with: change), multipartFormData)
+    }
+
+    // MARK: Making
+
+    func upload(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ parameters: Parameters?,
+        _ headers: HTTPHeaders?,
+        _ defaults: RequestDefaults,
+        _ multipartFormData: (MultipartFormData) -> Void
+    ) -> UploadRequest {
+        let form = MultipartFormData()
+        for (key, value) in QueryPairs(parameters ?? [:]).leaves {
+            form.append(value as? Data ?? Data((value.map(QueryPairs.text) ?? "").utf8), withName: key)
+        }
+        multipartFormData(form)
+        var plain = defaults
+        // The form is the body.
+        plain.body = .json
+        let made = described(method, path, .none, headers, plain)
+        return accepting(session.upload(multipartFormData: form, with: made), defaults)
+    }
+
+    func request(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ content: ManagedRequest.Content,
+        _ headers: HTTPHeaders?,
+        _ defaults: RequestDefaults
+    ) -> DataRequest {
+        accepting(session.request(described(method, path, content, headers, defaults)), defaults)
+    }
+
+    /// What one request goes by. Asked for once a request: the closure is the caller's, and may do more than change a value.
+    func defaults(with change: Change?) -> RequestDefaults {
+        var defaults = defaults
+        change?(&defaults)
+        return defaults
+    }
+
+    private func described(
+        _ method: HTTPMethod,
+        _ path: String,
+        _ content: ManagedRequest.Content,
+        _ headers: HTTPHeaders?,
+        _ defaults: RequestDefaults
+    ) -> ManagedRequest {
+        ManagedRequest(
+            path: path,
+            base: base,
+            flaw: flaw,
+            method: method,
+            headers: headers,
+            content: content,
+            defaults: defaults
+        )
+    }
+
+    private func accepting<Kind: DataRequest>(_ request: Kind, _ defaults: RequestDefaults) -> Kind {
+        request.validate(statusCode: defaults.acceptableStatusCodes)
+        if let types = defaults.acceptableContentTypes { request.validate(contentType: types) }
+        if let multiplexes = defaults.multiplexes { request.multiplexing(multiplexes) }
+        return request
+    }
+}

@@ -1,0 +1,51 @@
+internal import Curlew
+internal import Foundation
+internal import FoundationNetworking
+
+/// One request of a manager, made anew for every try.
+struct ManagedRequest: URLRequestConvertible {
+    /// What goes along, put into the request by the manager's rules.
+    enum Content: Sendable {
+        case none
+        case dictionary(Parameters)
+        case encodable(@Sendable (any ParameterEncoder, URLRequest) throws -> URLRequest)
+    }
+
+    let path: String
+    let base: BaseURL?
+    let flaw: CurlewError?
+    let method: HTTPMethod
+    let headers: HTTPHeaders?
+    let content: Content
+    let defaults: RequestDefaults
+
+    func asURLRequest() throws -> URLRequest {
+        if let flaw { throw flaw }
+        let url = try base?.resolve(path) ?? path.asURL()
+        var request = try URLRequest(url: url, method: method, headers: headers)
+        defaults.apply(to: &request)
+        var query = defaults.query
+        if query.body == nil { query.body = defaults.body.encoding }
+        switch content {
+        case .none:
+            // A form without parameters has its media type, as in AFNetworking; other bodies are none.
+            return query.body == nil && !isInURL ? try query.encode(request, with: nil) : request
+        case .dictionary(let parameters): return try query.encode(request, with: parameters)
+        case .encodable(let encode):
+            return try encode(
+                isInURL ? URLEncodedFormParameterEncoder(destination: .queryString) : defaults.body.encoder,
+                request
+            )
+        }
+    }
+
+    private var isInURL: Bool { defaults.query.methodsEncodingParametersInURL.contains(method) }
+}
+
+extension ManagedRequest.Content {
+    init(_ parameters: Parameters?) { self = parameters.map(ManagedRequest.Content.dictionary) ?? .none }
+
+    init<Value: Encodable & Sendable>(encoding value: Value) {
+        self = .encodable { encoder, request in try encoder.encode(value, into: request) }
+    }
+}

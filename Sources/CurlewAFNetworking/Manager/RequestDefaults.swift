@@ -1,0 +1,88 @@
+public import Curlew
+public import Foundation
+public import FoundationNetworking
+
+/// How a manager encodes its requests and reads their responses. A trailing closure changes the defaults for one request:
+///
+///     try await client.get("slow", as: User.self) { $0.timeoutInterval = 300 }
+public struct RequestDefaults: Sendable {
+    /// How parameters become a query string, and for which methods.
+    public var query = QueryStringEncoding()
+    /// How the parameters of other methods become a body.
+    public var body = ParameterFormat.form
+    /// Decodes response bodies.
+    public var decoder: any DataDecoder = FastJSONDecoder()
+    /// The statuses that are accepted.
+    public var acceptableStatusCodes: Set<Int> = Set(200..<300)
+    /// The content types that are accepted; nil accepts all. `*` stands for any type or subtype.
+    public var acceptableContentTypes: Set<String>?
+
+    // What is nil is left as a `URLRequest` has it.
+
+    /// Replaces the timeouts `firstByte` and `idle`.
+    public var timeoutInterval: TimeInterval?
+    /// How the response cache is used.
+    public var cachePolicy: URLRequest.CachePolicy?
+    /// Whether the session's cookies are sent and kept.
+    public var handlesCookies: Bool?
+    /// Whether a connection may be shared with others at the same time (HTTP/2 and later).
+    public var multiplexes: Bool?
+    /// How the network should treat the request.
+    public var networkServiceType: URLRequest.NetworkServiceType?
+
+    /// Creates the usual defaults.
+    public init() {}
+
+    func apply(to request: inout URLRequest) {
+        if let timeoutInterval { request.timeoutInterval = timeoutInterval }
+        if let cachePolicy { request.cachePolicy = cachePolicy }
+        if let handlesCookies { request.httpShouldHandleCookies = handlesCookies }
+        if let networkServiceType { request.networkServiceType = networkServiceType }
+    }
+}
+
+/// The format of a body made of parameters.
+public enum ParameterFormat: Sendable {
+    /// `key=value&…`, by the rules of `QueryStringEncoding`.
+    case form
+    /// A JSON document.
+    case json(JSONSerialization.WritingOptions = [])
+    /// A property list.
+    case propertyList(PropertyListSerialization.PropertyListFormat = .xml)
+    /// Your own encoders for dictionaries and for `Encodable` values.
+    case custom(any ParameterEncoding, any ParameterEncoder)
+
+    /// JSON without any options.
+    public static var json: ParameterFormat { .json([]) }
+
+    /// For dictionaries; nil is a form.
+    var encoding: (any ParameterEncoding)? {
+        switch self {
+        case .form: nil
+        case .json(let options): JSONEncoding(options: options)
+        case .propertyList(let format): PropertyListEncoding(format: format)
+        case .custom(let encoding, _): encoding
+        }
+    }
+
+    /// For `Encodable` values.
+    var encoder: any ParameterEncoder {
+        switch self {
+        case .form: return URLEncodedFormParameterEncoder(destination: .httpBody)
+        case .json(let options): return JSONParameterEncoder(encoder: Self.jsonEncoder(options))
+        case .propertyList(let format):
+            let encoder = PropertyListEncoder()
+            encoder.outputFormat = format
+            return PropertyListParameterEncoder(encoder: encoder)
+        case .custom(_, let encoder): return encoder
+        }
+    }
+
+    private static func jsonEncoder(_ options: JSONSerialization.WritingOptions) -> JSONEncoder {
+        let encoder = JSONEncoder()
+        if options.contains(.prettyPrinted) { encoder.outputFormatting.insert(.prettyPrinted) }
+        if options.contains(.sortedKeys) { encoder.outputFormatting.insert(.sortedKeys) }
+        if options.contains(.withoutEscapingSlashes) { encoder.outputFormatting.insert(.withoutEscapingSlashes) }
+        return encoder
+    }
+}

@@ -1,0 +1,43 @@
+public import Curlew
+internal import CurlewFailures
+public import Foundation
+public import FoundationNetworking
+
+/// Writes parameters as a property list into the body.
+public struct PropertyListEncoding: ParameterEncoding {
+    /// XML, the format that can be read.
+    public static var `default`: PropertyListEncoding { PropertyListEncoding() }
+    /// XML, the format that can be read.
+    public static var xml: PropertyListEncoding { PropertyListEncoding(format: .xml) }
+    /// The binary format, which is smaller.
+    public static var binary: PropertyListEncoding { PropertyListEncoding(format: .binary) }
+
+    /// Which format is written.
+    public let format: PropertyListSerialization.PropertyListFormat
+    /// How it is written.
+    public let options: PropertyListSerialization.WriteOptions
+
+    /// Creates an encoding.
+    public init(
+        format: PropertyListSerialization.PropertyListFormat = .xml,
+        options: PropertyListSerialization.WriteOptions = 0
+    ) {
+        self.format = format
+        self.options = options
+    }
+
+    /// Puts the parameters into the body as a property list.
+    public func encode(_ urlRequest: any URLRequestConvertible, with parameters: Parameters?) throws -> URLRequest {
+        var request = try urlRequest.asURLRequest()
+        guard let parameters else { return request }
+        do {
+            let data = try PropertyListSerialization.data(
+                fromPropertyList: parameters, format: format, options: options)
+            request.setContentTypeIfAbsent("application/x-plist")
+            request.httpBody = data
+        } catch {
+            throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
+        }
+        return request
+    }
+}

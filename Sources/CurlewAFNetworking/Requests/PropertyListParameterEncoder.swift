@@ -1,0 +1,50 @@
+public import Curlew
+internal import CurlewFailures
+public import Foundation
+public import FoundationNetworking
+
+/// Writes an `Encodable` value as a property list into the body.
+public final class PropertyListParameterEncoder: ParameterEncoder {
+    /// XML, as `PropertyListEncoder` writes it without settings.
+    public static var `default`: PropertyListParameterEncoder { PropertyListParameterEncoder() }
+
+    /// The encoder that turns values into property lists.
+    public let encoder: PropertyListEncoder
+
+    /// Creates an encoder for parameters. With nil, values are written as XML.
+    public init(encoder: PropertyListEncoder? = nil) {
+        if let encoder {
+            self.encoder = encoder
+        } else {
+            let xml = PropertyListEncoder()
+            xml.outputFormat = .xml
+            self.encoder = xml
+        }
+    }
+
+    /// Puts the value into the body as a property list.
+    public func encode<Parameters: Encodable & Sendable>(
+        _ parameters: Parameters?,
+        into request: URLRequest
+    ) throws -> URLRequest {
+        guard let parameters else { return request }
+        var request = request
+        do {
+            request.httpBody = try encoder.encode(parameters)
+            request.setContentTypeIfAbsent("application/x-plist")
+        } catch {
+            throw CurlewError.parameterEncodingFailed(reason: .propertyListEncodingFailed(error: error))
+        }
+        return request
+    }
+}
+
+extension ParameterEncoder where Self == PropertyListParameterEncoder {
+    /// A property list in the body.
+    public static var propertyList: PropertyListParameterEncoder { PropertyListParameterEncoder() }
+
+    /// A property list in the body, by your own encoder.
+    public static func propertyList(encoder: PropertyListEncoder) -> PropertyListParameterEncoder {
+        PropertyListParameterEncoder(encoder: encoder)
+    }
+}

@@ -1,0 +1,68 @@
+public import Curlew
+public import Foundation
+public import FoundationNetworking
+
+/// A serializer that looks at status and content type before it looks at the body.
+///
+///     let serializer = StringResponseSerializer().accepting(contentTypes: ["text/plain"])
+///     session.request(url).response(responseSerializer: serializer) { … }
+///
+/// Where both are unacceptable the error is the status's, and its `underlying` the content type's.
+public struct AcceptableResponseSerializer<Base: ResponseSerializer>: ResponseSerializer {
+    /// What serializes a response that is acceptable.
+    private let base: Base
+    /// nil accepts any.
+    private let acceptableStatusCodes: Set<Int>?
+    /// nil accepts any; `*` stands for any type or subtype.
+    private let acceptableContentTypes: Set<String>?
+
+    /// Makes a serializer that refuses other statuses and types; nil accepts all.
+    init(_ base: Base, statusCodes: Set<Int>?, contentTypes: Set<String>?) {
+        self.base = base
+        acceptableStatusCodes = statusCodes
+        acceptableContentTypes = contentTypes
+    }
+
+    public var dataPreprocessor: any DataPreprocessor { base.dataPreprocessor }
+    public var emptyRequestMethods: Set<HTTPMethod> { base.emptyRequestMethods }
+    public var emptyResponseCodes: Set<Int> { base.emptyResponseCodes }
+
+    public func serialize(
+        request: URLRequest?,
+        response: HTTPURLResponse?,
+        data: Data?,
+        error: (any Error)?
+    ) throws -> Base.SerializedObject {
+        if let error { throw error }
+        if let response { try check(response, bodyIsEmpty: data?.isEmpty ?? true) }
+        return try base.serialize(request: request, response: response, data: data, error: nil)
+    }
+
+    private func check(_ response: HTTPURLResponse, bodyIsEmpty: Bool) throws {
+        var typeFailure: CurlewError?
+        if let acceptableContentTypes {
+            let result = ResponseValidation.contentType(
+                response.headers.value(for: "Content-Type"),
+                in: acceptableContentTypes,
+                bodyIsEmpty: bodyIsEmpty
+            )
+            if case .failure(let error) = result { typeFailure = error as? CurlewError }
+        }
+        if let acceptableStatusCodes, !acceptableStatusCodes.contains(response.statusCode) {
+            var failure = ResponseValidation.unacceptable(response.statusCode)
+            if let typeFailure { failure.underlying = typeFailure }
+            throw failure
+        }
+        if let typeFailure { throw typeFailure }
+    }
+}
+
+extension ResponseSerializer {
+    /// This serializer, for acceptable responses only.
+    public func accepting(
+        statusCodes: some Sequence<Int> = 200..<300,
+        contentTypes: Set<String>? = nil
+    ) -> AcceptableResponseSerializer<Self> {
+        AcceptableResponseSerializer(self, statusCodes: Set(statusCodes), contentTypes: contentTypes)
+    }
+}

@@ -1,0 +1,60 @@
+package import Curlew
+package import Foundation
+
+/// Certificates made by the `openssl` command, once: a root, a leaf that it issued, an impostor that the leaf's owner issued
+/// without being an authority, and a stranger.
+package struct Certificates: Sendable {
+    package let root: Certificate
+    package let leaf: Certificate
+    package let impostor: Certificate
+    package let stranger: Certificate
+    /// The root's lists: one that is empty, one that takes the leaf back.
+    package let emptyList: Data
+    package let revokingList: Data
+
+    package static let made: Result<Certificates, any Error> = Result { try Certificates() }
+
+    private init() throws {
+        let directory = FileManager.default.temporaryDirectory.appendingPathComponent("curlew-\(UUID())").path
+        defer { try? FileManager.default.removeItem(atPath: directory) }
+        let script = """
+            set -e; mkdir -p \(directory); cd \(directory)
+            new() { openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 30 "$@" 2>/dev/null; }
+            new -keyout root.key -out root.pem -subj /CN=Root -addext basicConstraints=critical,CA:TRUE
+            new -keyout stranger.key -out stranger.pem -subj /CN=Stranger
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout leaf.key -out leaf.csr \
+              -subj /O=Test/CN=leaf 2>/dev/null
+            printf 'subjectAltName=DNS:example.com,DNS:*.example.org,IP:127.0.0.1,IP:::1\\n' > ext
+            openssl x509 -req -in leaf.csr -CA root.pem -CAkey root.key -CAcreateserial -days 30 -extfile ext \
+              -out leaf.pem 2>/dev/null
+            openssl req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout impostor.key -out impostor.csr \
+              -subj /CN=impostor 2>/dev/null
+            openssl x509 -req -in impostor.csr -CA leaf.pem -CAkey leaf.key -CAcreateserial -days 30 -extfile ext \
+              -out impostor.pem 2>/dev/null
+            printf '[ca]\ndefault_ca=d\n[d]\ndatabase=index\ndefault_md=sha256\ndefault_crl_days=9\n' > ca.cnf
+            : > index
+            list() { openssl ca -config ca.cnf -cert root.pem -keyfile root.key "$@" 2>/dev/null; }
+            list -gencrl | openssl crl -outform DER -out empty.der
+            list -revoke leaf.pem
+            list -gencrl | openssl crl -outform DER -out revoking.der
+            """
+        let process = Process()
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = ["-c", script]
+        try process.run()
+        process.waitUntilExit()
+        func read(_ name: String) throws -> Certificate {
+            let data = try Data(contentsOf: URL(filePath: "\(directory)/\(name).pem"))
+            guard let certificate = Certificate.all(in: data).first else { throw Unreadable(name: name) }
+            return certificate
+        }
+        emptyList = try Data(contentsOf: URL(filePath: "\(directory)/empty.der"))
+        revokingList = try Data(contentsOf: URL(filePath: "\(directory)/revoking.der"))
+        (root, leaf, stranger) = (try read("root"), try read("leaf"), try read("stranger"))
+        impostor = try read("impostor")
+    }
+
+    private struct Unreadable: Error {
+        let name: String
+    }
+}

@@ -1,0 +1,12 @@
+internal import CurlewLocks
+
+/// What happened, in order, noted from any thread.
+package final class Recorded<Element: Sendable>: Sendable {
+    private let state = Lock<[Element]>([])
+
+    package init() {}
+
+    package func note(_ element: Element) { state.withLock { $0.append(element) } }
+
+    package var all: [Element] { state.withLock { $0 } }
+}

@@ -1,0 +1,295 @@
+import CurlewAFNetworking
+import CurlewLocks
+import CurlewTesting
+import Foundation
+import Testing
+
+@Suite("A client with a base URL", .timeLimit(.minutes(4)))
+struct HTTPSessionManagerTests {
+    private struct Person: Codable, Sendable, Equatable {
+        var name: String
+    }
+
+    /// Tells what was asked, as text.
+    private static let echo: @Sendable () -> any Transport = {
+        MockTransport { request in
+            .text(
+                "\(request.method.rawValue) \(request.url.absoluteString) "
+                    + "\(request.headers.value(for: "Content-Type") ?? "-") \(request.bodyText ?? "-")"
+            )
+        }
+    }
+
+    private func client(_ base: String? = "https://example.com/v1") -> HTTPSessionManager {
+        HTTPSessionManager(baseURL: base, transport: Self.echo)
+    }
+
+    @Test(
+        "paths are resolved by RFC 3986",
+        arguments: [
+            ("https://e.com/v1", "users", "https://e.com/v1/users"),
+            ("https://e.com/v1/", "users", "https://e.com/v1/users"),
+            ("https://e.com/v1", "/users", "https://e.com/users"),
+            ("https://e.com/v1", "../users", "https://e.com/users"),
+            ("https://e.com/v1", "?page=2", "https://e.com/v1/?page=2"),
+            ("https://e.com/v1", "", "https://e.com/v1/"),
+            ("https://e.com/v1", "https://other.org/x", "https://other.org/x"),
+            ("https://e.com/v1", "//other.org/x", "https://other.org/x"),
+            ("https://e.com", "users", "https://e.com/users"),
+            ("https://e.com/v1?key=1", "users", "https://e.com/v1/users"),
+            ("https://e.com/a%2Fb", "c%2Fd", "https://e.com/a%2Fb/c%2Fd"),
+        ])
+    func resolution(base: String, path: String, result: String) async throws {
+        let request = client(base).request(.get, path)
+        _ = await request.response()
+        #expect(request.request?.url?.absoluteString == result)
+    }
+
+    @Test("each verb sends its parameters where they belong")
+    func verbs() async throws {
+        let client = client()
+        let form = "application/x-www-form-urlencoded"
+        #expect(
+            try await client.get("u", parameters: ["a": 1], as: Data.self).text == "GET https://example.com/v1/u?a=1 - "
+        )
+        #expect(
+            try await client.delete("u", parameters: ["a": 1], as: Data.self).text
+                == "DELETE https://example.com/v1/u?a=1 - ")
+        #expect(
+            try await client.post("u", parameters: ["a": 1], as: Data.self).text
+                == "POST https://example.com/v1/u \(form) a=1")
+        #expect(
+            try await client.put("u", parameters: ["a": 1], as: Data.self).text
+                == "PUT https://example.com/v1/u \(form) a=1")
+        #expect(
+            try await client.patch("u", parameters: ["a": 1], as: Data.self).text
+                == "PATCH https://example.com/v1/u \(form) a=1")
+        #expect(try await client.post("u", as: Data.self).text == "POST https://example.com/v1/u \(form) ")
+        #expect(try await client.head("u", parameters: ["a": 1]).status == 200)
+    }
+
+    @Test("a change of the defaults is asked for once a request")
+    func changes() async throws {
+        let client = HTTPSessionManager(
+            baseURL: "https://example.com", transport: { MockTransport { _ in .json(["name": "a"]) } })
+        let asked = Lock(0)
+        let change: HTTPSessionManager.Change = { defaults in
+            asked.withLock { $0 += 1 }
+            defaults.acceptableStatusCodes = [200]
+        }
+        let person = Person(name: "a")
+        #expect(try await client.get("u", as: Person.self, changing: change) == person)
+        #expect(try await client.post("u", as: Person.self, changing: change) == person)
+        #expect(try await client.put("u", sending: person, as: Person.self, changing: change) == person)
+        #expect(try await client.delete("u", as: Person.self, changing: change) == person)
+        #expect(try await client.send(Endpoint<Person>("u", changing: change)) == person)
+        let posted = try await client.post("u", as: Person.self, changing: change) { form in
+            form.append(Data("b".utf8), withName: "a")
+        }
+        #expect(posted == person && asked.withLock { $0 } == 6)
+    }
+
+    @Test("the decoder of a request is the one that its change has set")
+    func changedDecoder() async throws {
+        struct Count: Decodable, Sendable { var itemCount: Int }
+        let client = HTTPSessionManager(
+            baseURL: "https://example.com", transport: { MockTransport { _ in .json(["item_count": 1]) } })
+        let count = try await client.get("u", as: Count.self) { defaults in
+            let decoder = JSONDecoder()
+            decoder.keyDecodingStrategy = .convertFromSnakeCase
+            defaults.decoder = decoder
+        }
+        #expect(count.itemCount == 1)
+    }
+
+    /// With and without a body, of any kind.
+    @Test("a deletion without a type has no result", arguments: ["", "gone", "{\"id\": 1}"])
+    func deletion(body: String) async throws {
+        let client = HTTPSessionManager(
+            baseURL: "https://example.com",
+            transport: {
+                MockTransport { request in
+                    request.url.path() == "/locked" ? .status(409) : .text("\(request.url.query() ?? "")\(body)")
+                }
+            })
+        try await client.delete("u/1")
+        try await client.delete("u/1", parameters: ["a": 1]) { $0.timeoutInterval = 5 }
+        let nothing: Void = try await client.delete("u/1")
+        _ = nothing
+        // The other form stays what it was.
+        let data: Data = try await client.delete("u/1")
+        #expect(data.text == body)
+        #expect(try await client.delete("u/1", parameters: ["a": 1], as: Data.self).text == "a=1\(body)")
+        let error = await #expect(throws: CurlewError.self) { try await client.delete("locked") }
+        #expect(error?.responseCode == 409)
+    }
+
+    @Test("values are encoded and decoded by the client's rules")
+    func values() async throws {
+        let client = HTTPSessionManager(
+            baseURL: "https://example.com",
+            transport: {
+                MockTransport { request in .data(request.body, type: "application/json") }
+            })
+        client.changeDefaults { $0.body = .json }
+        let ada = Person(name: "Ada")
+        #expect(try await client.post("p", sending: ada, as: Person.self) == ada)
+        #expect(try await client.put("p", sending: ada, as: Person.self) == ada)
+        let again: Person = try await client.patch("p", parameters: ["name": "Ada"])
+        #expect(again == ada)
+        let list = try await client.post("p", sending: ada, as: Data.self) { $0.body = .propertyList(.xml) }
+        #expect(try PropertyListDecoder().decode(Person.self, from: list) == ada)
+        #expect(try await client.get("p", as: Data.self).isEmpty)
+    }
+
+    @Test("an encodable value of a GET becomes its query")
+    func encodableQuery() async throws {
+        let request = client().request(.get, "u", sending: Person(name: "Ada L"))
+        #expect(try await request.string() == "GET https://example.com/v1/u?name=Ada%20L - ")
+    }
+
+    @Test("a form comes after its parameters")
+    func multipart() async throws {
+        let parameters: Parameters = ["b": ["x": 1], "a": Data("raw".utf8), "c": NSNull()]
+        let answer = try await client().post("u", parameters: parameters, as: Data.self) { form in
+            form.append(Data("file".utf8), withName: "f")
+        }
+        .text
+        #expect(answer.hasPrefix("POST https://example.com/v1/u multipart/form-data; boundary="))
+        let names = answer.matches(of: /name="([^"]*)"\r\n\r\n([^\r]*)/).map { "\($0.1)=\($0.2)" }
+        #expect(names == ["a=raw", "b[x]=1", "c=", "f=file"])
+    }
+
+    @Test("data within containers of a form's parameters stays data")
+    func multipartContainers() async throws {
+        let list: [any Sendable] = [Data("raw".utf8), NSNull(), true]
+        let parameters: Parameters = ["a": list, "b": ["x": Data("deep".utf8)], "c": Set([Data("set".utf8)])]
+        let answer = try await client().post("u", parameters: parameters, as: Data.self) { _ in }.text
+        let names = answer.matches(of: /name="([^"]*)"\r\n\r\n([^\r]*)/).map { "\($0.1)=\($0.2)" }
+        #expect(names == ["a[]=raw", "a[]=", "a[]=1", "b[x]=deep", "c=set"])
+    }
+
+    @Test("defaults hold until a request says otherwise")
+    func defaults() async throws {
+        let client = client()
+        client.changeDefaults {
+            $0.timeoutInterval = 7
+            $0.handlesCookies = false
+        }
+        let plain = client.request(.get, "a")
+        let other = client.request(.get, "b") { $0.timeoutInterval = 9 }
+        _ = await plain.response()
+        _ = await other.response()
+        #expect(plain.request?.timeoutInterval == 7 && plain.request?.httpShouldHandleCookies == false)
+        #expect(other.request?.timeoutInterval == 9 && other.request?.httpShouldHandleCookies == false)
+        client.defaults = RequestDefaults()
+        let fresh = client.request(.get, "c")
+        _ = await fresh.response()
+        #expect(fresh.request?.timeoutInterval == 60 && fresh.request?.httpShouldHandleCookies == true)
+    }
+
+    @Test("statuses and types are judged by the client's rules")
+    func acceptance() async throws {
+        let client = HTTPSessionManager(transport: { MockTransport { _ in .text("no", status: 404) } })
+        let url = "https://example.com/x"
+        let refused = await #expect(throws: CurlewError.self) { _ = try await client.get(url, as: Data.self) }
+        #expect(refused?.code == .unacceptableStatus)
+        #expect(try await client.get(url, as: Data.self) { $0.acceptableStatusCodes = [404] }.text == "no")
+        let type = await #expect(throws: CurlewError.self) {
+            _ = try await client.get(url, as: Data.self) {
+                $0.acceptableStatusCodes = [404]
+                $0.acceptableContentTypes = ["application/json"]
+            }
+        }
+        #expect(type?.code == .unacceptableContentType)
+    }
+
+    @Test("authorization is set and cleared at run time, and stays with the base URL's origin")
+    func authorization() async throws {
+        let transport = MockTransport { .text($0.headers.value(for: "Authorization") ?? "nobody") }
+        let client = HTTPSessionManager(baseURL: "https://example.com/v1", transport: { transport })
+        #expect(try await client.get("a", as: Data.self).text == "nobody")
+        client.headers.setAuthorization(username: "ada", password: "secret")
+        #expect(try await client.get("a", as: Data.self).text == "Basic YWRhOnNlY3JldA==")
+        #expect(try await client.get("https://elsewhere.org/a", as: Data.self).text == "nobody")
+        #expect(try await client.get("a", headers: ["Authorization": "own"], as: Data.self).text == "own")
+        client.headers.clearAuthorization()
+        #expect(try await client.get("a", as: Data.self).text == "nobody")
+    }
+
+    @Test("after a reset the client goes on with a new session")
+    func resetting() async throws {
+        let client = client()
+        let first = client.session
+        await client.invalidate(resetting: true)
+        #expect(client.session !== first)
+        #expect(try await client.get("a", as: Data.self).text.hasPrefix("GET"))
+        await client.invalidate()
+        let error = await #expect(throws: CurlewError.self) { _ = try await client.get("a", as: Data.self) }
+        #expect(error?.code == .sessionClosed)
+    }
+
+    @Test("without cancelling, what runs is waited for")
+    func waiting() async throws {
+        let gate = Gate()
+        let transport = MockTransport { _ in
+            try await gate.wait()
+            return .text("done")
+        }
+        let client = HTTPSessionManager(transport: { transport })
+        async let answer = client.get("https://example.com", as: Data.self)
+        try await transport.waitForRequests(count: 1)
+        async let end: Void = client.invalidate(cancellingTasks: false)
+        gate.open()
+        #expect(try await String(decoding: answer, as: UTF8.self) == "done")
+        await end
+    }
+
+    @Test("what cannot be sent is an error of the request")
+    func flaws() async {
+        func code(_ client: HTTPSessionManager) async -> CurlewError.Code? {
+            await client.request(.get, "a").response().error?.code
+        }
+        #expect(
+            await code(HTTPSessionManager(baseURL: "https://exa mple.com:port/", transport: Self.echo)) == .invalidURL)
+        let pinned = SecurityPolicy(pinning: .publicKey)
+        #expect(
+            await code(HTTPSessionManager(baseURL: "http://example.com", securityPolicy: pinned, transport: Self.echo))
+                == .requestCreationFailed)
+        #expect(await code(HTTPSessionManager(securityPolicy: pinned, transport: Self.echo)) == .requestCreationFailed)
+        #expect(
+            await code(HTTPSessionManager(baseURL: "https://example.com", securityPolicy: pinned, transport: Self.echo))
+                == nil)
+    }
+
+    @Test("endpoints say what to ask and what comes back")
+    func endpoints() async throws {
+        let client = HTTPSessionManager(
+            baseURL: "https://example.com",
+            transport: {
+                MockTransport { request in
+                    request.method == .get
+                        ? .json(Person(name: request.path)) : .data(request.body, type: "application/json")
+                }
+            })
+        #expect(try await client.send(Endpoint<Person>("people/1")).name == "/people/1")
+        let ada = Person(name: "Ada")
+        let made = Endpoint<Person>("people", sending: ada) { $0.body = .json }
+        #expect(try await client.send(made) == ada)
+    }
+
+    @Test("progress is told")
+    func progress() async throws {
+        let seen = Recorded<Int64>()
+        let queue = DispatchQueue(label: "progress")
+        let configuration = SessionConfiguration { $0.completionQueue = queue }
+        let client = HTTPSessionManager(configuration: configuration, transport: Self.echo)
+        _ = try await client.get("https://example.com/p", as: Data.self, progress: { seen.note($0.completedUnitCount) })
+        await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
+        #expect(try #require(seen.all.last) > 0)
+    }
+}
+
+extension Data {
+    fileprivate var text: String { String(decoding: self, as: UTF8.self) }
+}

@@ -1,0 +1,94 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite("A session's base URL", .timeLimit(.minutes(4)))
+struct BaseURLTests {
+    private func session(_ base: String) -> Session {
+        Session(
+            configuration: SessionConfiguration { $0.baseURL = URL(string: base) },
+            transport: MockTransport { .text($0.url.absoluteString) }
+        )
+    }
+
+    private static let resolutions = [
+        ("https://e.com/v1", "users", "https://e.com/v1/users"),
+        ("https://e.com/v1/", "users", "https://e.com/v1/users"),
+        ("https://e.com", "users", "https://e.com/users"),
+        ("https://e.com/v1", "/users", "https://e.com/users"),
+        ("https://e.com/v1/", "../users", "https://e.com/users"),
+        ("https://e.com/v1", "users?page=2&q=a%26b%20c", "https://e.com/v1/users?page=2&q=a%26b%20c"),
+        ("https://e.com/v1", "?page=2", "https://e.com/v1/?page=2"),
+        ("https://e.com/v1", ".", "https://e.com/v1/"),
+        ("https://e.com/v1", "//other.org/x", "https://other.org/x"),
+        ("https://e.com/v1?key=1", "users", "https://e.com/v1/users"),
+        ("https://e.com/a%2Fb", "c%2Fd", "https://e.com/a%2Fb/c%2Fd"),
+        ("https://e.com:8443/v1", "users", "https://e.com:8443/v1/users"),
+        ("https://e.com/v1", "http://other.org/x?y=%20", "http://other.org/x?y=%20"),
+    ]
+
+    @Test("is what relative strings are resolved against; absolute ones ignore it", arguments: resolutions)
+    func strings(base: String, path: String, result: String) async throws {
+        let session = session(base)
+        #expect(try await session.request(path).string() == result)
+        // The description that monitors and adapters see.
+        let adapted = session.request(path).adapt(using: Adapter { request, _ in request })
+        #expect(try await adapted.string() == result)
+        #expect(adapted.lastRequest?.url?.absoluteString == result)
+    }
+
+    @Test("is what relative URLs are resolved against; a URL with a base of its own keeps that", arguments: resolutions)
+    func urls(base: String, path: String, result: String) async throws {
+        let session = session(base)
+        let url = try #require(URL(string: path))
+        #expect(try await session.request(url).string() == result)
+        #expect(try await session.request(URLRequest(url: url)).string() == result)
+        let own = try #require(URL(string: "x", relativeTo: URL(string: "https://own.org/a/")))
+        #expect(try await session.request(own).string() == "https://own.org/a/x")
+    }
+
+    @Test("is there for parameters, uploads, downloads, streams and WebSockets")
+    func everyKind() async throws {
+        let session = session("https://e.com/v1")
+        #expect(try await session.request("u", parameters: ["a": 1]).string() == "https://e.com/v1/u?a=1")
+        #expect(try await session.upload(Data("x".utf8), to: "u").string() == "https://e.com/v1/u")
+        let form = session.upload(multipartFormData: { $0.append(Data("x".utf8), withName: "n") }, to: "u")
+        #expect(try await form.string() == "https://e.com/v1/u")
+        #expect(try await session.download("u").string() == "https://e.com/v1/u")
+        var text = ""
+        for try await line in session.streamRequest("u").lines { text += line }
+        #expect(text == "https://e.com/v1/u")
+    }
+
+    @Test("of a WebSocket may name either scheme", arguments: ["http", "ws"])
+    func webSockets(scheme: String) async throws {
+        let server = try TestServer()
+        server.webSocket("/v1/echo", .echo)
+        var base = try #require(URLComponents(url: server.url("/v1"), resolvingAgainstBaseURL: false))
+        base.scheme = scheme
+        let session = Session(configuration: SessionConfiguration { [url = base.url] in $0.baseURL = url })
+        let socket = session.webSocket("echo")
+        #expect(try await socket.opened().status == 101)
+        try await socket.close()
+    }
+
+    @Test(
+        "without a scheme or a host fails requests with relative URLs", arguments: ["/v1", "e.com/v1", "https:///v1"])
+    func unusable(base: String) async throws {
+        let session = session(base)
+        let error = await #expect(throws: CurlewError.self) { _ = try await session.request("users").data() }
+        #expect(error?.code == .invalidURL && error?.phase == .creation)
+        let adapted = session.request("users").adapt(using: Adapter { request, _ in request })
+        #expect(await adapted.response().error?.code == .invalidURL)
+        #expect(try await session.request("https://e.com/x").string() == "https://e.com/x")
+    }
+
+    @Test("is nil by default, and then a relative URL is an error")
+    func absent() async {
+        let session = Session()
+        #expect(session.configuration.baseURL == nil)
+        #expect(await session.request("users").response().error?.code == .invalidURL)
+    }
+}
