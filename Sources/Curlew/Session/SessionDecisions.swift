@@ -2,10 +2,9 @@ package import CurlewCore
 package import Foundation
 package import FoundationNetworking
 
-// What another module of this package may decide for every request of a session. `CurlewAFNetworking` makes its hooks and
-// its runtime headers of it.
+// Seams for other modules of this package: `CurlewAFNetworking` makes its hooks and its runtime headers of them.
 
-/// Decisions for a session's requests. What is nil decides nothing.
+/// Decisions for every request of a session. A property that is nil decides nothing.
 package protocol SessionDecisions: Sendable {
     /// Called when the session was invalidated or released.
     var sessionDidBecomeInvalid: (@Sendable (SessionReference) -> Void)? { get }
