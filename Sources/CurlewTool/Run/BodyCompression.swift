@@ -1,5 +1,4 @@
 internal import Curlew
-internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
@@ -16,12 +15,7 @@ extension BodySettings.Compression {
     private static func compressedCount(_ body: Data) -> Int? {
         var request = URLRequest(url: URL(filePath: "/"))
         request.httpBody = body
-        let count = Lock<Int?>(nil)
-        DeflateRequestCompressor().adapt(request, for: .default) { result in
-            let found = try? result.get().httpBody?.count
-            count.withLock { $0 = found }
-        }
-        return count.withLock { $0 }
+        return try? DeflateRequestCompressor().compressing(request).httpBody?.count
     }
 }
 
