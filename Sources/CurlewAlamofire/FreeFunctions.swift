@@ -14,7 +14,7 @@ public func request(
     parameters: Parameters? = nil,
     encoding: any ParameterEncoding = URLEncoding.default,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil
 ) -> DataRequest {
@@ -37,7 +37,7 @@ public func request<P: Encodable & Sendable>(
     parameters: P? = nil,
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil
 ) -> DataRequest {
@@ -56,7 +56,7 @@ public func request<P: Encodable & Sendable>(
 /// A request that describes itself.
 public func request(
     _ convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil
 ) -> DataRequest {
     Session.default.request(
@@ -73,7 +73,7 @@ public func download(
     parameters: Parameters? = nil,
     encoding: any ParameterEncoding = URLEncoding.default,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil,
     to destination: DownloadRequest.Destination? = nil
@@ -98,7 +98,7 @@ public func download<P: Encodable & Sendable>(
     parameters: P? = nil,
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil,
     to destination: DownloadRequest.Destination? = nil
@@ -119,7 +119,7 @@ public func download<P: Encodable & Sendable>(
 /// A download that describes itself.
 public func download(
     _ convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     to destination: DownloadRequest.Destination? = nil
 ) -> DownloadRequest {
@@ -134,7 +134,7 @@ public func download(
 /// Goes on with an earlier download.
 public func download(
     resumingWith data: Data,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     to destination: DownloadRequest.Destination? = nil
 ) -> DownloadRequest {
@@ -152,7 +152,7 @@ public func upload(
     to convertible: any URLConvertible,
     method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default,
     requestModifier: Session.RequestModifier? = nil
@@ -173,7 +173,7 @@ public func upload(
 public func upload(
     _ data: Data,
     with convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default
 ) -> UploadRequest {
@@ -192,7 +192,7 @@ public func upload(
     to convertible: any URLConvertible,
     method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default,
     requestModifier: Session.RequestModifier? = nil
@@ -213,7 +213,7 @@ public func upload(
 public func upload(
     _ fileURL: URL,
     with convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default
 ) -> UploadRequest {
@@ -232,7 +232,7 @@ public func upload(
     to convertible: any URLConvertible,
     method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default,
     requestModifier: Session.RequestModifier? = nil
@@ -253,7 +253,7 @@ public func upload(
 public func upload(
     _ stream: sending InputStream,
     with convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default
 ) -> UploadRequest {
@@ -272,7 +272,7 @@ public func upload<S: AsyncSequence & Sendable>(
     to convertible: any URLConvertible,
     method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil
 ) -> UploadRequest where S.Element == Data {
@@ -291,7 +291,7 @@ public func upload<S: AsyncSequence & Sendable>(
 public func upload<S: AsyncSequence & Sendable>(
     _ stream: S,
     with convertible: any URLRequestConvertible,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil
 ) -> UploadRequest where S.Element == Data {
     Session.default.upload(
@@ -310,7 +310,7 @@ public func streamRequest<P: Encodable & Sendable>(
     encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
     headers: HTTPHeaders? = nil,
     automaticallyCancelOnStreamError: Bool = false,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil
 ) -> DataStreamRequest {
@@ -333,7 +333,7 @@ public func streamRequest(
     method: HTTPMethod = .get,
     headers: HTTPHeaders? = nil,
     automaticallyCancelOnStreamError: Bool = false,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     requestModifier: Session.RequestModifier? = nil
 ) -> DataStreamRequest {
@@ -352,7 +352,7 @@ public func streamRequest(
 public func streamRequest(
     _ convertible: any URLRequestConvertible,
     automaticallyCancelOnStreamError: Bool = false,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil
 ) -> DataStreamRequest {
     Session.default.streamRequest(
@@ -370,7 +370,7 @@ public func upload(
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
     method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default,
     requestModifier: Session.RequestModifier? = nil
@@ -393,7 +393,7 @@ public func upload(
     multipartFormData: (MultipartFormData) -> Void,
     with request: any URLRequestConvertible,
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default
 ) -> UploadRequest {
@@ -414,7 +414,7 @@ public func upload(
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
     method: HTTPMethod = .post,
     headers: HTTPHeaders? = nil,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default,
     requestModifier: Session.RequestModifier? = nil
@@ -437,7 +437,7 @@ public func upload(
     multipartFormData: MultipartFormData,
     with request: any URLRequestConvertible,
     usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-    interceptor: (any RequestInterceptor)? = nil,
+    interceptor: (any Curlew.RequestInterceptor)? = nil,
     shouldAutomaticallyResume: Bool? = nil,
     fileManager: FileManager = .default
 ) -> UploadRequest {

@@ -16,7 +16,7 @@ enum Chain {
 private struct SilentInterceptor: RequestInterceptor {
     func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest { urlRequest }
 
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult { .doNotRetry }
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult { .doNotRetry }
 }
 
 /// Listens to everything and does nothing.

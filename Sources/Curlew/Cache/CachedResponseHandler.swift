@@ -2,40 +2,11 @@ public import CurlewCore
 
 /// Decides about a response before it is stored.
 ///
-/// Write one of the two forms; Curlew calls the `async` one. The rules of HTTP come first: what they do not allow to be
-/// stored is not shown. The body lies in memory meanwhile, so a response above 8 MiB is not stored where there is a handler.
-/// The request's own reader gets what the server sent, whatever is stored.
+/// The handler sees only responses that the rules of HTTP allow to be stored. A body is kept in memory meanwhile, so with a
+/// handler a response above 8 MiB is not stored. The request's own reader gets what the server sent, whatever is stored.
 public protocol CachedResponseHandler: Sendable {
-    /// Answers what to store, the response itself or another, or nil for nothing.
+    /// Returns the response to store, the given one or another, or nil to store none.
     func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse?
-
-    /// The same in Alamofire's form: the closure is called with what to store, or nil.
-    func dataTask(
-        _ task: TaskIdentifier,
-        willCacheResponse response: CachedResponse,
-        completion: @escaping @Sendable (CachedResponse?) -> Void
-    )
-}
-
-extension CachedResponseHandler {
-    /// Calls the form with a completion handler. Implement one of the two.
-    public func dataTask(
-        _ task: TaskIdentifier,
-        willCacheResponse response: CachedResponse
-    ) async -> CachedResponse? {
-        await CompletionBridge.answer(orIfCancelled: nil) {
-            self.dataTask(task, willCacheResponse: response, completion: $0)
-        }
-    }
-
-    /// Stores the response as it is.
-    public func dataTask(
-        _ task: TaskIdentifier,
-        willCacheResponse response: CachedResponse,
-        completion: @escaping @Sendable (CachedResponse?) -> Void
-    ) {
-        completion(response)
-    }
 }
 
 /// A handler that stores every response, stores none, or stores what a closure makes of it.
@@ -63,19 +34,6 @@ public struct ResponseCacher: CachedResponseHandler {
 
     /// Does what `behavior` says.
     public func dataTask(_ task: TaskIdentifier, willCacheResponse response: CachedResponse) async -> CachedResponse? {
-        decision(task, response)
-    }
-
-    /// Does what `behavior` says, in Alamofire's form.
-    public func dataTask(
-        _ task: TaskIdentifier,
-        willCacheResponse response: CachedResponse,
-        completion: @escaping @Sendable (CachedResponse?) -> Void
-    ) {
-        completion(decision(task, response))
-    }
-
-    private func decision(_ task: TaskIdentifier, _ response: CachedResponse) -> CachedResponse? {
         switch behavior {
         case .cache: response
         case .doNotCache: nil

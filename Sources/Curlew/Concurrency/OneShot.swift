@@ -3,7 +3,7 @@ internal import CurlewLocks
 /// A value that comes once, and the tasks that wait for it.
 ///
 /// The first `resolve` counts. Cancelling a waiting task ends its wait and nothing else.
-final class OneShot<Value: Sendable>: Sendable {
+package final class OneShot<Value: Sendable>: Sendable {
     private typealias Continuation = UnsafeContinuation<Value?, Never>
 
     private struct State {
@@ -28,12 +28,14 @@ final class OneShot<Value: Sendable>: Sendable {
 
     private let state = Lock(State())
 
+    package init() {}
+
     /// What it was resolved with, if it was.
-    var value: Value? { state.withLock { $0.value } }
+    package var value: Value? { state.withLock { $0.value } }
 
     /// False where there is a value already, which stays.
     @discardableResult
-    func resolve(_ value: Value) -> Bool {
+    package func resolve(_ value: Value) -> Bool {
         let waiting = state.withLock { state -> (Continuation?, [Int: Continuation])? in
             guard state.value == nil else { return nil }
             state.value = value
@@ -47,7 +49,7 @@ final class OneShot<Value: Sendable>: Sendable {
 
     /// The value; nil where the waiting task was cancelled before it came.
     @discardableResult
-    func wait(isolation: isolated (any Actor)? = #isolation) async -> Value? {
+    package func wait(isolation: isolated (any Actor)? = #isolation) async -> Value? {
         let waiter = newWaiter()
         return await withTaskCancellationHandler {
             await suspend(waiter)

@@ -1,3 +1,4 @@
+public import CurlewCore
 internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
@@ -47,19 +48,15 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
 
     /// Applies the credential, after a refresh if it requires one.
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        try await adapt(urlRequest, for: state.session)
-    }
-
-    /// Applies the credential, after a refresh if it requires one.
-    public func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+        let session = state.session
         // The refresh's own requests cannot wait for it.
         if isInsideRefresh { return credential.map { applying($0, to: urlRequest) } ?? urlRequest }
         while true {
             try Task.checkCancellation()
-            let (current, version) = state.withLock { ($0.credential, $0.version) }
+            let (current, version) = self.state.withLock { ($0.credential, $0.version) }
             // Foreign code: without the lock.
             let requiresRefresh = current?.requiresRefresh ?? false
-            switch state.withLock({ $0.adapt(requiresRefresh, of: version) })?.action {
+            switch self.state.withLock({ $0.adapt(requiresRefresh, of: version) })?.action {
             case nil: continue
             case .apply(let credential): return applying(credential, to: urlRequest)
             case .fail(let error): throw error
@@ -71,12 +68,13 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         }
     }
 
-    public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+    /// Retries the request with another credential if the server did not accept its own.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         guard let urlRequest = request.request, let response = request.response else { return .doNotRetry }
         return await retry(urlRequest, response, for: session, dueTo: error)
     }
 
-    func retry(
+    package func retry(
         _ urlRequest: URLRequest,
         _ response: HTTPURLResponse,
         for session: Session,
@@ -153,34 +151,4 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     }
 
     private var isInsideRefresh: Bool { UserCode.isInRefresh(of: ObjectIdentifier(self)) }
-}
-
-// For callers that come with a completion handler; Curlew itself uses the forms above.
-extension AuthenticationInterceptor {
-    /// Applies the credential, in Alamofire's form.
-    public func adapt(
-        _ urlRequest: URLRequest,
-        using state: RequestAdapterState,
-        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-    ) {
-        adapt(urlRequest, for: state.session, completion: completion)
-    }
-
-    /// Applies the credential, in Alamofire's form with the state.
-    public func adapt(
-        _ urlRequest: URLRequest,
-        for session: Session,
-        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-    ) {
-        CompletionTask.start(completion) { await Result.of { try await self.adapt(urlRequest, for: session) } }
-    }
-
-    public func retry(
-        _ request: Request,
-        for session: Session,
-        dueTo error: any Error,
-        completion: @escaping @Sendable (RetryResult) -> Void
-    ) {
-        CompletionTask.start(completion) { await self.retry(request, for: session, dueTo: error) }
-    }
 }

@@ -9,8 +9,8 @@ public protocol AuthenticationCredential {
 
 /// Applies a credential to requests, recognizes it in them, and refreshes it.
 ///
-/// Implement one of the two forms of `refresh`. It runs once for all requests that wait for it, and continues if any of them is
-/// cancelled. Requests that it makes itself do not wait for it.
+/// `refresh` runs once for all requests that wait for it, and continues if any of them is cancelled. Requests that it makes
+/// itself do not wait for it.
 public protocol Authenticator: AnyObject, Sendable {
     /// What is applied to requests and refreshed when it has expired.
     associatedtype Credential: AuthenticationCredential & Sendable
@@ -21,13 +21,6 @@ public protocol Authenticator: AnyObject, Sendable {
     /// Returns a new credential in place of an old one.
     func refresh(_ credential: Credential, for session: Session) async throws -> Credential
 
-    /// Returns a new credential in place of an old one.
-    func refresh(
-        _ credential: Credential,
-        for session: Session,
-        completion: @escaping @Sendable (Result<Credential, any Error>) -> Void
-    )
-
     /// Whether the request failed because the server did not accept its credential.
     func didRequest(
         _ urlRequest: URLRequest,
@@ -37,21 +30,6 @@ public protocol Authenticator: AnyObject, Sendable {
 
     /// Whether the request carries this credential, and not an older one.
     func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Credential) -> Bool
-}
-
-extension Authenticator {
-    public func refresh(_ credential: Credential, for session: Session) async throws -> Credential {
-        try await CompletionBridge.value { refresh(credential, for: session, completion: $0) }
-    }
-
-    public func refresh(
-        _ credential: Credential,
-        for session: Session,
-        completion: @escaping @Sendable (Result<Credential, any Error>) -> Void
-    ) {
-        completion(
-            .failure(CurlewError.unsupported(feature: "Refreshing a credential", needs: "Authenticator.refresh")))
-    }
 }
 
 /// The errors of an authentication interceptor itself.

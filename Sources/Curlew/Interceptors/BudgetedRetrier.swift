@@ -1,20 +1,20 @@
 /// A retrier whose retries are paid for by requests.
-protocol BudgetedRetrier: RequestRetrier {
+package protocol BudgetedRetrier: RequestRetrier {
     /// Its own, or those of its parts.
     var budgets: [RetryBudget] { get }
 }
 
 extension RetryPolicy: BudgetedRetrier {
-    var budgets: [RetryBudget] { budget.map { [$0] } ?? [] }
+    package var budgets: [RetryBudget] { budget.map { [$0] } ?? [] }
 }
 
 extension Interceptor: BudgetedRetrier {
-    var budgets: [RetryBudget] { retriers.budgets }
+    package var budgets: [RetryBudget] { retriers.budgets }
 }
 
 extension [any RequestRetrier] {
     /// Each of them once.
-    var budgets: [RetryBudget] {
+    package var budgets: [RetryBudget] {
         var found: [RetryBudget] = []
         for case let retrier as any BudgetedRetrier in self {
             for budget in retrier.budgets where !found.contains(where: { $0 === budget }) { found.append(budget) }

@@ -1,20 +1,21 @@
 public import CurlewCore
 public import Foundation
 
-/// Tries again what broke because the connection was lost, and nothing else.
-// SAFETY: no stored property of its own.
-open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
-    /// The connection broke while something was sent or received.
+/// Retries requests whose connection was lost, and nothing else.
+public struct ConnectionLostRetryPolicy: RequestInterceptor {
+    /// The codes of failures that break a connection while something is sent or received.
     public static let connectionLostErrorCodes: Set<CurlewError.Code> = [.sendFailed, .receiveFailed, .truncated]
 
+    let policy: RetryPolicy
+
     /// Creates a policy that retries lost connections only.
-    public convenience init(
+    public init(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
         exponentialBackoffScale: Double = RetryPolicy.defaultExponentialBackoffScale,
         retryableHTTPMethods: Set<HTTPMethod> = RetryPolicy.defaultRetryableHTTPMethods
     ) {
-        self.init(
+        policy = RetryPolicy(
             retryLimit: retryLimit,
             exponentialBackoffBase: exponentialBackoffBase,
             exponentialBackoffScale: exponentialBackoffScale,
@@ -22,6 +23,11 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
             retryableHTTPStatusCodes: [],
             retryableErrorCodes: Self.connectionLostErrorCodes
         )
+    }
+
+    /// Decides as a `RetryPolicy` with these codes and no status.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        await policy.retry(request, for: session, dueTo: error)
     }
 }
 

@@ -4,8 +4,8 @@ public import FoundationNetworking
 
 /// Decides about a redirect before it is followed.
 ///
-/// Implement one of the two forms; Curlew calls the `async` one. The session's own rules (limits, origins, methods) are applied
-/// first, and `request` is what they would send. Return nil not to follow the redirect, which then is the response.
+/// The session's own rules (limits, origins, methods) are applied first, and `request` is what they would send. Return nil not
+/// to follow the redirect, which then is the response.
 public protocol RedirectHandler: Sendable {
     /// Returns the request to send next, or nil not to follow the redirect.
     func task(
@@ -13,37 +13,6 @@ public protocol RedirectHandler: Sendable {
         willBeRedirectedTo request: URLRequest,
         for response: HTTPURLResponse
     ) async -> URLRequest?
-
-    /// The same with a completion handler, as in Alamofire.
-    func task(
-        _ task: TaskIdentifier,
-        willBeRedirectedTo request: URLRequest,
-        for response: HTTPURLResponse,
-        completion: @escaping @Sendable (URLRequest?) -> Void
-    )
-}
-
-extension RedirectHandler {
-    /// Calls the form with a completion handler. Implement one of the two.
-    public func task(
-        _ task: TaskIdentifier,
-        willBeRedirectedTo request: URLRequest,
-        for response: HTTPURLResponse
-    ) async -> URLRequest? {
-        await CompletionBridge.answer(orIfCancelled: nil) {
-            self.task(task, willBeRedirectedTo: request, for: response, completion: $0)
-        }
-    }
-
-    /// Follows the redirect as the policy would.
-    public func task(
-        _ task: TaskIdentifier,
-        willBeRedirectedTo request: URLRequest,
-        for response: HTTPURLResponse,
-        completion: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completion(request)
-    }
 }
 
 /// A redirect handler that follows, refuses or changes redirects.
@@ -77,20 +46,6 @@ public struct Redirector: RedirectHandler {
         willBeRedirectedTo request: URLRequest,
         for response: HTTPURLResponse
     ) async -> URLRequest? {
-        decision(task, request, response)
-    }
-
-    /// Does what `behavior` says, in Alamofire's form.
-    public func task(
-        _ task: TaskIdentifier,
-        willBeRedirectedTo request: URLRequest,
-        for response: HTTPURLResponse,
-        completion: @escaping @Sendable (URLRequest?) -> Void
-    ) {
-        completion(decision(task, request, response))
-    }
-
-    private func decision(_ task: TaskIdentifier, _ request: URLRequest, _ response: HTTPURLResponse) -> URLRequest? {
         switch behavior {
         case .follow: request
         case .doNotFollow: nil

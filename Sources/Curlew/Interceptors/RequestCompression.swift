@@ -42,17 +42,13 @@ public struct DeflateRequestCompressor: RequestInterceptor {
     }
 
     /// Compresses the request's body and names the coding.
-    public func adapt(
-        _ urlRequest: URLRequest,
-        for session: Session,
-        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-    ) {
-        completion(
-            Result {
-                try BodyCompression(format: .zlib, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
-                    .compressing(urlRequest)
-            }
-        )
+    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        try compressing(urlRequest)
+    }
+
+    package func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
+        try BodyCompression(format: .zlib, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
+            .compressing(urlRequest)
     }
 }
 
@@ -73,17 +69,13 @@ public struct GzipRequestCompressor: RequestInterceptor {
     }
 
     /// Compresses the request's body and names the coding.
-    public func adapt(
-        _ urlRequest: URLRequest,
-        for session: Session,
-        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-    ) {
-        completion(
-            Result {
-                try BodyCompression(format: .gzip, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
-                    .compressing(urlRequest)
-            }
-        )
+    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        try compressing(urlRequest)
+    }
+
+    package func compressing(_ urlRequest: URLRequest) throws -> URLRequest {
+        try BodyCompression(format: .gzip, duplicates: duplicateHeaderBehavior, wants: shouldCompressBodyData)
+            .compressing(urlRequest)
     }
 }
 

@@ -1,4 +1,6 @@
+public import CurlewCore
 public import Foundation
+public import FoundationNetworking
 
 /// The decision of a retrier.
 public enum RetryResult: Sendable {
@@ -33,46 +35,37 @@ extension RetryResult {
 
 /// Decides whether a failed request is retried.
 ///
-/// Implement one of the two forms; Curlew calls the `async` one, whose default calls the other. A cancelled request is never
-/// retried. Retries without a pause are slowed down from the sixth on, and the hundred and first ends the request with
-/// `.retryFailed`. If a redirect led to another origin and dropped the request's credentials, no retrier is asked about a 401:
-/// another attempt would lose them again.
+/// A cancelled request is never retried. Retries without a pause are slowed down from the sixth on, and the hundred and first
+/// ends the request with `.retryFailed`. If a redirect led to another origin and dropped the request's credentials, no retrier is
+/// asked about a 401: another attempt would lose them again.
 public protocol RequestRetrier: Sendable {
     /// The statuses about which this retrier is asked even if the terminal accepts them, as `response()` does. Empty by default;
     /// a `RetryPolicy` lists the statuses that it retries.
     var retryableHTTPStatusCodes: Set<Int> { get }
 
-    /// `error` always is a `CurlewError`.
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
-
-    /// `error` always is a `CurlewError`.
-    func retry(
-        _ request: Request,
-        for session: Session,
-        dueTo error: any Error,
-        completion: @escaping @Sendable (RetryResult) -> Void
-    )
+    /// Returns whether the request is retried, and when. Cancelling the request cancels the task that asks.
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult
 }
 
 extension RequestRetrier {
     /// Empty by default: the retrier is asked about failures only.
     public var retryableHTTPStatusCodes: Set<Int> { [] }
-
-    public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
-            retry(request, for: session, dueTo: error, completion: $0)
-        }
-    }
-
-    public func retry(
-        _ request: Request,
-        for session: Session,
-        dueTo error: any Error,
-        completion: @escaping @Sendable (RetryResult) -> Void
-    ) {
-        completion(.doNotRetry)
-    }
 }
 
 /// An adapter and a retrier in one, for instance for authentication.
+///
+/// Implement one of the two methods, or both. The types of the parameters must be the protocol's: a method with others, as
+/// `dueTo error: any Error`, compiles beside the default and is never called.
 public protocol RequestInterceptor: RequestAdapter, RequestRetrier {}
+
+extension RequestInterceptor {
+    /// Returns the request unchanged.
+    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        urlRequest
+    }
+
+    /// Returns `.doNotRetry`.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        .doNotRetry
+    }
+}

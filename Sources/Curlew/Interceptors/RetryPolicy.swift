@@ -8,8 +8,7 @@ public import FoundationNetworking
 /// carried out is repeated only if that has no further effect. A `Retry-After` field extends the delay. Retryable statuses are
 /// retried whatever the terminal accepts, so also with `response()` and `acceptingAnyStatus()`; the last response is the result
 /// once there is no retry left.
-// SAFETY: every stored property is of a Sendable type and constant once the policy is made.
-open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
+public struct RetryPolicy: RequestInterceptor {
     /// How delays are randomized, so that clients that failed together do not return together.
     public enum Jitter: Sendable, Hashable {
         /// No randomization.
@@ -57,14 +56,12 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
     /// Limits the retries of all requests together.
     public let budget: RetryBudget?
 
-    /// The codes of `URLError`s that are retried where an error of Foundation's is asked about; nil are those that stand for
-    /// `retryableErrorCodes`. Set before the policy is shared.
+    /// The codes of the `URLError`s of user code that are retried. If `nil`, they are derived from `retryableErrorCodes`.
     package var foundationCodes: Set<URLError.Code>?
 
-    // Time and chance may come from outside. The public initializer is the designated one, so that subclasses of
-    // other modules inherit it.
-    private(set) var now: @Sendable () -> Date = { Date() }
-    private(set) var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
+    // Tests set the time and the random numbers.
+    var now: @Sendable () -> Date = { Date() }
+    var random: @Sendable () -> UInt64 = { UInt64.random(in: .min ... .max) }
 
     /// Creates a policy.
     public init(
@@ -91,39 +88,20 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         self.budget = budget
     }
 
-    /// Time and chance come from outside.
-    convenience init(
-        limit: UInt,
-        base: UInt,
-        scale: Double,
-        methods: Set<HTTPMethod>,
-        statuses: Set<Int>,
-        errors: Set<CurlewError.Code>,
-        jitter: Jitter,
-        maximumDelay: TimeInterval,
-        honorsRetryAfter: Bool,
-        budget: RetryBudget?,
-        now: @escaping @Sendable () -> Date,
-        random: @escaping @Sendable () -> UInt64
-    ) {
-        self.init(
-            retryLimit: limit,
-            exponentialBackoffBase: base,
-            exponentialBackoffScale: scale,
-            retryableHTTPMethods: methods,
-            retryableHTTPStatusCodes: statuses,
-            retryableErrorCodes: errors,
-            jitter: jitter,
-            maximumDelay: maximumDelay,
-            honorsRetryAfter: honorsRetryAfter,
-            budget: budget
-        )
-        self.now = now
-        self.random = random
+    /// Deposits into the budget, and returns the request unchanged.
+    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        if let budget, !state.hasPaid(into: budget) { budget.deposit() }
+        return urlRequest
     }
 
-    /// Whether the failure may be temporary and the request may be repeated. Subclasses can override it.
-    open func shouldRetry(request: Request, dueTo error: any Error) -> Bool {
+    /// Decides by the limit, the methods, the statuses and the codes.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        guard !Task.isCancelled else { return .doNotRetry }
+        return decision(on: request) { shouldRetry(request, dueTo: error) }
+    }
+
+    /// Whether the failure may be temporary and the request may be repeated.
+    package func shouldRetry(_ request: Request, dueTo error: any Error) -> Bool {
         RetryDecision.isRetryable(
             methods: request.methodsOfAttempt,
             status: RetryDecision.status(of: request, error),
@@ -132,36 +110,9 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         )
     }
 
-    // A subclass may override either form.
-    open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        let isSubclass = type(of: self) != RetryPolicy.self
-        if isSubclass { return await retryByForms(request, for: session, dueTo: error) }
-        return await retryItself(request, for: session, dueTo: error)
-    }
-
-    open func retry(
-        _ request: Request,
-        for session: Session,
-        dueTo error: any Error,
-        completion: @escaping @Sendable (RetryResult) -> Void
-    ) {
-        completion(decision(on: request, dueTo: error))
-    }
-
-    /// Sends the request unchanged.
-    open func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
-        if let budget, !state.hasPaid(into: budget) { budget.deposit() }
-        return urlRequest
-    }
-
-    func retryItself(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        Task.isCancelled ? .doNotRetry : decision(on: request, dueTo: error)
-    }
-
-    private func decision(on request: Request, dueTo error: any Error) -> RetryResult {
-        guard request.retryCount < Int(clamping: retryLimit), shouldRetry(request: request, dueTo: error) else {
-            return .doNotRetry
-        }
+    /// The decision on a request that has retries left if `shouldRetry` says so.
+    package func decision(on request: Request, if shouldRetry: () -> Bool) -> RetryResult {
+        guard request.retryCount < Int(clamping: retryLimit), shouldRetry() else { return .doNotRetry }
         return RetryDecision.result(
             retryCount: request.retryCount,
             retryAfter: honorsRetryAfter ? request.response?.value(forHTTPHeaderField: "Retry-After") : nil,
@@ -169,5 +120,3 @@ open class RetryPolicy: @unchecked Sendable, RequestInterceptor {
         )
     }
 }
-
-extension RetryPolicy: OverridableRetrier {}

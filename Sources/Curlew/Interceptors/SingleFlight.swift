@@ -61,18 +61,8 @@ final class SingleFlight<Value: Sendable>: Sendable {
     }
 }
 
-/// Runs an `async` form for a caller that came with a completion handler.
-enum CompletionTask {
-    static func start<Answer: Sendable>(
-        _ completion: @escaping @Sendable (Answer) -> Void,
-        _ work: @escaping @Sendable () async -> Answer
-    ) {
-        Task { completion(await work()) }
-    }
-}
-
 extension Result where Failure == any Error {
-    static func of(_ work: () async throws -> Success) async -> Self {
+    package static func of(_ work: () async throws -> Success) async -> Self {
         do { return .success(try await work()) } catch { return .failure(error) }
     }
 }

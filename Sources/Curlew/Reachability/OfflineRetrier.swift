@@ -1,3 +1,4 @@
+public import CurlewCore
 internal import Foundation
 
 /// Waits for the network when a request failed for want of one, and then lets it be tried again.
@@ -40,12 +41,9 @@ public struct OfflineRetrier: RequestInterceptor {
         }
     }
 
-    public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-        guard let error = error as? CurlewError, isOfflineError(error), request.retryCount < retryLimit,
-            !request.wasCarriedOut
-        else {
-            return .doNotRetry
-        }
+    /// Waits for the network, and retries the request if the network was away and came back in time.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        guard isOfflineError(error), request.retryCount < retryLimit, !request.wasCarriedOut else { return .doNotRetry }
         return await networkCameBack(reachability.statuses()) ? .retry : .doNotRetry
     }
 

@@ -20,7 +20,7 @@ public struct RequestAdapterState: Sendable {
     }
 
     /// The request that is being adapted, unless the state was made for calling an adapter otherwise.
-    var request: Request? {
+    package var request: Request? {
         switch source {
         case .request(let request): request
         case .identifier: nil

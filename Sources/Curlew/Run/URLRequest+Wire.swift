@@ -26,7 +26,7 @@ extension URLRequest {
 
     /// Whether both are one value's copies, neither of which was changed. The same bytes are the same value, whatever
     /// Foundation makes of it; values of other bytes may send the same nevertheless.
-    func isCopy(of other: URLRequest) -> Bool {
+    package func isCopy(of other: URLRequest) -> Bool {
         withUnsafeBytes(of: self) { own in withUnsafeBytes(of: other) { own.elementsEqual($0) } }
     }
 

@@ -26,6 +26,24 @@ extension OfflineRetrier {
     }
 }
 
+extension OfflineRetrier: RequestInterceptor {
+    /// Waits for the network, and retries the request if the network was away and came back in time.
+    public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        guard let error = error as? CurlewError else { return .doNotRetry }
+        return await retry(request, for: session, dueTo: error)
+    }
+
+    /// Waits for the network, and retries the request if the network was away and came back in time.
+    public func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        CompletionTask.start(completion) { await retry(request, for: session, dueTo: error) }
+    }
+}
+
 extension DispatchTimeInterval {
     /// The same length of time; `.never` is a hundred years.
     fileprivate var duration: Duration {

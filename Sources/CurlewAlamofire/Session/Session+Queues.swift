@@ -12,10 +12,10 @@ extension Session {
         requestSetup: RequestSetup = .lazy,
         requestQueue: DispatchQueue? = nil,
         serializationQueue: DispatchQueue? = nil,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
-        redirectHandler: (any RedirectHandler)? = nil,
-        cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        redirectHandler: (any Curlew.RedirectHandler)? = nil,
+        cachedResponseHandler: (any Curlew.CachedResponseHandler)? = nil,
         eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(
@@ -37,10 +37,10 @@ extension Session {
         requestSetup: RequestSetup = .lazy,
         requestQueue: DispatchQueue,
         serializationQueue: DispatchQueue? = nil,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
-        redirectHandler: (any RedirectHandler)? = nil,
-        cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        redirectHandler: (any Curlew.RedirectHandler)? = nil,
+        cachedResponseHandler: (any Curlew.CachedResponseHandler)? = nil,
         eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(
@@ -61,10 +61,10 @@ extension Session {
         startRequestsImmediately: Bool = true,
         requestSetup: RequestSetup = .lazy,
         serializationQueue: DispatchQueue,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         serverTrustManager: ServerTrustManager? = nil,
-        redirectHandler: (any RedirectHandler)? = nil,
-        cachedResponseHandler: (any CachedResponseHandler)? = nil,
+        redirectHandler: (any Curlew.RedirectHandler)? = nil,
+        cachedResponseHandler: (any Curlew.CachedResponseHandler)? = nil,
         eventMonitors: [any Curlew.EventMonitor] = []
     ) {
         self.init(

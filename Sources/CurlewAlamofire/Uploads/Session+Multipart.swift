@@ -15,7 +15,7 @@ extension Session {
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
         method: HTTPMethod = .post,
         headers: HTTPHeaders? = nil,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default,
         requestModifier: RequestModifier? = nil
@@ -34,7 +34,7 @@ extension Session {
         multipartFormData: (MultipartFormData) -> Void,
         with request: any URLRequestConvertible,
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default
     ) -> UploadRequest {
@@ -54,7 +54,7 @@ extension Session {
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
         method: HTTPMethod = .post,
         headers: HTTPHeaders? = nil,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default,
         requestModifier: RequestModifier? = nil
@@ -73,7 +73,7 @@ extension Session {
         multipartFormData: MultipartFormData,
         with request: any URLRequestConvertible,
         usingThreshold encodingMemoryThreshold: UInt64 = MultipartFormData.encodingMemoryThreshold,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil,
         fileManager: FileManager = .default
     ) -> UploadRequest {

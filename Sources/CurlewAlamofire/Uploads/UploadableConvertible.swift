@@ -34,7 +34,7 @@ extension Session {
     /// Sends what describes an upload whole.
     public nonisolated func upload(
         _ upload: any UploadConvertible,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil
     ) -> UploadRequest {
         self.upload(upload, interceptor, shouldAutomaticallyResume) { try upload.createUploadable() }
@@ -44,7 +44,7 @@ extension Session {
     public nonisolated func upload(
         _ uploadable: any UploadableConvertible,
         with convertible: any URLRequestConvertible,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil
     ) -> UploadRequest {
         upload(convertible, interceptor, shouldAutomaticallyResume) { try uploadable.createUploadable() }

@@ -7,7 +7,7 @@ extension Session {
         to url: any URLConvertible,
         configuration: WebSocketRequest.Configuration = .default,
         headers: HTTPHeaders? = nil,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil,
         requestModifier: RequestModifier? = nil
     ) -> WebSocketRequest {
@@ -29,7 +29,7 @@ extension Session {
         parameters: Parameters? = nil,
         encoder: any ParameterEncoder = URLEncodedFormParameterEncoder.default,
         headers: HTTPHeaders? = nil,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil,
         requestModifier: RequestModifier? = nil
     ) -> WebSocketRequest {
@@ -46,7 +46,7 @@ extension Session {
     public nonisolated func webSocketRequest(
         performing convertible: any URLRequestConvertible,
         configuration: WebSocketRequest.Configuration = .default,
-        interceptor: (any RequestInterceptor)? = nil,
+        interceptor: (any Curlew.RequestInterceptor)? = nil,
         shouldAutomaticallyResume: Bool? = nil
     ) -> WebSocketRequest {
         var options = self.configuration.webSocket

@@ -85,7 +85,7 @@ struct Continuation: Sendable {
 struct PlannedFields: RequestInterceptor {
     let plan: RequestPlan
 
-    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+    func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         var request = urlRequest
         for field in plan.headers { request.setValue(field.value, forHTTPHeaderField: field.name) }
         return request

@@ -57,7 +57,7 @@ struct AnnouncedRetries: RequestInterceptor {
     let limit: Int
     let announce: @Sendable (RetryNote) async -> Void
 
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         let result = await policy.retry(request, for: session, dueTo: error)
         let delay: Double
         switch result {
@@ -70,8 +70,7 @@ struct AnnouncedRetries: RequestInterceptor {
         return result
     }
 
-    private static func reason(_ error: any Error) -> String {
-        guard let error = error as? CurlewError else { return "\(error)" }
+    private static func reason(_ error: CurlewError) -> String {
         if let status = error.responseCode, !(200..<300 ~= status) { return "the server answered \(status)" }
         return ErrorReport(error).what
     }

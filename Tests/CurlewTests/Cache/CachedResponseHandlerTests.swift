@@ -71,14 +71,13 @@ import Testing
         #expect((await server.get().cacheStatus == .hit) == isStored)
     }
 
-    @Test func aHandlerInAlamofiresForm() async {
+    @Test func aHandlerDecides() async {
         struct Handler: CachedResponseHandler {
             func dataTask(
                 _ task: TaskIdentifier,
-                willCacheResponse response: CachedResponse,
-                completion: @escaping @Sendable (CachedResponse?) -> Void
-            ) {
-                completion(response.data == Data("no".utf8) ? nil : response)
+                willCacheResponse response: CachedResponse
+            ) async -> CachedResponse? {
+                response.data == Data("no".utf8) ? nil : response
             }
         }
         let server = CacheServer(handler: Handler()) { cacheable($0.path == "/no" ? "no" : "yes") }

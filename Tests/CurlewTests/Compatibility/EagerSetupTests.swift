@@ -1,4 +1,3 @@
-import Curlew
 import CurlewAlamofire
 import CurlewTesting
 import Foundation

@@ -135,7 +135,7 @@ private func handlers(_ session: Session, url: URL) {
     session.streamRequest(url).responseStreamDecodable(of: User.self) { _ in }
     session.streamRequest(url).responseStreamString { _ in }
     let request = session.request(url)
-        .adapt(using: Adapter { request, _, completion in completion(.success(request)) })
+        .adapt(using: Adapter { request, _ in request })
         .retry(using: RetryPolicy())
         .interceptor(Interceptor())
         .eventMonitor(Monitor())
@@ -148,33 +148,14 @@ private func handlers(_ session: Session, url: URL) {
 }
 
 private struct HeaderAdapter: RequestInterceptor {
-    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+    func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         var copy = urlRequest
         copy.headers.add(.authorization(bearerToken: "t"))
         return copy
     }
 
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         request.retryCount < 2 ? .retryWithDelay(0.1) : .doNotRetry
-    }
-}
-
-private struct AlamofireInterceptor: RequestInterceptor {
-    func adapt(
-        _ urlRequest: URLRequest,
-        for session: Session,
-        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
-    ) {
-        completion(.success(urlRequest))
-    }
-
-    func retry(
-        _ request: Request,
-        for session: Session,
-        dueTo error: any Error,
-        completion: @escaping @Sendable (RetryResult) -> Void
-    ) {
-        completion(.doNotRetry)
     }
 }
 
@@ -241,8 +222,7 @@ private func extensionPoints() {
             adapters: [HeaderAdapter()],
             retriers: [RetryPolicy(retryLimit: 3, retryableErrorCodes: [.connectFailed])],
             interceptors: [
-                AlamofireInterceptor(),
-                AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token()),
+                AuthenticationInterceptor(authenticator: TokenAuthenticator(), credential: Token())
             ]
         ),
         serverTrustManager: ServerTrustManager(evaluators: ["example.com": DefaultTrustEvaluator()]),

@@ -133,7 +133,7 @@ struct DownloadInMemoryTests {
     func ofEveryAttempt(succeeds: Bool) async throws {
         let places = Recorded<URL>()
         let request = unplaced(places).retry(
-            using: Retrier { request, _, _ in request.retryCount < 2 ? .retry : .doNotRetry })
+            using: Curlew.Retrier { request, _, _ in request.retryCount < 2 ? .retry : .doNotRetry })
         if succeeds {
             #expect(try await request.decode(String.self, decoder: ThirdTime()) == "0123456789")
         } else {
@@ -159,7 +159,7 @@ struct DownloadInMemoryTests {
     func ofHandlers() async throws {
         let places = Recorded<URL>()
         let request = unplaced(places).retry(
-            using: Retrier { request, _, _ in request.retryCount < 1 ? .retry : .doNotRetry })
+            using: Curlew.Retrier { request, _, _ in request.retryCount < 1 ? .retry : .doNotRetry })
         let response = await request.serializingDecodable(Int.self).response
         #expect(response.error?.code == .decodingFailed)
         let url = try #require(response.fileURL)

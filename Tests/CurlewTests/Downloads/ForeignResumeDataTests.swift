@@ -99,7 +99,8 @@ struct ForeignResumeDataTests {
         let before = try Look(precious)
         let request = session.download(
             resumingWith: try data(service, named),
-            interceptor: Retrier { $3($0.retryCount < 2 ? .retry : .doNotRetry) }, to: destination(scratch.file("a")))
+            interceptor: Retrier { request, _, _ in request.retryCount < 2 ? .retry : .doNotRetry },
+            to: destination(scratch.file("a")))
         if isCancelled { request.cancel() }
         let error = await #expect(throws: CurlewError.self) { try await request.file() }
         #expect(error?.code == (isCancelled ? .cancelled : .resumeRejected))

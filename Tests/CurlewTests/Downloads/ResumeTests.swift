@@ -188,7 +188,7 @@ struct ResumeTests {
     private struct PageAfterCut: RequestInterceptor {
         let service: FileService
 
-        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
             guard request.retryCount == 0 else { return .doNotRetry }
             service.change { $0.statuses = [503] }
             return .retry
@@ -395,9 +395,9 @@ struct ResumeTests {
         let scratch = try ScratchDirectory()
         let (waiting, teller) = AsyncStream.makeStream(of: Void.self)
         let request = session.download(service.url, to: destination(scratch.file("a"))).retry(
-            using: Retrier { _, _, _, completion in
+            using: Retrier { _, _, _ in
                 teller.yield()
-                completion(.retryWithDelay(600))
+                return .retryWithDelay(600)
             })
         async let response = request.response()
         for await _ in waiting { break }
@@ -416,9 +416,7 @@ struct ResumeTests {
         let scratch = try ScratchDirectory()
         let urls = Lock([service.url, service.server.url("/other").absoluteString])
         let request = session.download(Changing(urls: urls), to: destination(scratch.file("a"))).retry(
-            using: Retrier {
-                $3($0.retryCount == 0 ? .retry : .doNotRetry)
-            })
+            using: Retrier { request, _, _ in request.retryCount == 0 ? .retry : .doNotRetry })
         let url = try await request.file()
         #expect(url.text == "other")
         #expect(service.ranges == [nil, nil])

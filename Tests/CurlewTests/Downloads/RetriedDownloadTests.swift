@@ -119,8 +119,8 @@ struct RetriedDownloadTests {
 
         var seen: [String?] { looks.withLock { $0 } }
 
-        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
-            guard (error as? CurlewError)?.responseCode == 503 else { return .doNotRetry }
+        func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+            guard error.responseCode == 503 else { return .doNotRetry }
             let text = place.text
             looks.withLock { $0.append(text) }
             return answer(request)

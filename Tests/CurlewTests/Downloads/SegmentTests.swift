@@ -173,10 +173,10 @@ struct SegmentTests {
 
         service.change { $0.cuts = [] }
         // The server may yet read what the first download sent before it was stopped: these are told apart.
-        let mark = Adapter { urlRequest, _, completion in
+        let mark = Adapter { urlRequest, _ in
             var marked = urlRequest
             marked.setValue("yes", forHTTPHeaderField: "X-Again")
-            completion(.success(marked))
+            return marked
         }
         let resumed = session.download(resumingWith: data, to: destination(scratch.file("a"))).adapt(using: mark)
             .checksum(.sha256, try Digest.sha256(of: service.contents))

@@ -57,7 +57,7 @@ struct EventTableTests {
         let server = try TestServer()
         server.script("/flaky", .status(503), .text("[1]"))
         let names = try await events(on: server) { session in
-            let adapter = Adapter { request, _, completion in completion(.success(request)) }
+            let adapter = Adapter { request, _ in request }
             _ = try await session.request(server.url("/flaky"), interceptor: adapter).validate().decode([Int].self)
         }
         #expect(names.filter { $0 == "requestIsRetrying(_:)" }.count == 1)

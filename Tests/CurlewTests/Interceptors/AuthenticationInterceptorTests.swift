@@ -312,7 +312,8 @@ struct AuthenticationInterceptorTests {
 
             func refresh(_ credential: Token, for session: Session) async throws -> Token {
                 let url = URL(string: "https://example.com/token")!
-                let own = try await interceptor.value?.adapt(URLRequest(url: url), for: session)
+                let state = RequestAdapterState(requestID: UUID(), session: session)
+                let own = try await interceptor.value?.adapt(URLRequest(url: url), using: state)
                 return Token(text: "by \(own?.headers["Authorization"] ?? "nobody")")
             }
 
@@ -330,7 +331,8 @@ struct AuthenticationInterceptorTests {
             credential: Token(text: "old", requiresRefresh: true)
         )
         authenticator.interceptor.change { $0 = interceptor }
-        let adapted = try await interceptor.adapt(request(), for: session)
+        let state = RequestAdapterState(requestID: UUID(), session: session)
+        let adapted = try await interceptor.adapt(request(), using: state)
         #expect(adapted.headers["Authorization"] == "Bearer by Bearer old")
         authenticator.interceptor.change { $0 = nil }
     }
@@ -386,23 +388,5 @@ struct AuthenticationInterceptorTests {
         }
         #expect(authenticator.refreshes.value == 2)
         authenticator.later.change { $0 = nil }
-    }
-
-    @Test func anAuthenticatorWithoutARefreshSaysSo() async throws {
-        final class Incomplete: Authenticator {
-            func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
-            func didRequest(
-                _ urlRequest: URLRequest,
-                with response: HTTPURLResponse,
-                failDueToAuthenticationError error: any Error
-            ) -> Bool { true }
-            func isRequest(_ urlRequest: URLRequest, authenticatedWith credential: Token) -> Bool { true }
-        }
-        let interceptor = AuthenticationInterceptor(
-            authenticator: Incomplete(),
-            credential: Token(text: "old", requiresRefresh: true)
-        )
-        let error = await #expect(throws: CurlewError.self) { try await interceptor.adapt(request(), for: session) }
-        #expect(error?.code == .unsupported)
     }
 }

@@ -1,5 +1,5 @@
-import CurlewAlamofire
 import CurlewCore
+import CurlewFailures
 import Foundation
 import Testing
 
@@ -19,20 +19,18 @@ struct RetryPolicyTests {
         budget: RetryBudget? = nil,
         random: @escaping @Sendable () -> UInt64 = { .max }
     ) -> RetryPolicy {
-        RetryPolicy(
-            limit: 10,
-            base: base,
-            scale: scale,
-            methods: RetryPolicy.defaultRetryableHTTPMethods,
-            statuses: RetryPolicy.defaultRetryableHTTPStatusCodes,
-            errors: RetryPolicy.defaultRetryableErrorCodes,
+        var policy = RetryPolicy(
+            retryLimit: 10,
+            exponentialBackoffBase: base,
+            exponentialBackoffScale: scale,
             jitter: jitter,
             maximumDelay: maximumDelay,
             honorsRetryAfter: honorsRetryAfter,
-            budget: budget,
-            now: { Self.now },
-            random: random
+            budget: budget
         )
+        policy.now = { Self.now }
+        policy.random = random
+        return policy
     }
 
     @Test func keepsAlamofiresDefaultsAndAddsTooManyRequestsAndJitter() {
@@ -114,7 +112,7 @@ struct RetryPolicyTests {
         let error = CurlewError(code, phase: .receive)
         let isExpected = RetryPolicy.defaultRetryableErrorCodes.contains(code)
         #expect(isRetryable(.get, error) == isExpected)
-        #expect(isRetryable(.get, AFError.requestAdaptationFailed(error: error)) == isExpected)
+        #expect(isRetryable(.get, CurlewError.requestAdaptationFailed(error: error)) == isExpected)
     }
 
     @Test func allMethodsOfAnAttemptMustBeRetryable() {
@@ -128,7 +126,7 @@ struct RetryPolicyTests {
     }
 
     @Test func connectionLossAloneIsRetriedByItsPolicy() {
-        let policy = ConnectionLostRetryPolicy()
+        let policy = ConnectionLostRetryPolicy().policy
         func retries(_ code: CurlewError.Code, status: Int? = nil) -> Bool {
             let error = CurlewError(code, phase: .receive)
             return RetryDecision.isRetryable(methods: [.get], status: status, error: error, by: policy)
@@ -144,7 +142,8 @@ struct RetryPolicyTests {
             .retryPolicy, .retryPolicy(retryLimit: 5), .connectionLostRetryPolicy,
             .connectionLostRetryPolicy(retryLimit: 1),
         ]
-        #expect(interceptors.compactMap { ($0 as? RetryPolicy)?.retryLimit } == [2, 5, 2, 1])
+        let policies = interceptors.map { ($0 as? RetryPolicy) ?? ($0 as? ConnectionLostRetryPolicy)?.policy }
+        #expect(policies.map(\.?.retryLimit) == [2, 5, 2, 1])
     }
 
     /// How a policy may be one of a request's retriers.
@@ -194,7 +193,7 @@ struct RetryPolicyTests {
             try await policy.adapt(urlRequest, using: state)
         }
 
-        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
             await policy.retry(request, for: session, dueTo: error)
         }
     }

@@ -14,8 +14,7 @@ private struct Token: AuthenticationCredential, Sendable {
 
 private struct RefreshRefused: Error {}
 
-/// As people write it for Alamofire, with completions.
-private final class CompletionAuthenticator: Authenticator {
+private final class CountingAuthenticator: Authenticator {
     let refreshes = Watched(0)
     let fails: Bool
 
@@ -25,13 +24,10 @@ private final class CompletionAuthenticator: Authenticator {
         urlRequest.headers.update(.authorization(bearerToken: credential.text))
     }
 
-    func refresh(
-        _ credential: Token,
-        for session: Session,
-        completion: @escaping @Sendable (Result<Token, any Error>) -> Void
-    ) {
+    func refresh(_ credential: Token, for session: Session) async throws -> Token {
         refreshes.change { $0 += 1 }
-        completion(fails ? .failure(RefreshRefused()) : .success(Token(text: "new")))
+        if fails { throw RefreshRefused() }
+        return Token(text: "new")
     }
 
     func didRequest(
@@ -66,7 +62,7 @@ struct SessionInterceptionTests {
     }
 
     @Test func fiftyUnauthorizedRequestsRefreshOnceAndSucceed() async throws {
-        let authenticator = CompletionAuthenticator()
+        let authenticator = CountingAuthenticator()
         let transport = guarded(50)
         let session = Session(
             transport: transport,
@@ -83,7 +79,7 @@ struct SessionInterceptionTests {
     }
 
     @Test func aFailedRefreshFailsThemAll() async throws {
-        let authenticator = CompletionAuthenticator(fails: true)
+        let authenticator = CountingAuthenticator(fails: true)
         let transport = guarded(50)
         let session = Session(
             transport: transport,
@@ -134,7 +130,7 @@ struct SessionInterceptionTests {
 
     @Test func adaptersFailWithTheirError() async throws {
         let session = Session(transport: MockTransport { _ in .text("never") })
-        let failing = Adapter { _, _, completion in completion(.failure(RefreshRefused())) }
+        let failing = Adapter { _, _ in throw RefreshRefused() }
         let error = await #expect(throws: CurlewError.self) {
             try await session.request("https://example.com/", interceptor: failing).data()
         }

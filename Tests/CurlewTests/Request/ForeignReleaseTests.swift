@@ -49,7 +49,7 @@ struct ForeignReleaseTests {
         }
     }
 
-    private struct Holder: RedirectHandler, RequestInterceptor {
+    private struct Holder: CurlewAlamofire.RedirectHandler, Curlew.RequestInterceptor {
         let asker: Asker?
     }
 
@@ -63,8 +63,8 @@ struct ForeignReleaseTests {
         #expect(request.isInitialized)
     }
 
-    private struct Again: RequestRetrier {
-        func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult { .retry }
+    private struct Again: Curlew.RequestRetrier {
+        func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult { .retry }
     }
 
     @Test func anErrorMayAskTheRequestThatIsTriedAgain() async throws {
@@ -200,7 +200,7 @@ struct ForeignReleaseTests {
         }
     }
 
-    private final class Bearer: Authenticator {
+    private final class Bearer: CurlewAlamofire.Authenticator {
         func apply(_ credential: Token, to urlRequest: inout URLRequest) {}
         func didRequest(
             _ urlRequest: URLRequest,

@@ -12,11 +12,11 @@ struct MilestoneStreamTests {
     private func whileAdapting<R: Sendable>(_ open: @escaping @Sendable (Request) -> R) async throws -> R {
         let opened = Recorded<R>()
         let request = Session(transport: transport).request("https://example.org/")
-        let adapter = Adapter { [weak request] urlRequest, _, completion in
+        let adapter = Adapter { [weak request] urlRequest, _ in
             if let request { opened.note(open(request)) }
             var adapted = urlRequest
             adapted.setValue("yes", forHTTPHeaderField: "X-Adapted")
-            completion(.success(adapted))
+            return adapted
         }
         _ = try await request.adapt(using: adapter).data()
         return try #require(opened.all.first)

@@ -25,21 +25,21 @@ struct DotSegmentTests {
     }
 
     @Test func adaptersSeeIt() async throws {
-        let allowing = Adapter { request, _, completion in
+        let allowing = Adapter { request, _ in
             guard request.url?.path(percentEncoded: true).hasPrefix("/public/") == true else {
-                return completion(.failure(CocoaError(.featureUnsupported)))
+                throw CocoaError(.featureUnsupported)
             }
-            completion(.success(request))
+            return request
         }
         for path in ["/public/../secret", "/public/%2e%2e/secret"] {
             let response = await Session(transport: transport, interceptor: Interceptor(adapters: [allowing]))
                 .request("https://example.org\(path)").response()
             #expect(response.error?.code == .adaptationFailed)
         }
-        let leading = Adapter { request, _, completion in
+        let leading = Adapter { request, _ in
             var request = request
             request.url = URL(string: "https://example.org/a/../b")
-            completion(.success(request))
+            return request
         }
         let request = Session(transport: transport).request(
             "https://example.org/public/./x", interceptor: Interceptor(adapters: [allowing, leading]))
@@ -58,9 +58,9 @@ struct DotSegmentTests {
                 $0.proxy = .none
             })
         let seen = Gate()
-        let adapter = Adapter { request, _, completion in
+        let adapter = Adapter { request, _ in
             if request.url?.absoluteString.hasSuffix("/a/../b") == true { seen.open() }
-            completion(.success(request))
+            return request
         }
         let first = "http://127.0.0.1:\(server.port)/a/../b"
         let request = session.request(first, interceptor: Interceptor(adapters: [adapter]))

@@ -1,4 +1,3 @@
-import Curlew
 import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewTesting

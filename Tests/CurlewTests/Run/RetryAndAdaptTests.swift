@@ -242,7 +242,7 @@ private struct Tracing: RequestInterceptor {
 
     init(_ name: String) { self.name = name }
 
-    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+    func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         var request = urlRequest
         request.setValue((request.value(forHTTPHeaderField: "X-Trace") ?? "") + name, forHTTPHeaderField: "X-Trace")
         return request
@@ -252,7 +252,9 @@ private struct Tracing: RequestInterceptor {
 private struct Failing: RequestAdapter {
     struct Refusal: Error {}
 
-    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest { throw Refusal() }
+    func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        throw Refusal()
+    }
 }
 
 private struct Stuck: RequestInterceptor, RedirectHandler {
@@ -265,12 +267,12 @@ private struct Stuck: RequestInterceptor, RedirectHandler {
         return request
     }
 
-    func adapt(_ urlRequest: URLRequest, for session: Session) async throws -> URLRequest {
+    func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         try await gate.wait()
         return urlRequest
     }
 
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         try? await gate.wait()
         return .retry
     }
@@ -279,7 +281,7 @@ private struct Stuck: RequestInterceptor, RedirectHandler {
 private struct Delaying: RequestRetrier {
     let gate: Gate?
 
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         try? await gate?.wait()
         return .retryWithDelay(100)
     }

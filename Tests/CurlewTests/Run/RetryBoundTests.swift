@@ -18,7 +18,7 @@ struct RetryBoundTests {
             times.note(.now)
             return .status(503)
         }
-        let request = Session(transport: transport, interceptor: Retrier { _, _, _ in .retry }).request(Self.url)
+        let request = Session(transport: transport, interceptor: Curlew.Retrier { _, _, _ in .retry }).request(Self.url)
             .timeouts { $0.total = .seconds(2) }
         await #expect(throws: CurlewError.self) { try await request.data() }
         // One, five at once, and seven more after 10, 20, 40, 80, 160, 320 and 640 ms. On a busy machine an attempt may
@@ -33,7 +33,7 @@ struct RetryBoundTests {
     @Test func theLastOfTooManyRetriesWithoutAPauseIsAnError() async throws {
         let transport = MockTransport { _ in .status(503) }
         let session = Session(transport: transport)
-        let request = session.request(Self.url).retry(using: Retrier { _, _, _ in .retry }).validate()
+        let request = session.request(Self.url).retry(using: Curlew.Retrier { _, _, _ in .retry }).validate()
         let run = Run(request: request, session: session, rules: RunRules(checksStatus: true, ownsTask: false))
         run.retries.pacing = RetryPacing(immediateRetries: RetryPacing.limit - 1)
         // What a terminal does before it runs the request.
@@ -69,7 +69,7 @@ struct RetryBoundTests {
 
     @Test func whatMayBeRepeatedIsAlsoBehindARedirect() async throws {
         let transport = MockTransport { $0.url.path == "/" ? .redirect(to: "/b", status: 302) : .status(503) }
-        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.001)
+        let policy = Curlew.RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0.001)
         _ = try? await Session(transport: transport, interceptor: policy).request(Self.url).data()
         #expect(transport.requests.map(\.url.path) == ["/", "/b", "/", "/b"])
     }
@@ -85,7 +85,7 @@ struct RetryBoundTests {
             $0.url.host() == "a.example" ? .redirect(to: "https://b.example/") : .status(401)
         }
         let asked = Recorded<Int>()
-        let retrier = Retrier { _, _, _ in
+        let retrier = Curlew.Retrier { _, _, _ in
             asked.note(1)
             return .retry
         }
@@ -97,7 +97,7 @@ struct RetryBoundTests {
         switch credential {
         case .adapter:
             request.adapt(
-                using: Adapter { request, _ in
+                using: Curlew.Adapter { request, _ in
                     var request = request
                     request.headers.update(.authorization(bearerToken: "t"))
                     return request
@@ -130,7 +130,7 @@ struct RetryBoundTests {
 
     // MARK: Accepted statuses
 
-    private static let policy = RetryPolicy(exponentialBackoffScale: 0)
+    private static let policy = Curlew.RetryPolicy(exponentialBackoffScale: 0)
 
     @Test func aPolicyLooksAtTheStatusWhateverTheTerminalAccepts() async throws {
         for status in [429, 503] {
@@ -163,7 +163,7 @@ struct RetryBoundTests {
 
     @Test func anAcceptedResponseStandsWhereThereIsNoTimeForAnother() async throws {
         let transport = MockTransport { _ in .status(503).header("Retry-After", "30") }
-        let request = Session(transport: transport, interceptor: RetryPolicy()).request(Self.url)
+        let request = Session(transport: transport, interceptor: Curlew.RetryPolicy()).request(Self.url)
             .timeouts { $0.total = .seconds(20) }
         let response = await request.response()
         #expect(response.error == nil)
@@ -179,8 +179,8 @@ struct RetryBoundTests {
         #expect(retrier.calls.all.isEmpty)
         #expect(await session.request(Self.url, method: .post).retry(using: Self.policy).response().error == nil)
         #expect(transport.requests.count == 2)
-        let both = Interceptor(interceptors: [retrier, Self.policy])
-        #expect(both.retryableHTTPStatusCodes == RetryPolicy.defaultRetryableHTTPStatusCodes)
+        let both = Curlew.Interceptor(interceptors: [retrier, Self.policy])
+        #expect(both.retryableHTTPStatusCodes == Curlew.RetryPolicy.defaultRetryableHTTPStatusCodes)
     }
 
     @Test func aDownloadIsTheLastResponses() async throws {

@@ -261,7 +261,7 @@ private final class Program: RequestInterceptor, RedirectHandler, CachedResponse
 
     let retryableHTTPStatusCodes: Set<Int> = [503]
 
-    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+    func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
         await wait(in: .retrier)
         return .doNotRetry
     }

@@ -9,15 +9,15 @@ extension RequestInterceptor where Self == Interceptor {
     /// Sends `token` with every request; a 401 makes it "new" and sends the request again.
     static func renewing(_ token: Watched<String>) -> Interceptor {
         Interceptor(
-            adaptHandler: { request, _, completion in
+            adapter: Adapter { request, _ in
                 var request = request
                 request.headers.update(.authorization(bearerToken: token.value))
-                completion(.success(request))
+                return request
             },
-            retryHandler: { _, _, error, completion in
-                guard (error as? CurlewError)?.responseCode == 401 else { return completion(.doNotRetry) }
+            retrier: Retrier { _, _, error in
+                guard error.responseCode == 401 else { return .doNotRetry }
                 token.change { $0 = "new" }
-                completion(.retry)
+                return .retry
             })
     }
 }

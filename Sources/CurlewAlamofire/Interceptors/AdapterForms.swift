@@ -1,25 +1,26 @@
+internal import Curlew
 internal import CurlewLocks
 internal import Foundation
 internal import FoundationNetworking
 
-/// An adapter that others may subclass. Which of the four forms a subclass overrides shows only when they are called.
+/// A class of adapters that can be subclassed. Only calling the four forms shows which of them a subclass overrides.
 protocol OverridableAdapter: AnyObject, RequestAdapter {
-    /// What the class itself makes of a request.
+    /// Adapts the request as the base class does, without any form of a subclass.
     func adaptItself(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest
 }
 
-/// A request on its way through the forms of one adapter.
+/// Finds the form of `adapt` that a subclass overrides, for one request.
 ///
-/// The form that is called first belongs to the base class, unless it is overridden. In the base class each form passes the request
-/// on to the next that was not called yet, and the last one makes of it what the class itself does. An override that has changed the
-/// request and calls `super` was the one to find: no other is called.
+/// Each form of the base class passes the request to the next form that was not called yet, and the last one adapts it as the
+/// class itself does. So an override is reached from whichever form is called first. An override that has changed the request and
+/// calls `super` was the one to find: no other form is called.
 final class AdapterForms: Sendable {
-    /// In the order in which a `RequestAdapter` is asked for them.
+    /// The forms, in the order in which a `RequestAdapter` tries them.
     enum Form: CaseIterable {
         case using, usingCompletion, session, sessionCompletion
     }
 
-    /// That of the task which a form is called in.
+    /// The forms that the current task is passing a request through.
     @TaskLocal private static var current: AdapterForms?
 
     private let adapter: any OverridableAdapter
@@ -40,7 +41,7 @@ final class AdapterForms: Sendable {
         self.work = work
     }
 
-    /// What the forms after the first make of a request.
+    /// Passes a request through the forms after the first.
     fileprivate static func adapt(
         _ urlRequest: URLRequest,
         after first: Form,
@@ -54,8 +55,8 @@ final class AdapterForms: Sendable {
         return try result.get()
     }
 
-    /// Those of the adapter, where the calling task adapts a request by it. An override may make the state for `super`; the state
-    /// of another request is that of one which the override sends itself.
+    /// Returns the adapter's forms if the current task is passing a request through them. An override may make a state for
+    /// `super`. A state with another request belongs to a request that the override sends itself.
     fileprivate static func current(of adapter: any OverridableAdapter, _ state: RequestAdapterState?) -> AdapterForms?
     {
         guard let current, current.adapter === adapter else { return nil }
@@ -63,7 +64,7 @@ final class AdapterForms: Sendable {
         return current.state.request === request ? current : nil
     }
 
-    /// For a form with a completion handler.
+    /// Passes on the request of a form with a completion handler.
     fileprivate func pass(_ urlRequest: URLRequest, after form: Form, to completion: @escaping Completion) {
         work.start(completion) { await self.result(of: urlRequest, after: form) }
     }
@@ -86,7 +87,7 @@ final class AdapterForms: Sendable {
         }
     }
 
-    /// nil where the class itself adapts the request.
+    /// Returns the next form, or `nil` if the class itself adapts the request.
     private func next(after form: Form, _ urlRequest: URLRequest) -> Form? {
         called.withLock { called in
             called.insert(form)
@@ -101,7 +102,7 @@ final class AdapterForms: Sendable {
     typealias Completion = @Sendable (Result<URLRequest, any Error>) -> Void
 }
 
-// The forms of the base class, where the object is one of a subclass.
+// The forms of the base class in objects of a subclass.
 extension OverridableAdapter {
     func adaptByForms(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         if let forms = AdapterForms.current(of: self, state) { return try await forms.pass(urlRequest, after: .using) }
@@ -114,7 +115,7 @@ extension OverridableAdapter {
         return try await AdapterForms.adapt(urlRequest, after: .session, of: self, using: state)
     }
 
-    /// False where the calling task adapts nothing by it.
+    /// Passes the request on, or returns false if the current task is not passing a request through the adapter's forms.
     func passes(
         _ urlRequest: URLRequest,
         using state: RequestAdapterState,
@@ -125,7 +126,7 @@ extension OverridableAdapter {
         return true
     }
 
-    /// The same.
+    /// Passes the request on, or returns false if the current task is not passing a request through the adapter's forms.
     func passes(_ urlRequest: URLRequest, to completion: @escaping AdapterForms.Completion) -> Bool {
         guard let forms = AdapterForms.current(of: self, nil) else { return false }
         forms.pass(urlRequest, after: .sessionCompletion, to: completion)

@@ -1,13 +1,17 @@
-/// A retrier that others may subclass. Which of the two forms a subclass overrides shows only when they are called.
+internal import Curlew
+
+/// A class of retriers that can be subclassed. Only calling the two forms shows which of them a subclass overrides.
 protocol OverridableRetrier: AnyObject, RequestRetrier {
-    /// What the class itself answers.
+    /// Decides as the base class does, without any form of a subclass.
     func retryItself(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
 }
 
-/// A question to one retrier, by way of both of its forms: the `async` one of the base class calls the other, whose base class
-/// answers what the class itself does.
+/// Finds the form of `retry` that a subclass overrides, for one request.
+///
+/// The `async` form of the base class calls the one with a completion handler, and that of the base class decides as the class
+/// itself does.
 struct RetrierForms: Sendable {
-    /// That of the task which a form is called in.
+    /// The question that the current task asks.
     @TaskLocal private static var current: RetrierForms?
 
     private let retrier: any OverridableRetrier
@@ -30,7 +34,7 @@ struct RetrierForms: Sendable {
         }
     }
 
-    /// Those of the retrier, where the calling task asks it about the request.
+    /// Returns the question to the retrier if the current task asks it about the request.
     fileprivate static func current(of retrier: any OverridableRetrier, _ request: Request) -> RetrierForms? {
         guard let current, current.retrier === retrier, current.request === request else { return nil }
         return current
@@ -45,7 +49,7 @@ struct RetrierForms: Sendable {
     }
 }
 
-// The forms of the base class, where the object is one of a subclass.
+// The forms of the base class in objects of a subclass.
 extension OverridableRetrier {
     func retryByForms(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         guard RetrierForms.current(of: self, request) == nil else {

@@ -1,5 +1,4 @@
-import Curlew
-import CurlewCore
+import CurlewAlamofire
 import CurlewTesting
 import Dispatch
 import Foundation

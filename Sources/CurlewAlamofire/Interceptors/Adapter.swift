@@ -1,3 +1,4 @@
+public import Curlew
 internal import Foundation
 public import FoundationNetworking
 
@@ -87,7 +88,7 @@ extension Adapter: OverridableAdapter {
     }
 }
 
-extension RequestAdapter where Self == Adapter {
+extension Curlew.RequestAdapter where Self == Adapter {
     /// An adapter made of a closure with a completion handler.
     public static func adapter(using closure: @escaping AdaptHandler) -> Adapter { Adapter(closure) }
 

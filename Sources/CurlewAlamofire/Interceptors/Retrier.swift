@@ -1,3 +1,4 @@
+public import Curlew
 internal import Foundation
 
 /// A closure that decides about a retry and passes the decision to a completion handler.
@@ -41,6 +42,11 @@ open class Retrier: @unchecked Sendable, RequestInterceptor {
         }
     }
 
+    /// Calls the form that takes any error.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        await retry(request, for: session, dueTo: error as any Error)
+    }
+
     open func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
         let isSubclass = type(of: self) != Retrier.self
         if isSubclass { return await retryByForms(request, for: session, dueTo: error) }
@@ -58,7 +64,7 @@ extension Retrier: OverridableRetrier {
     }
 }
 
-extension RequestRetrier where Self == Retrier {
+extension Curlew.RequestRetrier where Self == Retrier {
     /// A retrier made of a closure with a completion handler.
     public static func retrier(using closure: @escaping RetryHandler) -> Retrier { Retrier(closure) }
 

@@ -1,0 +1,24 @@
+public import Curlew
+public import FoundationNetworking
+
+extension DeflateRequestCompressor: RequestInterceptor {
+    /// Compresses the request's body and names the coding.
+    public func adapt(
+        _ urlRequest: URLRequest,
+        for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        completion(Result { try compressing(urlRequest) })
+    }
+}
+
+extension GzipRequestCompressor: RequestInterceptor {
+    /// Compresses the request's body and names the coding.
+    public func adapt(
+        _ urlRequest: URLRequest,
+        for session: Session,
+        completion: @escaping @Sendable (Result<URLRequest, any Error>) -> Void
+    ) {
+        completion(Result { try compressing(urlRequest) })
+    }
+}

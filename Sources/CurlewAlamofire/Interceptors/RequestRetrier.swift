@@ -1,0 +1,71 @@
+public import Curlew
+public import FoundationNetworking
+
+/// Decides whether a failed request is retried, as Alamofire writes it.
+///
+/// Implement one of the three forms. Curlew calls the one with a `CurlewError`, whose default calls the `async` one with any
+/// error, whose default calls the one with a completion handler, whose default is `.doNotRetry`. `error` always is a `CurlewError`
+/// then. Of a completion handler only the first call counts.
+public protocol RequestRetrier: Curlew.RequestRetrier {
+    /// Returns whether the request is retried, and when.
+    func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult
+
+    /// Passes to a completion handler whether the request is retried, and when.
+    func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    )
+}
+
+extension RequestRetrier {
+    /// Calls the form that takes any error.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        await retry(request, for: session, dueTo: error as any Error)
+    }
+
+    /// Calls the form with a completion handler.
+    public func retry(_ request: Request, for session: Session, dueTo error: any Error) async -> RetryResult {
+        await CompletionBridge.answer(orIfCancelled: .doNotRetry) {
+            retry(request, for: session, dueTo: error, completion: $0)
+        }
+    }
+
+    /// Answers `.doNotRetry`.
+    public func retry(
+        _ request: Request,
+        for session: Session,
+        dueTo error: any Error,
+        completion: @escaping @Sendable (RetryResult) -> Void
+    ) {
+        completion(.doNotRetry)
+    }
+}
+
+extension Curlew.RequestRetrier {
+    /// Asks about any error. A retrier that takes only a `CurlewError` is asked about one with the error inside.
+    func askAboutAny(_ error: any Error, of request: Request, for session: Session) async -> RetryResult {
+        if let error = error as? CurlewError { return await retry(request, for: session, dueTo: error) }
+        if let retrier = self as? any RequestRetrier {
+            return await retrier.retry(request, for: session, dueTo: error)
+        }
+        return await retry(request, for: session, dueTo: .sessionTaskFailed(error: error))
+    }
+}
+
+/// An adapter and a retrier in one, as Alamofire writes it. Curlew's own `RequestInterceptor` can be used everywhere, too.
+public protocol RequestInterceptor: RequestAdapter, RequestRetrier, Curlew.RequestInterceptor {}
+
+// Both protocols have these defaults. Without these declarations, neither would win.
+extension RequestInterceptor {
+    /// Tries the other forms. If none is implemented, the request is sent unchanged.
+    public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
+        try await adaptByOtherForms(urlRequest, using: state)
+    }
+
+    /// Calls the form that takes any error.
+    public func retry(_ request: Request, for session: Session, dueTo error: CurlewError) async -> RetryResult {
+        await retry(request, for: session, dueTo: error as any Error)
+    }
+}
