@@ -67,6 +67,21 @@ enum UserCode {
         return await wait()
     }
 
+    /// Runs a wait for a refresh by this interceptor. Returns `nil` without waiting if that refresh waits, perhaps for
+    /// another one that does, for a refresh that the current task is part of: neither would end.
+    static func waiting<T>(
+        forRefreshOf interceptor: ObjectIdentifier,
+        isolation: isolated (any Actor)? = #isolation,
+        _ wait: () async -> T
+    ) async -> T? {
+        let refreshes = refreshes
+        guard refreshWaits.withLock({ $0.begin(of: refreshes, for: interceptor) }) else { return nil }
+        defer { refreshWaits.withLock { $0.end(of: refreshes, for: interceptor) } }
+        return await waiting(wait)
+    }
+
+    private static let refreshWaits = Lock(RefreshWaits())
+
     // MARK: The calls around the current task
 
     /// Whether the current task runs inside of a call.
@@ -89,6 +104,41 @@ enum UserCode {
         callers.compactMap { if case .request(let request) = $0 { request } else { nil } }
     }
 
+    private static var refreshes: Set<ObjectIdentifier> {
+        Set(callers.compactMap { if case .refresh(let interceptor) = $0 { interceptor } else { nil } })
+    }
+
     /// The callers whose calls have not returned.
     private static var callers: [Caller] { calls.compactMap { $0.withLock { $0 } } }
+}
+
+/// The waits of refreshes for other refreshes, which are named by their interceptors.
+private struct RefreshWaits {
+    /// The number of waits, by the refresh that waits and the one that it waits for.
+    private var counts: [ObjectIdentifier: [ObjectIdentifier: Int]] = [:]
+
+    /// Adds a wait of each refresh. Returns `false`, and adds none, if that would close a circle.
+    mutating func begin(of refreshes: Set<ObjectIdentifier>, for awaited: ObjectIdentifier) -> Bool {
+        if reaches(refreshes, from: awaited) { return false }
+        for refresh in refreshes { counts[refresh, default: [:]][awaited, default: 0] += 1 }
+        return true
+    }
+
+    mutating func end(of refreshes: Set<ObjectIdentifier>, for awaited: ObjectIdentifier) {
+        for refresh in refreshes {
+            guard var waits = counts[refresh], let count = waits[awaited] else { continue }
+            waits[awaited] = count > 1 ? count - 1 : nil
+            counts[refresh] = waits.isEmpty ? nil : waits
+        }
+    }
+
+    private func reaches(_ refreshes: Set<ObjectIdentifier>, from start: ObjectIdentifier) -> Bool {
+        var seen: Set = [start]
+        var open = [start]
+        while let next = open.popLast() {
+            if refreshes.contains(next) { return true }
+            for awaited in (counts[next] ?? [:]).keys where seen.insert(awaited).inserted { open.append(awaited) }
+        }
+        return false
+    }
 }

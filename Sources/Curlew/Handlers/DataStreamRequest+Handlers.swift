@@ -136,17 +136,18 @@ extension DataStreamRequest {
             reading.endsUnread = true
             return (!reading.hasSequence && reading.pump == nil, reading.pump == nil && reading.isLeftUnread)
         }
-        if isDiscarded { startPump() }
+        // The body of one that has ended keeps no session from draining: it stays for a later reader.
+        if isDiscarded, !hasResult { startPump() }
         if isLeftUnread { cancel(with: .sessionInvalidated(error: nil)) }
     }
 
-    /// Hands chunks to handlers from now on. The pump ends with the body. Returns `false` if a sequence reads the body:
-    /// then handlers get the completion alone.
+    /// Hands chunks to handlers from now on, also those that an ended request has left unread. The pump ends with the
+    /// body. Returns `false` if a sequence reads the body, or has read it: then handlers get the completion alone.
     @discardableResult
     private func startPump() -> Bool {
         let pump = StreamPump(channel: channel) { [reading] in reading.withLock { $0.consumers } }
         return reading.withLock { reading in
-            guard reading.pump == nil, !hasResult else { return true }
+            guard reading.pump == nil else { return true }
             guard channel.becomesReader() else { return false }
             reading.pump = Task { await pump.run() }
             return true

@@ -50,7 +50,7 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
     public func adapt(_ urlRequest: URLRequest, using state: RequestAdapterState) async throws -> URLRequest {
         let session = state.session
         // The refresh's own requests cannot wait for it.
-        if isInsideRefresh { return credential.map { applying($0, to: urlRequest) } ?? urlRequest }
+        if isInsideRefresh { return withoutRefresh(urlRequest) }
         while true {
             try Task.checkCancellation()
             let (current, version) = self.state.withLock { ($0.credential, $0.version) }
@@ -62,8 +62,9 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
             case .fail(let error): throw error
             case .refresh(let flight, let credential):
                 refresh(credential, in: flight, for: session)
-                try await outcome(of: flight)
-            case .wait(let flight): try await outcome(of: flight)
+                guard try await waited(for: flight) else { return withoutRefresh(urlRequest) }
+            case .wait(let flight):
+                guard try await waited(for: flight) else { return withoutRefresh(urlRequest) }
             }
         }
     }
@@ -106,24 +107,42 @@ public final class AuthenticationInterceptor<AuthenticatorType: Authenticator>: 
         return request
     }
 
-    private func outcome(of flight: AuthenticationState<Credential>.Flight) async throws {
-        guard let result = await value(of: flight) else { throw CancellationError() }
-        try result.get()
+    /// Applies the credential as it is.
+    private func withoutRefresh(_ urlRequest: URLRequest) -> URLRequest {
+        credential.map { applying($0, to: urlRequest) } ?? urlRequest
     }
 
-    private func retryResult(of flight: AuthenticationState<Credential>.Flight) async -> RetryResult {
-        switch await value(of: flight) {
-        case nil: .doNotRetry
-        case .success?: .retry
-        case .failure(let error)?: .doNotRetryWithError(error)
+    /// Returns `false` if the caller must not wait.
+    private func waited(for flight: AuthenticationState<Credential>.Flight) async throws -> Bool {
+        switch await wait(for: flight) {
+        case .circular: return false
+        case .cancelled: throw CancellationError()
+        case .ended(let result):
+            try result.get()
+            return true
         }
     }
 
+    private func retryResult(of flight: AuthenticationState<Credential>.Flight) async -> RetryResult {
+        switch await wait(for: flight) {
+        case .circular, .cancelled: .doNotRetry
+        case .ended(.success): .retry
+        case .ended(.failure(let error)): .doNotRetryWithError(error)
+        }
+    }
+
+    private enum WaitResult {
+        case ended(Result<Void, any Error>)
+        case cancelled
+        /// The caller is part of a refresh by another interceptor, for which this one waits.
+        case circular
+    }
+
     /// Waits for the refresh, whose code may wait for all requests but those that wait here.
-    private func value(
-        of flight: AuthenticationState<Credential>.Flight
-    ) async -> Result<Void, any Error>? {
-        await UserCode.waiting { await flight.value() }
+    private func wait(for flight: AuthenticationState<Credential>.Flight) async -> WaitResult {
+        await UserCode.waiting(forRefreshOf: ObjectIdentifier(self)) {
+            await flight.value().map(WaitResult.ended) ?? .cancelled
+        } ?? .circular
     }
 
     private func refresh(

@@ -26,7 +26,7 @@ enum HandlerRun {
     private static func awaitOthers(_ request: Request) async {
         let result = await request.joined()
         await request.untilBodyIsTaken()
-        for completion in serialize(request, result) { completion() }
+        for completion in await serialize(request, result) { completion() }
     }
 
     private static func carryOut(_ request: Request, _ run: Run?) async {
@@ -50,7 +50,7 @@ enum HandlerRun {
         request.settle(result)
         await request.untilBodyIsTaken()
         // What came while the result was on its way.
-        let late = serialize(request, result)
+        let late = await serialize(request, result)
         for completion in completions + late { completion() }
     }
 
@@ -81,7 +81,7 @@ enum HandlerRun {
     }
 
     /// Serializers for which no retrier is asked; then the request is finished.
-    private static func serialize(_ request: Request, _ result: RunResult) -> [@Sendable () -> Void] {
+    private static func serialize(_ request: Request, _ result: RunResult) async -> [@Sendable () -> Void] {
         var completions: [@Sendable () -> Void] = []
         while true {
             let next = request.record.withLock { record -> (serializer: HandlerQueue.Serializer, given: RunResult)? in
@@ -92,6 +92,8 @@ enum HandlerRun {
                 return nil
             }
             guard let next else { return completions }
+            // A handler that was added after the end may be the first to read the body.
+            await request.untilBodyIsTaken()
             let serialized = next.serializer(next.given)
             completions.append { serialized.complete(nil) }
         }

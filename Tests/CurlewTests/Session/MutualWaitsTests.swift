@@ -201,6 +201,63 @@ struct MutualWaitsTests {
         try await eventually(within: .seconds(10)) { returned.isOpen }
         _ = first.withLock { exchange(&$0, with: nil) }
     }
+
+    @Test("two refreshes that have begun apart, each of whose requests the other's interceptor adapts")
+    func meetingRefreshes() async throws {
+        typealias Interceptor = AuthenticationInterceptor<WaitingAuthenticator>
+        let (both, returned) = (Gate(), Gate())
+        let interceptors = Lock<[Interceptor]>([])
+        let made = (0..<2).map { index in
+            let authenticator = WaitingAuthenticator { session in
+                try? await both.wait()
+                let other = interceptors.withLock { $0[1 - index] }
+                _ = await session.request("https://e.com/ok", interceptor: other).response()
+            }
+            return Interceptor(
+                authenticator: authenticator, credential: WaitingAuthenticator.Token(requiresRefresh: true))
+        }
+        _ = interceptors.withLock { exchange(&$0, with: made) }
+        let requests = made.map { session.request("https://e.com/ok", interceptor: $0) }
+        let tasks = requests.map { request in Task { await request.response().error } }
+        try await both.waitForArrivals(count: 2)
+        both.open()
+        Task {
+            for task in tasks { #expect(await task.value == nil) }
+            returned.open()
+        }
+        try await eventually(within: .seconds(10)) { returned.isOpen }
+        _ = interceptors.withLock { exchange(&$0, with: []) }
+    }
+
+    @Test("a refresh waits for one that has waited for it, and for none that does, over another one or directly")
+    func circles() async {
+        let refreshes = (Gate(), Gate(), Gate())
+        let outer = await waits(refreshes.0, for: refreshes.1) {
+            let inner = await waits(refreshes.1, for: refreshes.2) {
+                #expect(await waits(refreshes.2, for: refreshes.0) == false)
+                #expect(await waits(refreshes.0, for: refreshes.1) == true)
+                #expect(await waits(refreshes.1, for: refreshes.0) == false)
+            }
+            #expect(inner)
+            #expect(await waits(refreshes.2, for: refreshes.0) == true)
+        }
+        #expect(outer)
+        #expect(await waits(refreshes.1, for: refreshes.0) == true)
+    }
+
+    /// Whether a task of the refresh waits for the other one; the wait is the work.
+    private func waits(
+        _ refresh: Gate, for other: Gate, _ work: @escaping @Sendable () async -> Void = {}
+    ) async -> Bool {
+        await Task.detached {
+            await UserCode.call(by: .refresh(of: ObjectIdentifier(refresh))) {
+                await UserCode.waiting(forRefreshOf: ObjectIdentifier(other)) {
+                    await work()
+                    return true
+                } ?? false
+            }
+        }.value
+    }
 }
 
 /// Waits although the calling task is cancelled, as code of a user may.

@@ -81,6 +81,53 @@ struct SecondIterationTests {
         #expect(pieces.all.isEmpty)
     }
 
+    @Test("handlers that come after a sequence has read it are told so")
+    func handlersAfterwards() async throws {
+        let request = session.streamRequest("https://example.org/")
+        for try await _ in request.lines {}
+        try await eventually { request.hasResult }
+        for _ in 0..<2 {
+            let (text, end) = try await handled(request)
+            #expect(text.isEmpty)
+            #expect(end?.code == .bodyUnavailable)
+        }
+    }
+
+    @Test("handlers that come after the end get what was not read", arguments: [true, false])
+    func handlersOfTheUnread(asksForHead: Bool) async throws {
+        let request = session.streamRequest("https://example.org/")
+        if asksForHead { _ = try await request.head() } else { request.resume() }
+        try await eventually { request.hasResult }
+        let (text, end) = try await handled(request)
+        #expect(text == "one\ntwo\n")
+        #expect(end == nil)
+        #expect(await failure(of: request.lines)?.code == .bodyUnavailable)
+    }
+
+    @Test("handlers that come after a cancellation or a failure get its error", arguments: [true, false])
+    func handlersAfterAFailure(isCancelled: Bool) async throws {
+        let transport = MockTransport { _ in throw CurlewError(.connectFailed, phase: .connect, reason: "x") }
+        let request = Session(transport: transport).streamRequest("https://example.org/")
+        if isCancelled { request.cancel() } else { request.resume() }
+        try await eventually { request.hasResult }
+        for _ in 0..<2 {
+            let (text, end) = try await handled(request)
+            #expect(text.isEmpty)
+            #expect(end?.code == (isCancelled ? .cancelled : .connectFailed))
+        }
+    }
+
+    /// What a new handler gets, until its completion.
+    private func handled(_ request: DataStreamRequest) async throws -> (text: String, error: CurlewError?) {
+        let (text, ends) = (Recorded<String>(), Recorded<CurlewError?>())
+        request.responseStreamString(on: .global()) { stream in
+            if let piece = stream.value { text.note(piece) }
+            if let completion = stream.completion { ends.note(completion.error) }
+        }
+        try await eventually { !ends.all.isEmpty }
+        return (text.all.joined(), ends.all[0])
+    }
+
     @Test("after it was left")
     func afterLeaving() async throws {
         let request = session.streamRequest("https://example.org/")
