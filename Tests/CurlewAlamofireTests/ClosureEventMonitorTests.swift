@@ -261,11 +261,3 @@ struct ClosureEventMonitorTests {
         func close() {}
     }
 }
-
-/// Values that were noted, in their order.
-private final class Recorded<Element: Sendable>: Sendable {
-    private let values = Lock<[Element]>([])
-    var all: [Element] { values.withLock { $0 } }
-
-    func note(_ value: Element) { values.withLock { $0.append(value) } }
-}
