@@ -229,7 +229,7 @@ struct SessionHooksTests {
         }
         let session = session { $0.newBodyStream = { _ in .data(Data("again".utf8)) } }
         let answer = try await session.upload(Self.body(), to: server.url("/up"))
-            .validate().retry(using: Retrier { _, _, _, completion in completion(.retry) }).string()
+            .validate().retry(using: CurlewAlamofire.Retrier { _, _, _, completion in completion(.retry) }).string()
         #expect(answer == "again" && server.requests.map(\.bodyByteCount) == [7, 5])
     }
 

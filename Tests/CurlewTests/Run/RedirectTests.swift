@@ -1,3 +1,4 @@
+import Curlew
 import CurlewAFNetworking
 import CurlewAlamofire
 import CurlewTesting
@@ -315,7 +316,7 @@ struct RedirectTests {
         #expect(await response.error?.code == .cancelled)
     }
 
-    private struct Waiting: RedirectHandler {
+    private struct Waiting: Curlew.RedirectHandler {
         let gate: Gate
 
         func task(
