@@ -12,12 +12,17 @@ extension CacheFolder {
         guard directory >= 0 else { throw SystemFault(errno: errno) }
         defer { close(directory) }
         var status = stat()
-        // A link that another user has made leads where that user wants.
-        guard lstat(path, &status) == 0 else { throw SystemFault(errno: errno) }
-        if status.st_mode & S_IFMT == S_IFLNK, status.st_uid != geteuid() {
-            throw .untrusted("\(path) is a symbolic link of user \(status.st_uid)")
+        var named = stat()
+        guard lstat(path, &named) == 0, fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
+        if named.st_mode & S_IFMT == S_IFLNK {
+            // A link that another user has made leads where that user wants.
+            guard named.st_uid == geteuid() else {
+                throw .untrusted("\(path) is a symbolic link of user \(named.st_uid)")
+            }
+        } else if named.st_dev != status.st_dev || named.st_ino != status.st_ino {
+            // Another user's link led to this user's directory, and gave way to that user's own one.
+            throw .untrusted("\(path) was replaced while it was opened")
         }
-        guard fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }
         if status.st_uid == geteuid(), status.mayBeWrittenByOthers {
             let mode = status.st_mode & 0o7777 & ~(S_IWGRP | S_IWOTH)
             guard fchmod(directory, mode) == 0, fstat(directory, &status) == 0 else { throw SystemFault(errno: errno) }

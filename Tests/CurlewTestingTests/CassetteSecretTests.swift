@@ -60,6 +60,17 @@ struct CassetteSecretTests {
             ("?query=%7Buser%7Bid%7D%7D", "?query=%7Buser%7Bid%7D%7D"), ("?filter=%7Ba:1%7D", "?filter=%7Ba:1%7D"),
             ("?filter=%7Bpin:s3cret%7D", "?filter=<redacted>"), ("?v=%7B%22pin%22:%22s3cret", "?v=<redacted>"),
             ("?next=/login?token=s3cret", "?next=<redacted>"), ("?next=/login?a=1", "?next=/login?a=1"),
+            ("?next=login%3Ftoken%3Ds3cret", "?next=<redacted>"), ("?next=login%3Fa%3D1", "?next=login%3Fa%3D1"),
+            ("?next=https%3A%2F%2Fh%2F%3Fq%3Da%20b%26token%3Ds3cret", "?next=<redacted>"),
+            ("?next=https://h/%23scope=openid+profile%26id_token%3Ds3cret", "?next=<redacted>"),
+            ("?next=https%3A%2F%2Fu%3As3c%20ret%40h%2F", "?next=<redacted>"),
+            ("?next=https://h/?q=a+b", "?next=https://h/?q=a+b"),
+            ("?x=%7B'name':'pin','value':'s3cret'%7D", "?x=<redacted>"),
+            ("?x=%7B%22name%22:%22pin%22,%22value%22:%22s3cret%22", "?x=<redacted>"),
+            ("?x=%7B%7D%7B%22name%22:%22pin%22,%22value%22:%22s3cret%22%7D", "?x=<redacted>"),
+            ("?x=%7Bpin%20s3cret%7D", "?x=<redacted>"), ("?x=%5Bpin,s3cret%5D", "?x=<redacted>"),
+            ("?x=%7Bpin=%0As3cret%7D", "?x=<redacted>"), ("?x=%7Buser%7Bid%7D%7D", "?x=%7Buser%7Bid%7D%7D"),
+            ("?query=%7Ba(label:%22PIN:%22,pin:%22s3cret%22)%7D", "?query=<redacted>"),
         ])
     func namelessItems(query: String, kept: String) {
         #expect(recorded("http://mock.test/" + query).request.url == "http://mock.test/" + kept)
@@ -81,6 +92,15 @@ struct CassetteSecretTests {
             "https%3A%2F%2Fh.test%2F%3Fa%3D" + inner.replacing("%", with: "%25")
         }
         #expect(recorded(url + nested).request.url == url + "<redacted>")
+        let document = (0..<4).reduce("mutation{a(pin:1)}") { inner, _ in
+            "%2Fx%3Fquery%3D" + inner.replacing("%", with: "%25")
+        }
+        #expect(recorded(url + document).request.url == url + "<redacted>")
+    }
+
+    @Test("a URL in the path of another loses its user information")
+    func pathsWithURLs() {
+        #expect(recorded("https://web.test/https://u:s3cret@h.test/").request.url == "https://web.test/https://h.test/")
     }
 
     @Test(
@@ -92,6 +112,10 @@ struct CassetteSecretTests {
             ("X-Next", "https://h.test/?a=1,https://u:s3cret@h.test/", "<redacted>"),
             ("X-Next", "https://h.test/,https://u:s3cret@h.test/", "<redacted>"),
             ("X-Next", "a /login?token=s3cret", "a /login?token=<redacted>"),
+            ("X-Next", "https://h/?q=a b&token=s3cret", "https://h/?q=a b&token=<redacted>"),
+            ("X-Next", "https://h/?q=a\tb&token=s3cret", "https://h/?q=a\tb&token=<redacted>"),
+            ("X-Next", "https://u:s3c ret@h/", "https://h/"), ("X-Help", "https://h.test or ada@h.test", nil),
+            ("Location", "https://web.test/https://u:s3cret@h/", "https://web.test/https://h/"),
             ("Forwarded", "for=\"_s3cret\";proto=https", "<redacted>"), ("X-Forwarded-For", "192.0.2.1", "<redacted>"),
             ("Sec-WebSocket-Protocol", "chat, bearer.s3cret", "<redacted>"),
             ("Content-Security-Policy", "default-src https://a.test https://b.test", nil), ("Accept", "a/b;q=1", nil),
@@ -119,6 +143,16 @@ struct CassetteSecretTests {
             (#"{"note":"see https://u:s3cret@h/ there"}"#, #"{"note":"see https://h/ there"}"#),
             (#"{"note":"https://h/\nhttps://h/?sid=s3cret"}"#, #"{"note":"https://h/\nhttps://h/?sid=<redacted>"}"#),
             (#"{"all":"https://h/,https://u:s3cret@h/"}"#, #"{"all":"<redacted>"}"#),
+            (#"{"next":"https://h/?q=a b&token=s3cret"}"#, #"{"next":"https://h/?q=a b&token=<redacted>"}"#),
+            (#"{"next":"https://h/?q=a\tb&token=s3cret"}"#, #"{"next":"https://h/?q=a\tb&token=<redacted>"}"#),
+            (#"{"next":"?after=1&access_token=s3cret"}"#, #"{"next":"?after=1&access_token=<redacted>"}"#),
+            (#"{"next":"login?token=s3cret"}"#, #"{"next":"login?token=<redacted>"}"#),
+            (#"{"text":"[reset](/reset?pin=s3cret)"}"#, #"{"text":"[reset](/reset?pin=<redacted>"}"#),
+            (#"{"text":"Really? See a/b?c=d e"}"#, #"{"text":"Really? See a/b?c=d e"}"#),
+            (
+                #"{"query":"{ a(label: \"Password:\", token: \"s3cret\") }"}"#,
+                #"{"query":"{ a(label: \"Password:\", token: \"<redacted>\") }"}"#
+            ),
             (#"{"text":"{\"pin\":\"s3cret\"}"}"#, #"{"text":"{\"pin\":\"<redacted>\"}"}"#),
             (
                 #"{"text":"{\"next\":\"https://h/\",\"pin\":\"s3cret\"}"}"#,
@@ -149,6 +183,41 @@ struct CassetteSecretTests {
             ("{ a(pin\n :,\n\"s3cret\", b: 1) }", "{ a(pin\n :,\n\"<redacted>\", b: 1) }"),
             ("{ a(pin # c\n: # c\n 1234) }", "{ a(pin # c\n: # c\n <redacted>) }"),
             (#"{ token: make(pin: "s3cret") }"#, #"{ token: <redacted>(pin: "<redacted>") }"#),
+            (
+                #"{ a(label: "Password:", token: "s3cret") }"#, #"{ a(label: "Password:", token: "<redacted>") }"#
+            ),
+            (
+                #"{ a(label: "Enter your PIN: ", pin: "s3cret") }"#,
+                #"{ a(label: "Enter your PIN: ", pin: "<redacted>") }"#
+            ),
+            (
+                #"{ a(label: """Password:""", token: "s3cret") }"#,
+                #"{ a(label: """Password:""", token: "<redacted>") }"#
+            ),
+            ("input I { pin: String #c\n ! = 1234 }", "input I { pin: <redacted> #c\n ! = <redacted> }"),
+            (#"{ a(text: "pin: s3cret") }"#, #"{ a(text: "pin: <redacted>") }"#),
+            (#"{ a(token: """s3c\"""ret""") }"#, #"{ a(token: """<redacted>""") }"#),
+            (#"{ a(pin: b=c="s3cret s3cret") }"#, #"{ a(pin: <redacted>=<redacted>="<redacted>") }"#),
+            (#"{"pin": "s3cret", "a": "#, #"{"pin": "<redacted>", "a": "#),
+            (
+                #"query($ pin: String = "s3cret") { a }"#, #"query($ pin: <redacted> = "<redacted>") { a }"#
+            ),
+            (
+                "query($,pin: String = \"s3cret\", $#c\npin: Int=1234) { a }",
+                "query($,pin: <redacted> = \"<redacted>\", $#c\npin: <redacted>=<redacted>) { a }"
+            ),
+            (
+                #"input I { pin: String! = "s3cret", pins: [Int!]! = [1234] }"#,
+                #"input I { pin: <redacted> = "<redacted>", pins: [Int!]! = [1234] }"#
+            ),
+            (
+                #"input I { pin: [String!]! = ["s3cret"] b: Int }"#,
+                #"input I { pin: <redacted> = <redacted> b: Int }"#
+            ),
+            (
+                #"type T { a(pin: String = "s3cret"): Int }"#,
+                #"type T { a(pin: <redacted> = "<redacted>"): Int }"#
+            ),
             (
                 #"query($pin: [String!]! = ["s3cret"], $password: String = "s3cret", $b: Int = 3) { a }"#,
                 #"query($pin: [String!]! = <redacted>, $password: String = "<redacted>", $b: Int = 3) { a }"#
@@ -210,6 +279,24 @@ struct CassetteSecretTests {
             ),
             ("<token><![CDATA[</token>]]>s3cret</token>", "<token><![CDATA[_]]>_</token>"),
             ("<r><key>s3cret</key></r>", "<r><key>_</key></r>"),
+            ("<token href=http://h/>s3cret</token>", "<token href=http://h/>_</token>"),
+            ("<token>1<token a=b/>2</token>s3cret</token>3", "<token>_<token a=b/>_</token>_</token>3"),
+            ("<r><col name=\"pin\">s3cret</col>1</r>", "<r><col name=\"pin\">_</col>1</r>"),
+            (
+                "<r><name><![CDATA[password]]></name><!-- c --><value>s3cret</value></r>",
+                "<r><name><![CDATA[password]]></name><!-- c --><value>_</value></r>"
+            ),
+            (
+                "<script>x='<!--'</script><password>s3cret</password>",
+                "<script>x='<!--'</script><password>_</password>"
+            ),
+            (
+                "<a data-x=\"https://h/?q=a b&token=s3cret\">x</a>",
+                "<a data-x=\"https://h/?q=a b&token=<redacted>\">x</a>"
+            ),
+            ("<button formaction=\"x?token=s3cret\">", "<button formaction=\"x?token=<redacted>\">"),
+            ("<meta content=\"0;url=/x?token=s3cret\">", "<meta content=\"0;url=/x?token=<redacted>\">"),
+            ("<a href=\"https://web/https://u:s3cret@h/\">x</a>", "<a href=\"https://web/https://h/\">x</a>"),
             // Cut off.
             ("<a><password>s3cret", "<a><password>_"), ("<a><user pin=\"s3cret", "<a>_"), ("<", "_"), ("<a", "_"),
             ("</", "_"),
@@ -235,6 +322,13 @@ struct CassetteSecretTests {
                 "Ocp-Apim-Subscription-Key: <redacted>\nX-Real-IP: <redacted>"
             ),
             ("credentials: {'}s3cret'}", "credentials: <redacted>"),
+            ("password:\n  s3cret\nb: 1", "password:\n  <redacted>\nb: 1"),
+            ("password: |\n  s3cret\n\n  s3cret\nb: 1", "password: <redacted>\nb: 1"),
+            ("- password: s3cret\n  b: 1", "- password: <redacted>\n  b: 1"),
+            ("password:\nb: 1", "password:\nb: 1"), ("card[pin]=s3cret", "card[pin]=<redacted>"),
+            ("card['pin'][0]=s3cret", "card['pin'][0]=<redacted>"),
+            ("password: 's3c''s3cret', b", "password: '<redacted>', b"),
+            ("password:\"\"s3cret b", "password:\"<redacted>\" b"), ("token: [a] s3cret", "token: <redacted>"),
         ])
     func texts(text: String, received: String) {
         let kept = body(text, type: "text/plain")

@@ -111,8 +111,10 @@ struct CassetteTests {
         // A value a line.
         ("application/x-ndjson", "{\"token\":\"s3cret\"}\n{\"a\":1}\n", "{\"token\":\"<redacted>\"}\n{\"a\":1}\n"),
         // Cut off.
-        ("application/json", "{\"token\":\"s3cret\",\"a\":[1", "{\"token\":\"_\",\"a\":[1"),
-        ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"_\""),
+        ("application/json", "{\"token\":\"s3cret\",\"a\":[1", "{\"token\":\"<redacted>\",\"a\":[1"),
+        ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"<redacted>\""),
+        // Of Python.
+        ("application/json", "{'token': 's3cret', 'a': 1}", "{'token': '<redacted>', 'a': 1}"),
         (nil, " {\"pin\":\"s3cret\"}", "{\"pin\":\"<redacted>\"}"),
         (nil, "token=s3cret", "token=<redacted>"),
         ("application/json", "not json", "not json"),

@@ -45,7 +45,7 @@ extension Redaction {
     }
 
     /// Leaves out the password of `ada:password@host`: all between a colon and the last `@` that follows it without a
-    /// blank or a quote in between. A form is left as it is, because its values are left out as a whole.
+    /// blank or a double quote in between. A form is left as it is, because its values are left out as a whole.
     private static func withoutPasswords(_ text: String) -> String {
         guard text.unicodeScalars.contains("@") else { return text }
         var shown = String.UnicodeScalarView()
@@ -72,16 +72,17 @@ extension Redaction {
     }
 
     private static func endsRun(_ scalar: Unicode.Scalar) -> Bool {
-        scalar.properties.isWhitespace || "\"'`<>".unicodeScalars.contains(scalar)
+        scalar.properties.isWhitespace || "\"`<>".unicodeScalars.contains(scalar)
     }
 }
 
 /// Goes through a text word by word. A query is shown without its values, as servers repeat the URL that they refuse
 /// (`Cannot GET /a?token=…`). What follows a secret name (`Authorization: …`, `password=…`) or the name of a scheme
-/// (`Bearer …`) is left out: after a colon to the end of the line, or of the next line that has a word; else to the
-/// next blank, or to the end of a quotation. A name may be separated from its value by quotes, backslashes and brackets
-/// (`"token":"…"`, `\"token\": …`, `<token>…`, `card[pin]=…`): then nothing after it is shown, because where the value
-/// ends depends on a format that is not known here.
+/// (`Bearer …`) is left out: after a colon to the end of the line, else to the next blank, or to the end of a
+/// quotation. After a value that may have several lines (`password: |`), or that has quotes or brackets within,
+/// nothing is shown. A name may be separated from its value by quotes, backslashes and brackets (`"token":"…"`,
+/// `\"token\": …`, `<token>…`, `card[pin]=…`): then nothing after it is shown, because where the value ends depends
+/// on a format that is not known here.
 private struct ExcerptScanner {
     private enum Hiding {
         case nothing
@@ -93,7 +94,7 @@ private struct ExcerptScanner {
         case glued
         /// The rest of the line.
         case line
-        /// The rest of the line that has the next word: a value may stand below its name.
+        /// The rest of the line. Everything if no word follows on this line, or something else stands before the word.
         case value
         /// Everything from the next word on, unless that stands for a value that has been left out.
         case rest
@@ -123,7 +124,11 @@ private struct ExcerptScanner {
             hiding = .nothing
         case .glued:
             guard scalar.properties.isWhitespace else {
-                if !isBlank { held.unicodeScalars.append(scalar) }
+                if "\"'`([{".unicodeScalars.contains(scalar) {
+                    (held, hiding) = ("", .everything)
+                } else if !isBlank {
+                    held.unicodeScalars.append(scalar)
+                }
                 return
             }
             release()
@@ -132,10 +137,17 @@ private struct ExcerptScanner {
             shown += Redaction.mark
             hiding = .glued
         case .word where "\"'`".unicodeScalars.contains(scalar): hiding = .quotation(scalar)
-        case .value, .everything: return
+        case .word where "([{".unicodeScalars.contains(scalar):
+            shown += Redaction.mark
+            hiding = .everything
+            return
+        case .value:
+            if !isBlank || scalar == "\n" || scalar == "\r" { hiding = .everything }
+            return
+        case .everything: return
         case .nothing, .word, .rest: break
         }
-        if !isBlank, !"\"'`\\]".unicodeScalars.contains(scalar) {
+        if !isBlank, !"\"'`\\[]".unicodeScalars.contains(scalar) {
             if isAfterName, scalar == ">" { hiding = .rest }
             isAfterName = false
         }
@@ -166,10 +178,10 @@ private struct ExcerptScanner {
         switch hiding {
         case .quotation, .line, .everything: break
         case .glued: held = ""
-        case .value: hiding = .line
+        case .value: hiding = word.hasPrefix("|") ? .everything : .line
         case .word:
             shown += Redaction.mark
-            hiding = .glued
+            hiding = Self.beginsQuotation(word[...]) ? .everything : .glued
         case .rest:
             shown += Redaction.mark
             hiding = word == Redaction.mark ? .nothing : .everything
@@ -181,11 +193,17 @@ private struct ExcerptScanner {
     private mutating func show(_ word: String) {
         let scalars = word.unicodeScalars
         if isAfterName {
-            isAfterName = false
+            // `card[pin][0]=…`
+            isAfterName = shown.unicodeScalars.last == "["
             if let end = scalars.firstIndex(where: { $0 == "=" || $0 == ":" }) {
                 let value = word[scalars.index(after: end)...]
                 shown += word[...end] + (value.isEmpty ? "" : Redaction.mark)
                 hiding = value.isEmpty ? .rest : value == Redaction.mark ? .nothing : .everything
+                isAfterName = false
+                return
+            }
+            if isAfterName {
+                shown += word
                 return
             }
         }
@@ -200,11 +218,17 @@ private struct ExcerptScanner {
             let isAlone = scalars.index(after: end) == scalars.endIndex
             let isField = scalars[end] == ":"
             shown += word[...end] + (isAlone && !isField ? "" : Redaction.mark)
-            hiding = isField ? (isAlone ? .value : .line) : isAlone ? .word : .glued
+            let isQuotation = Self.beginsQuotation(word[scalars.index(after: end)...])
+            hiding = isField ? (isAlone ? .value : .line) : isAlone ? .word : isQuotation ? .everything : .glued
         } else {
             shown += word
             isAfterName = scalars.first != "/" && Self.isSecret(word[...])
         }
+    }
+
+    /// Whether a word begins with a quote that does not end words.
+    private static func beginsQuotation(_ word: Substring) -> Bool {
+        word.unicodeScalars.first.map { "“”„«»‘’‚‹›".unicodeScalars.contains($0) } ?? false
     }
 
     /// The schemes of credentials that are one word.

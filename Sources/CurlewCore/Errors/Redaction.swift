@@ -65,16 +65,26 @@ package enum Redaction {
         var shown = ""
         var rest = text[...]
         while let mark = rest.range(of: "://") {
-            let scheme = rest[..<mark.lowerBound].reversed().prefix { $0.isLetter || $0.isNumber }.count
-            let start = rest.index(mark.lowerBound, offsetBy: -scheme)
-            // A password may hold the apostrophe that also ends a URL in quotes.
-            let authority = rest[mark.upperBound...].prefix { !$0.isWhitespace && !"\"<>`/?#".contains($0) }
-            let host = authority.unicodeScalars.lastIndex(of: "@") ?? mark.upperBound
+            let host = hostStart(in: rest[mark.upperBound...])
             let end = rest[host...].firstIndex { $0.isWhitespace || "\"'<>`".contains($0) } ?? rest.endIndex
-            shown += rest[..<start] + reference(String(rest[start..<end]))
+            shown += rest[..<mark.upperBound] + reference("//" + rest[host..<end]).dropFirst(2)
             rest = rest[end...]
         }
         return shown + rest
+    }
+
+    /// Returns the index behind the user information of a URL. A password may hold what ends a URL in quotes and, if it
+    /// was not encoded, what ends an authority: then the host is behind the last `@`.
+    private static func hostStart(in rest: Substring) -> String.Index {
+        let run = rest.prefix { !$0.isWhitespace && !"<>`".contains($0) }
+        let authority = run.prefix { !"\"/?#".contains($0) }.unicodeScalars
+        var at = authority.lastIndex(of: "@")
+        if at == nil, authority.first != "[", let colon = authority.firstIndex(of: ":") {
+            let port = authority[colon...].dropFirst()
+            let isPort = port.count <= 5 && port.allSatisfy { "0" <= $0 && $0 <= "9" }
+            at = isPort ? nil : run.unicodeScalars.lastIndex(of: "@")
+        }
+        return at.map { rest.unicodeScalars.index(after: $0) } ?? rest.startIndex
     }
 
     // MARK: Header fields

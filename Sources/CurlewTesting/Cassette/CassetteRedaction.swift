@@ -34,7 +34,8 @@ public struct CassetteRedaction: Sendable {
     ]
     /// Keeps request bodies that are neither JSON, a form, multipart, XML nor GraphQL.
     public var keepsOtherRequestBodies = false
-    /// What else is to change, after the rest.
+    /// What else is to change, after the rest. In requests it sees the bodies that are kept: the length of one that is
+    /// left out, also when a request is looked for.
     public var change: @Sendable (inout Cassette.Exchange) -> Void = { _ in }
 
     /// The text that stands in for a secret.
@@ -106,22 +107,29 @@ public struct CassetteRedaction: Sendable {
 
     /// A value that may be a URL, or has some among its words: `Origin`, `X-Original-Url`, a string of JSON.
     func references(_ text: String, keepsNameless: Bool = false) -> String {
-        guard text.utf8.contains(UInt8(ascii: "/")) else { return text }
+        guard Self.mayBeReference(text) else { return text }
         var clean = ""
+        var hasBlanks = false
         var rest = text.unicodeScalars[...]
         while !rest.isEmpty {
             let end = rest.firstIndex(where: \.properties.isWhitespace) ?? rest.endIndex
             clean += reference(Substring(rest[..<end]), keepsNameless: keepsNameless)
             let next = rest[end...].firstIndex { !$0.properties.isWhitespace } ?? rest.endIndex
             clean.unicodeScalars += rest[end..<next]
+            if end < next { hasBlanks = true }
             rest = rest[next...]
         }
-        return clean
+        // Some write a blank in a URL as it is: `https://h/?q=a b&token=…`.
+        return hasBlanks ? url(clean, keepsNameless: true) : clean
     }
+
+    private static func mayBeReference(_ text: String) -> Bool { text.utf8.contains { "/?#".utf8.contains($0) } }
 
     private func reference(_ word: Substring, keepsNameless: Bool) -> String {
         let marks = word.unicodeScalars.ranges(of: "://".unicodeScalars).map(\.lowerBound)
-        guard !marks.isEmpty || word.unicodeScalars.first == "/" else { return String(word) }
+        // In a body a relative URL may begin with anything, since only secret names change it.
+        let isRelative = word.unicodeScalars.first == "/" || keepsNameless && Self.mayBeReference(String(word))
+        guard !marks.isEmpty || isRelative else { return String(word) }
         guard marks.count > 1 else { return url(String(word), keepsNameless: keepsNameless) }
         // A list of URLs without spaces, or a URL in the query of another: each is judged up to the next one.
         let starts = [word.startIndex] + marks.dropFirst()
@@ -158,12 +166,21 @@ public struct CassetteRedaction: Sendable {
         return Self.withoutUser(rest) + end
     }
 
+    /// A path may hold a further URL.
     private static func withoutUser(_ text: Substring) -> String {
-        let scalars = text.unicodeScalars
-        guard let start = scalars.firstRange(of: "//".unicodeScalars)?.upperBound else { return String(text) }
-        let end = scalars[start...].firstIndex(of: "/") ?? scalars.endIndex
-        guard let at = scalars[start..<end].lastIndex(of: "@") else { return String(text) }
-        return String(scalars[..<start]) + String(scalars[scalars.index(after: at)...])
+        var rest = text.unicodeScalars[...]
+        var clean = ""
+        var mark = "//"
+        while let start = rest.firstRange(of: mark.unicodeScalars)?.upperBound {
+            let end = rest[start...].firstIndex(of: "/") ?? rest.endIndex
+            clean += String(rest[..<start])
+            let user = rest[start..<end].lastIndex(of: "@").map { rest[start..<$0] }
+            // In a sentence the address of a mailbox may follow a host: `https://h or ada@h`.
+            let isSentence = user.map { $0.contains(where: \.properties.isWhitespace) && !$0.contains(":") } ?? true
+            rest = isSentence ? rest[start...] : rest[start...].dropFirst((user?.count ?? 0) + 1)
+            mark = "://"
+        }
+        return clean + String(rest)
     }
 
     /// `<URL>; rel=next, <URL>`
@@ -203,14 +220,19 @@ public struct CassetteRedaction: Sendable {
     /// deep to be read.
     private func hasSecrets(_ value: String, in name: String) -> Bool {
         let looksLikeJSON = Self.looksLikeJSON(value)
-        guard depth < Self.greatestDepth else { return looksLikeJSON || value.utf8.contains(UInt8(ascii: "/")) }
+        guard depth < Self.greatestDepth else {
+            return looksLikeJSON || name == "query" || Self.mayBeReference(value)
+        }
         var inner = self
         inner.depth += 1
         if looksLikeJSON, let clean = inner.json(value) { return clean != value }
         if inner.references(value, keepsNameless: true) != value { return true }
         if name == "query" { return graphQL(value) != value }
-        // JSON that was cut off, or a format that only begins like it: `filter={pin:1234}`.
-        return looksLikeJSON && pairs(value) != value
+        // JSON that was cut off, or a format that only begins like it: `filter={pin:1234}`. How it pairs names and
+        // values is not known.
+        return looksLikeJSON
+            && value.split { !($0.isLetter || $0.isNumber || "_-.".contains($0)) }
+                .contains { isSecret(String($0)) || isSecretField(String($0)) }
     }
 
     /// Whether the value of a member, a form field or an element is secret by its name.

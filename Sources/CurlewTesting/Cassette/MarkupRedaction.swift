@@ -12,6 +12,8 @@ struct MarkupRedaction {
 
     private let redaction: CassetteRedaction
     private let bytes: [UInt8]
+    /// The index of the `>` of the last `-->`, or 0.
+    private let lastCommentEnd: Int
     private var position = 0
     private var clean: [UInt8] = []
     /// The end of the element whose text is secret.
@@ -35,6 +37,11 @@ struct MarkupRedaction {
     init(_ text: String, by redaction: CassetteRedaction) {
         self.redaction = redaction
         bytes = Array(text.utf8)
+        let bytes = bytes
+        let end = bytes.indices.last {
+            bytes[$0] == UInt8(ascii: ">") && bytes[..<$0].suffix(2).elementsEqual("--".utf8)
+        }
+        lastCommentEnd = end ?? 0
     }
 
     mutating func redacted() -> String {
@@ -93,7 +100,7 @@ struct MarkupRedaction {
             return
         }
         let name = nameRange(from: start + 1)
-        let isEmpty = bytes[end - 1] == UInt8(ascii: "/") || Self.void.contains(text(name).lowercased())
+        let isEmpty = isEmptyElement(attributes, end: end)
         // An end tag has no name here: it begins with a slash.
         guard !name.isEmpty else {
             clean += bytes[start...end]
@@ -102,7 +109,8 @@ struct MarkupRedaction {
         }
         let isNamed = attributes.contains { Self.naming.contains($0.name) && isSecret(text($0.value)) }
         let local = Self.local(text(name))
-        let isName = Self.naming.contains(local.lowercased()) && isFollowedByValue(text(name), from: end + 1)
+        let content = Self.naming.contains(local.lowercased()) ? self.content(from: end + 1) : nil
+        let isName = content.map { isFollowedByValue(text(name), from: $0.end) } ?? false
         let isSecretElement = isSecret(local) && !isName || isNamed || isNextSecret
         isNextSecret = false
         var written = start
@@ -125,11 +133,17 @@ struct MarkupRedaction {
         position = end + 1
         guard !isEmpty, start >= secretEnd else { return }
         if isSecretElement {
-            secretEnd = elementEnd(text(name), from: position)
-        } else if isName {
-            let content = bytes[position...].firstIndex(of: UInt8(ascii: "<")) ?? bytes.endIndex
-            isNextSecret = isSecret(text(position..<content).trimmingCharacters(in: .whitespacesAndNewlines))
+            // In XML they may have one.
+            let isVoid = Self.void.contains(text(name).lowercased())
+            secretEnd = elementEnd(text(name), from: position) ?? (isVoid ? position : bytes.endIndex)
+        } else if isName, let content {
+            isNextSecret = isSecret(content.text.trimmingCharacters(in: .whitespacesAndNewlines))
         }
+    }
+
+    /// Whether a tag that ends at `end` has no end tag. A slash at the end of a value without quotes belongs to that.
+    private func isEmptyElement(_ attributes: [Attribute], end: Int) -> Bool {
+        bytes[end - 1] == UInt8(ascii: "/") && attributes.last?.value.upperBound != end
     }
 
     private func withoutSecrets(_ value: String, in attribute: String) -> String {
@@ -160,9 +174,9 @@ struct MarkupRedaction {
         return index < bytes.count ? (found, index) : nil
     }
 
-    /// Returns the end of an element that was opened before `start`: its end tag, or the end of the text if it has
-    /// none. What looks like an end tag in an attribute is none.
-    private func elementEnd(_ name: String, from start: Int) -> Int {
+    /// Returns the index of the end tag of an element that was opened before `start`, or `nil` if it has none. What
+    /// looks like an end tag in an attribute is none.
+    private func elementEnd(_ name: String, from start: Int) -> Int? {
         let name = name.lowercased()
         var depth = 1
         var index = start
@@ -176,18 +190,18 @@ struct MarkupRedaction {
                 continue
             }
             // Without its end the text has no further tag.
-            guard let close = tag(from: open)?.end else { return bytes.endIndex }
+            guard let (attributes, close) = tag(from: open) else { return nil }
             index = close + 1
             let isClosing = bytes[open + 1] == UInt8(ascii: "/")
             guard text(nameRange(from: open + (isClosing ? 2 : 1))).lowercased() == name else { continue }
             if isClosing {
                 depth -= 1
                 if depth == 0 { return open }
-            } else if bytes[close - 1] != UInt8(ascii: "/") {
+            } else if !isEmptyElement(attributes, end: close) {
                 depth += 1
             }
         }
-        return bytes.endIndex
+        return nil
     }
 
     /// Whether a tag, a comment or a section begins here; `a < b` is text. One at the end of the text was cut off.
@@ -206,20 +220,42 @@ struct MarkupRedaction {
     private func endOfSection(at open: Int) -> Int? {
         for (begin, mark) in [("<!--", "-->"), ("<![CDATA[", "]]>"), ("<!", ">"), ("<?", ">")]
         where bytes[open...].starts(with: begin.utf8) {
+            // A script may have the mark in a string.
+            if begin == "<!--", open >= lastCommentEnd { return open + begin.utf8.count }
             return find(mark, from: open).map { $0 + mark.utf8.count } ?? bytes.endIndex
         }
         return nil
     }
 
-    /// Whether an element holds a name: the next one is a value.
-    private func isFollowedByValue(_ name: String, from start: Int) -> Bool {
-        let close = Array("</\(name)".utf8)
-        guard let end = bytes[start...].firstIndex(of: UInt8(ascii: "<")), bytes[end...].starts(with: close) else {
-            return false
+    /// The text up to the next tag, without comments.
+    private func content(from start: Int) -> (text: String, end: Int) {
+        var content: [UInt8] = []
+        var index = start
+        while index < bytes.count {
+            if bytes[index] != UInt8(ascii: "<") {
+                content.append(bytes[index])
+                index += 1
+            } else if let end = endOfSection(at: index) {
+                let mark = "<![CDATA[".utf8
+                if bytes[index...].starts(with: mark) {
+                    content += bytes[index..<end].dropFirst(mark.count).dropLast(3)
+                }
+                index = end
+            } else {
+                break
+            }
         }
+        return (String(decoding: content, as: UTF8.self), index)
+    }
+
+    /// Whether the end tag of an element that holds a name is at `end`, and the next element is a value.
+    private func isFollowedByValue(_ name: String, from end: Int) -> Bool {
+        let close = Array("</\(name)".utf8)
+        guard bytes[end...].starts(with: close) else { return false }
         let bracket = afterBlanks(end + close.count)
         guard bracket < bytes.endIndex, bytes[bracket] == UInt8(ascii: ">") else { return false }
-        let next = afterBlanks(bracket + 1)
+        var next = afterBlanks(bracket + 1)
+        while next < bytes.endIndex, let end = endOfSection(at: next) { next = afterBlanks(end) }
         guard next < bytes.endIndex, bytes[next] == UInt8(ascii: "<") else { return false }
         return Self.values.contains(Self.local(text(nameRange(from: next + 1))).lowercased())
     }

@@ -12,6 +12,10 @@ struct PairRedaction {
     private var clean: [UInt8] = []
     /// The comment that was skipped last, so that a line of many is not looked at for each of its names.
     private var comment = 0..<0
+    /// The start of the line that is read.
+    private var lineStart = 0
+    /// How far the line with the last name is indented.
+    private var indentation = 0
 
     init(_ text: String, _ language: Language, by redaction: CassetteRedaction) {
         self.redaction = redaction
@@ -21,9 +25,11 @@ struct PairRedaction {
 
     mutating func redacted() -> String {
         while position < bytes.count {
+            if takeString() { continue }
             guard Self.isOfName(bytes[position]) else {
                 clean.append(bytes[position])
                 position += 1
+                if Self.endsLine(bytes[position - 1]) { lineStart = position }
                 continue
             }
             let start = position
@@ -40,6 +46,25 @@ struct PairRedaction {
         return String(decoding: clean, as: UTF8.self)
     }
 
+    /// Judges the content of a string of GraphQL by itself: `label: "Password:"` names nothing behind it. Returns
+    /// `false` if no string begins here.
+    private mutating func takeString() -> Bool {
+        guard language == .graphQL, bytes[position] == UInt8(ascii: "\""), let string = string(at: position) else {
+            return false
+        }
+        let text = String(decoding: bytes[string.content], as: UTF8.self)
+        var inner = PairRedaction(text, .plain, by: redaction)
+        clean += string.marks + Array(inner.redacted().utf8) + bytes[string.content.upperBound..<string.end]
+        position = string.end
+        // JSON that was cut off.
+        if isSecret(text), let value = valueStart() {
+            clean += bytes[position..<value]
+            position = value
+            takeValue()
+        }
+        return true
+    }
+
     /// A text may be a dump of header fields.
     private func isSecret(_ name: String) -> Bool {
         redaction.isSecret(name) || language == .plain && redaction.isSecretField(name)
@@ -48,9 +73,10 @@ struct PairRedaction {
     /// Returns the start of the value that follows the name before `position`, or `nil` if no value follows.
     private mutating func valueStart() -> Int? {
         var index = position
-        // The name may stand in quotes, and those in a text with escapes.
-        if index < bytes.count, bytes[index] == UInt8(ascii: "\\") { index += 1 }
-        if index < bytes.count, Self.isQuote(bytes[index]) { index += 1 }
+        if language == .plain {
+            // The name may stand in quotes, in a text with escapes, and in brackets: `card["pin"][0]`.
+            index += bytes[index...].prefix(16).prefix { "\\\"'[]0123456789".utf8.contains($0) }.count
+        }
         index = afterBlanks(index)
         guard index < bytes.count, bytes[index] == UInt8(ascii: ":") || bytes[index] == UInt8(ascii: "=") else {
             return nil
@@ -58,6 +84,10 @@ struct PairRedaction {
         index += 1
         if index < bytes.count, bytes[index] == UInt8(ascii: ">") { index += 1 }
         index = afterBlanks(index)
+        if language == .plain {
+            indentation = Self.indentation(of: bytes[lineStart...])
+            if index < bytes.count, let below = indentedLine(from: index) { index = below.lowerBound }
+        }
         return index < bytes.count ? index : nil
     }
 
@@ -74,31 +104,65 @@ struct PairRedaction {
     }
 
     private mutating func takeValue() {
+        takeOneValue()
+        while language == .graphQL, skipToDefault() { takeOneValue() }
+    }
+
+    private mutating func takeOneValue() {
         if let string = string(at: position) {
             clean += string.marks + Array(CassetteRedaction.replacement.utf8) + string.marks
             position = string.end
+            // `'s3c''ret'`: some formats double a quote instead of escaping it.
+            if language == .plain { skip(to: " \t\r\n,;})]") }
             return
         }
         switch bytes[position] {
-        case UInt8(ascii: "{"), UInt8(ascii: "["): takeGroup()
+        case UInt8(ascii: "{"), UInt8(ascii: "["):
+            takeGroup()
+            if language == .plain { skip(to: "\r\n,;})]") }
+            // Of a type, see `skipToDefault`.
+            if language == .graphQL, position < bytes.count, bytes[position] == UInt8(ascii: "!") { position += 1 }
         // A variable's value is among the request's variables.
         case UInt8(ascii: "$") where language == .graphQL: break
         default: takeWord()
         }
     }
 
-    /// The string that begins at an index: its quotes and its end, which is behind the same quotes without a backslash
-    /// before them, or the end of the text.
-    private func string(at start: Int) -> (marks: [UInt8], end: Int)? {
+    private mutating func skip(to ends: String) {
+        position = bytes[position...].firstIndex { ends.utf8.contains($0) } ?? bytes.endIndex
+    }
+
+    /// `pin: String! = "1234"` has the type of a field or of an argument where a value was expected.
+    /// Returns `false` if no default follows.
+    private mutating func skipToDefault() -> Bool {
+        var index = afterBlanks(position)
+        if index < bytes.count, bytes[index] == UInt8(ascii: "!") { index = afterBlanks(index + 1) }
+        guard index < bytes.count, bytes[index] == UInt8(ascii: "=") else { return false }
+        index = afterBlanks(index + 1)
+        clean += bytes[position..<index]
+        position = index
+        return position < bytes.count
+    }
+
+    /// The string that begins at an index: its quotes, what stands between them, and its end, which is behind the same
+    /// quotes without a backslash before them, or the end of the text.
+    private func string(at start: Int) -> (marks: [UInt8], content: Range<Int>, end: Int)? {
         let all = language == .graphQL ? ["\"\"\"", "\\\"", "\""] : ["\"\"\"", "\\\"", "\"", "'"]
         guard let marks = all.first(where: { bytes[start...].starts(with: $0.utf8) }).map({ Array($0.utf8) }) else {
             return nil
         }
         var index = start + marks.count
+        let content = index
         while index < bytes.count, !bytes[index...].starts(with: marks) {
-            index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+            if marks.count == 3 {
+                // A block string has no other escape.
+                index += bytes[index...].starts(with: #"\""""#.utf8) ? 4 : 1
+            } else {
+                index += bytes[index] == UInt8(ascii: "\\") ? 2 : 1
+            }
         }
-        return (marks, min(index + marks.count, bytes.count))
+        index = min(index, bytes.count)
+        return (marks, content..<index, min(index + marks.count, bytes.count))
     }
 
     private mutating func takeGroup() {
@@ -121,13 +185,36 @@ struct PairRedaction {
         clean += Array(CassetteRedaction.replacement.utf8)
     }
 
-    /// To the end of the line, because `Authorization: Digest username="a", response="…"` has many words and parts. In
-    /// GraphQL to what ends a value, or begins the arguments of a field that has a secret name as its alias.
+    /// To the end of the line, because `Authorization: Digest username="a", response="…"` has many words and parts, and
+    /// of the lines below that are indented more than the name's. In GraphQL to what ends a value, or begins the
+    /// arguments of a field that has a secret name as its alias.
     private mutating func takeWord() {
-        let ends = language == .graphQL ? " \t\r\n,()}]" : "\r\n"
-        let end = bytes[position...].firstIndex { ends.utf8.contains($0) } ?? bytes.endIndex
-        if end > position { clean += Array(CassetteRedaction.replacement.utf8) }
-        position = end
+        let start = position
+        if language == .graphQL {
+            skip(to: " \t\r\n,()}]=")
+        } else {
+            skip(to: "\r\n")
+            while let below = indentedLine(from: position) { position = below.upperBound }
+        }
+        if position > start { clean += Array(CassetteRedaction.replacement.utf8) }
+    }
+
+    // MARK: Lines
+
+    private static func endsLine(_ byte: UInt8) -> Bool { byte == 0x0A || byte == 0x0D }
+
+    /// The marks of lists count as blanks, as in YAML.
+    private static func indentation(of line: ArraySlice<UInt8>) -> Int {
+        line.prefix { ASCII.isBlank($0) || $0 == UInt8(ascii: "-") }.count
+    }
+
+    /// Returns the next line that is not blank, without its indentation. `nil` if no line ends at `end`, or the next
+    /// one is indented no more than the line with the last name.
+    private func indentedLine(from end: Int) -> Range<Int>? {
+        guard let start = bytes[end...].firstIndex(where: { !CassetteRedaction.isSpace($0) }),
+            let lineEnd = bytes[end..<start].lastIndex(where: Self.endsLine), start - lineEnd - 1 > indentation
+        else { return nil }
+        return start..<(bytes[start...].firstIndex(where: Self.endsLine) ?? bytes.endIndex)
     }
 
     /// Behind blanks, and in GraphQL behind all that has no meaning there: ends of lines, commas, comments and byte
@@ -153,8 +240,6 @@ struct PairRedaction {
         }
         return min(index, bytes.count)
     }
-
-    private static func isQuote(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") }
 
     private static func isOfName(_ byte: UInt8) -> Bool {
         byte &- 0x30 < 10 || (byte | 0x20) &- 0x61 < 26 || "_-.".utf8.contains(byte)

@@ -43,6 +43,7 @@ import Testing
         Case("max-age=60", after: 65, says("max-stale"), gives: "stale max-stale"),
         Case("max-age=60", after: 65, says("max-stale=6"), gives: "stale max-stale"),
         Case("max-age=60", after: 65, says("max-stale=5"), gives: "validate"),
+        Case("max-age=60", after: 65, says("max-stale=60 x"), gives: "validate"),
         Case("max-age=60, must-revalidate", after: 65, says("max-stale"), gives: "validate"),
         Case("max-age=60", after: 5, says("only-if-cached"), gives: "hit"),
         Case("max-age=60", after: 65, says("only-if-cached"), gives: "refuse"),
