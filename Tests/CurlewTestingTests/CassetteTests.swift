@@ -112,7 +112,7 @@ struct CassetteTests {
         ("application/x-ndjson", "{\"token\":\"s3cret\"}\n{\"a\":1}\n", "{\"token\":\"<redacted>\"}\n{\"a\":1}\n"),
         // Cut off.
         ("application/json", "{\"token\":\"s3cret\",\"a\":[1", "{\"token\":\"<redacted>\",\"a\":[1"),
-        ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"<redacted>\""),
+        ("application/json", "{\"a\":{\"password\":\n\"s3cr", "{\"a\":{\"password\":\n\"_\""),
         // Of Python.
         ("application/json", "{'token': 's3cret', 'a': 1}", "{'token': '<redacted>', 'a': 1}"),
         (nil, " {\"pin\":\"s3cret\"}", "{\"pin\":\"<redacted>\"}"),

@@ -8,7 +8,8 @@ extension CassetteRedaction {
         // A value a line, or one that was cut off or is otherwise broken: that is no way out either.
         let lines = text.components(separatedBy: "\n").map { line in line.isEmpty ? line : json(line) }
         let clean = lines.compactMap { $0 }
-        return clean.count == lines.count ? clean.joined(separator: "\n")
+        return clean.count == lines.count
+            ? clean.joined(separator: "\n")
             : pairs(Redaction.body(text, type: "json"))
     }
 
