@@ -34,7 +34,6 @@ struct EngineSettings: Sendable {
     let libcurlCannotReusePlainHTTP2: Bool
     /// The Unix socket that every connection leads to; `nil` if connections lead to the URL's host.
     let unixSocketPath: String?
-    let loopMechanism: LoopMechanism
     /// Callers may start transfers on their own threads. The loop thread blocks SIGPIPE, theirs do not
     /// (`Capabilities.suppressesSIGPIPE`).
     let lendsTurns: Bool
@@ -82,7 +81,6 @@ struct EngineSettings: Sendable {
         libcurlCannotReusePlainHTTP2 =
             configuration.httpVersion == .http2PriorKnowledge && capabilities.cannotReusePlainHTTP2
         unixSocketPath = configuration.unixSocketPath
-        loopMechanism = surroundings.loopMechanism
         lendsTurns = capabilities.suppressesSIGPIPE
         decodesContent = configuration.acceptedEncodings?.isEmpty != true
         httpVersion = configuration.httpVersion

@@ -6,9 +6,9 @@ final class TransferEngine: Sendable {
 
     /// nil where the system has no descriptor or no thread left.
     init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
-        guard CurlGlobal.isReady, let mechanism = settings.loopMechanism.make() else { return nil }
-        let loop = EngineLoop(wakeUp: mechanism.wakeUp)
-        let turns = Turns(settings, queue: mechanism.queue, published: published, loop: loop.identity)
+        guard CurlGlobal.isReady, let system = EpollQueue.make() else { return nil }
+        let loop = EngineLoop(wakeUp: system.wakeUp)
+        let turns = Turns(settings, queue: system.queue, published: published, loop: loop.identity)
         guard loop.start(turns) else { return nil }
         self.loop = loop
     }

@@ -45,7 +45,7 @@ final class Turns: LoopClient, @unchecked Sendable {
         self.published = published
         self.queue = queue
         mostEvents = queue.mostEvents
-        mayLendTurns = settings.lendsTurns && queue.changesDuringWaits
+        mayLendTurns = settings.lendsTurns
     }
 
     func planWait() {

@@ -34,9 +34,9 @@ final class LoopThread<Client: LoopClient>: Sendable {
     let identity = LoopIdentity()
     private let inbox = Inbox<Client>()
     /// nil when the thread has ended.
-    private let wakeUp: Lock<(any WakeUp)?>
+    private let wakeUp: Lock<(EventDescriptor)?>
 
-    init(wakeUp: any WakeUp) { self.wakeUp = Lock(wakeUp) }
+    init(wakeUp: EventDescriptor) { self.wakeUp = Lock(wakeUp) }
 
     // MARK: From any thread
 

@@ -76,7 +76,7 @@ struct Poller {
         reserve(fd)
         // The kernel forgets a socket when its last descriptor is closed. A child that was forked may have one: it would be
         // ready for ever, and nothing could take it out any more.
-        if let queue, !queue.forgetsClosedDescriptors || !registrations[Int(fd)].registered.isEmpty { queue.remove(fd) }
+        if let queue, !registrations[Int(fd)].registered.isEmpty { queue.remove(fd) }
         let generation = registrations[Int(fd)].generation &+ 1
         if registrations[Int(fd)].isOwned { ownedCount -= 1 }
         registrations[Int(fd)] = Registration(generation: generation)

@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// What a descriptor can be watched for, and what is told of it.
 struct Readiness: OptionSet, Sendable {
     var rawValue: UInt32
@@ -17,17 +19,11 @@ struct ReadyEvent {
     var readiness: Readiness
 }
 
-/// The system's way to wait for many descriptors at once: epoll, or poll(2) where there is nothing better.
+/// The system's way to wait for many descriptors at once: `EpollQueue`, or what a test puts in its place.
 ///
 /// Level-triggered: a descriptor is told again until it is no longer ready. `Poller` keeps what libcurl wants; an
 /// implementation keeps what the system was told.
 protocol ReadinessQueue: AnyObject {
-    /// Whether a descriptor that was closed has left the queue by itself.
-    var forgetsClosedDescriptors: Bool { get }
-
-    /// Whether `set` and `remove` may be called while another thread is in `wait`, and count for that wait.
-    var changesDuringWaits: Bool { get }
-
     /// How many events one wait tells at most. The next goes on with those that were not told.
     var mostEvents: Int { get }
 
@@ -35,7 +31,8 @@ protocol ReadinessQueue: AnyObject {
     func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool
     /// A descriptor that is not registered, or no longer open, is no error.
     func remove(_ fd: Int32)
-    /// Waits at most so long, for ever where it is negative; returns how many events can be asked for. A signal or a
+    /// May be called while another thread changes what is watched, and minds the change. Waits at most so long, for ever if it
+    /// is negative; returns how many events can be asked for. A signal or a
     /// wake-up ends the wait with zero or more.
     func wait(nanoseconds: Int64) -> Int
     /// An event of the last wait; the index is below what that returned. nil for the wake-up.
@@ -43,11 +40,32 @@ protocol ReadinessQueue: AnyObject {
 }
 
 extension Int64 {
-    /// Nanoseconds as the milliseconds that epoll and poll take. Rounded up: waking too early would spin until the
+    /// Nanoseconds as the milliseconds that epoll takes. Rounded up: waking too early would spin until the
     /// deadline.
     var pollMilliseconds: Int32 {
         if self < 0 { return -1 }
         let day: Int64 = 86_400_000
         return Int32(Swift.min((self / 1_000_000) + (self % 1_000_000 == 0 ? 0 : 1), day))
+    }
+}
+
+extension Readiness {
+    /// What poll(2) is asked for.
+    var pollFlags: Int16 {
+        var flags: Int32 = 0
+        if contains(.read) { flags |= POLLIN }
+        if contains(.write) { flags |= POLLOUT }
+        return Int16(truncatingIfNeeded: flags)
+    }
+
+    /// What poll(2) answers.
+    init(pollFlags: Int16) {
+        let flags = Int32(pollFlags)
+        self = []
+        if flags & POLLIN != 0 { insert(.read) }
+        if flags & POLLOUT != 0 { insert(.write) }
+        if flags & POLLERR != 0 { insert(.error) }
+        if flags & POLLHUP != 0 { insert(.hangUp) }
+        if flags & POLLNVAL != 0 { insert(.closed) }
     }
 }

@@ -13,7 +13,6 @@ struct ConnectionPlan: Equatable, Sendable {
         /// The bundle that the running libcurl trusts by default, if it is there.
         var systemBundle: String?
         var environmentNamesProxy: Bool
-        var loopMechanism = LoopMechanism.epoll
 
         /// The environment is read once: what it names later changes nothing.
         func effective(_ proxy: Proxy) -> Proxy {

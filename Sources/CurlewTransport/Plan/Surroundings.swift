@@ -11,12 +11,10 @@ extension ConnectionPlan.Surroundings {
             let text = String(cString: path)
             if FileManager.default.isReadableFile(atPath: text) { bundle = text }
         }
-        let environment = ProcessInfo.processInfo.environment
         return Self(
             capabilities: capabilities,
             systemBundle: bundle,
-            environmentNamesProxy: ProxyPlan.environmentNamesProxy(environment),
-            loopMechanism: LoopMechanism(environment: environment)
+            environmentNamesProxy: ProxyPlan.environmentNamesProxy(ProcessInfo.processInfo.environment)
         )
     }
 }

@@ -111,7 +111,7 @@ struct TransferClocksTests {
         let settings = try EngineSettings(TransportConfiguration(), .current(.ofLibcurl))
         let loop = LoopIdentity()
         loop.threadBegins()
-        let sockets = Sockets(settings, queue: try #require(LoopMechanism.epoll.make()).queue, loop: loop)
+        let sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
         let handles = Handles(settings, sockets: sockets, loop: loop)
         let transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
         defer { handles.freeShare() }

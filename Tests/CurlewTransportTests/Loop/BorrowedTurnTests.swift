@@ -85,7 +85,7 @@ struct BorrowedTurnTests {
     }
 
     private func makeLoop(lends: Bool = true) throws -> (LoopThread<LendingClient>, LendingClient) {
-        let made = try #require(LoopMechanism.epoll.make())
+        let made = try #require(EpollQueue.make())
         let loop = LoopThread<LendingClient>(wakeUp: made.wakeUp)
         let client = LendingClient(loop: loop, queue: made.queue, wakeUp: made.wakeUp, lends: lends)
         try #require(loop.start(client))
@@ -101,7 +101,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
     let lendsTurns: Bool
     private let loop: LoopThread<LendingClient>
     private let queue: any ReadinessQueue
-    private let wakeUp: any WakeUp
+    private let wakeUp: EventDescriptor
     private let sleeps = DispatchSemaphore(value: 0)
     private let wokenUp = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
@@ -119,7 +119,7 @@ private final class LendingClient: LoopClient, @unchecked Sendable {
         var loopThread: pthread_t?
     }
 
-    init(loop: LoopThread<LendingClient>, queue: any ReadinessQueue, wakeUp: any WakeUp, lends: Bool) {
+    init(loop: LoopThread<LendingClient>, queue: any ReadinessQueue, wakeUp: EventDescriptor, lends: Bool) {
         (self.loop, self.queue, self.wakeUp, lendsTurns) = (loop, queue, wakeUp, lends)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite("Loop", .timeLimit(.minutes(4)))
 struct LoopThreadTests {
     @Test func whatIsAskedDuringTheWaitComesBeforeTheSockets() async throws {
-        let loop = LoopThread<RecordingClient>(wakeUp: try #require(LoopMechanism.epoll.make()).wakeUp)
+        let loop = LoopThread<RecordingClient>(wakeUp: try #require(EpollQueue.make()).wakeUp)
         let steps = await withCheckedContinuation { continuation in
             let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
             if !loop.start(client) { continuation.resume(returning: []) }
@@ -15,7 +15,7 @@ struct LoopThreadTests {
     }
 
     @Test func onlyTheLoopsThreadIsTheCurrentOne() async throws {
-        let loop = LoopThread<RecordingClient>(wakeUp: try #require(LoopMechanism.epoll.make()).wakeUp)
+        let loop = LoopThread<RecordingClient>(wakeUp: try #require(EpollQueue.make()).wakeUp)
         #expect(!loop.identity.isCurrent)
         let steps = await withCheckedContinuation { continuation in
             let client = RecordingClient(loop: loop) { continuation.resume(returning: $0) }
@@ -56,7 +56,7 @@ private struct OwnersOfAnEngine {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
         let settings = try EngineSettings(configuration, .current(.ofLibcurl))
-        let queue = try #require(settings.loopMechanism.make()).queue
+        let queue = try #require(EpollQueue.make()).queue
         let loop = LoopIdentity()
         sockets = Sockets(settings, queue: queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)

@@ -5,7 +5,6 @@ import Testing
 
 @Suite("Poller", .timeLimit(.minutes(4)))
 struct PollerTests {
-    static let mechanisms: [LoopMechanism] = [.epoll, .poll]
 
     /// Two ends of a connection: what is written to one can be read from the other.
     private struct Ends {
@@ -25,8 +24,8 @@ struct PollerTests {
         }
     }
 
-    private func makePoller(_ mechanism: LoopMechanism) throws -> (Poller, any WakeUp) {
-        let made = try #require(mechanism.make())
+    private func makePoller() throws -> (Poller, EventDescriptor) {
+        let made = try #require(EpollQueue.make())
         return (Poller(queue: made.queue), made.wakeUp)
     }
 
@@ -40,10 +39,8 @@ struct PollerTests {
         return events
     }
 
-    @Test(arguments: mechanisms) func countsASocketOnceThatComesAgainWithoutItsCloseBeingSeen(
-        _ mechanism: LoopMechanism
-    ) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func countsASocketOnceThatComesAgainWithoutItsCloseBeingSeen() throws {
+        var (poller, _) = try makePoller()
         poller.socketOpened(7)
         poller.socketOpened(7)
         #expect(poller.ownedCount == 1)
@@ -52,8 +49,8 @@ struct PollerTests {
         #expect(poller.ownedCount == 0)
     }
 
-    @Test(arguments: mechanisms) func countsNoCloseOfWhatItDidNotOpen(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func countsNoCloseOfWhatItDidNotOpen() throws {
+        var (poller, _) = try makePoller()
         poller.socketClosed(9)
         #expect(poller.ownedCount == 0)
         poller.socketOpened(9)
@@ -63,8 +60,8 @@ struct PollerTests {
     }
 
     /// As in a child that was forked and runs no other program.
-    @Test(arguments: mechanisms) func forgetsAClosedSocketThatAnotherProcessHas(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func forgetsAClosedSocketThatAnotherProcessHas() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         let copy = dup(ends.own)
         defer { for end in [copy, ends.other] { close(end) } }
@@ -77,8 +74,8 @@ struct PollerTests {
         #expect(poller.eventCount == 0)
     }
 
-    @Test(arguments: mechanisms) func tellsWhatIsReadyUntilItIsRead(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func tellsWhatIsReadyUntilItIsRead() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
@@ -95,8 +92,8 @@ struct PollerTests {
         #expect(events(&poller).isEmpty)
     }
 
-    @Test(arguments: mechanisms) func changesWhatADescriptorIsWatchedFor(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func changesWhatADescriptorIsWatchedFor() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.watch(ends.own, for: .read, multi: 0)
@@ -107,8 +104,8 @@ struct PollerTests {
     }
 
     /// Each event that nothing waits for ends the registration that brought it: otherwise the loop would spin.
-    @Test(arguments: mechanisms) func dropsWhatIsNoLongerWanted(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func dropsWhatIsNoLongerWanted() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
@@ -122,9 +119,9 @@ struct PollerTests {
         #expect(events(&poller).count == 1)
     }
 
-    @Test(arguments: mechanisms) func anEarlierSocketOfANumberIsNotMistakenForALater(_ mechanism: LoopMechanism) throws
+    @Test func anEarlierSocketOfANumberIsNotMistakenForALater() throws
     {
-        var (poller, _) = try makePoller(mechanism)
+        var (poller, _) = try makePoller()
         let first = try Ends()
         poller.socketOpened(first.own)
         poller.watch(first.own, for: .read, multi: 1)
@@ -145,8 +142,8 @@ struct PollerTests {
     }
 
     /// libcurl closes the resolver's descriptors by itself.
-    @Test(arguments: mechanisms) func aDescriptorClosedByOthersIsToldAtMostOnce(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func aDescriptorClosedByOthersIsToldAtMostOnce() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         poller.watch(ends.own, for: .read, multi: 0)
         close(ends.own)
@@ -156,20 +153,14 @@ struct PollerTests {
         #expect(poller.eventCount == 0)
     }
 
-    @Test(arguments: mechanisms) func aSignalEndsTheWaitOnce(_ mechanism: LoopMechanism) async throws {
-        var (poller, wakeUp) = try makePoller(mechanism)
+    @Test func aSignalEndsTheWaitOnce() async throws {
+        var (poller, wakeUp) = try makePoller()
         for _ in 0..<3 { wakeUp.signal() }
         // Without the signal this would never end.
         poller.wait(nanoseconds: -1)
         for index in 0..<poller.eventCount { #expect(poller.take(index) == nil) }
         poller.wait(nanoseconds: 0)
         #expect(poller.eventCount == 0)
-    }
-
-    @Test func theEnvironmentChoosesTheMechanism() {
-        #expect(LoopMechanism(environment: [:]) == .epoll)
-        #expect(LoopMechanism(environment: ["CURLEW_POLLER": "poll"]) == .poll)
-        #expect(LoopMechanism(environment: ["CURLEW_POLLER": "epoll"]) == .epoll)
     }
 
     private static let waits: [(Int64, Int32)] = [
@@ -180,8 +171,8 @@ struct PollerTests {
         #expect(nanoseconds.pollMilliseconds == milliseconds)
     }
 
-    @Test(arguments: mechanisms) func aMutedSocketTellsNothingToRead(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func aMutedSocketTellsNothingToRead() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
@@ -203,8 +194,8 @@ struct PollerTests {
         #expect(events(&poller).map(\.fd) == [ends.own])
     }
 
-    @Test(arguments: mechanisms) func whatWasReadyBeforeASocketWasMutedIsNotTold(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func whatWasReadyBeforeASocketWasMutedIsNotTold() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
@@ -216,8 +207,8 @@ struct PollerTests {
         #expect(poller.take(0) == nil)
     }
 
-    @Test(arguments: mechanisms) func theNextSocketOfAMutedNumberIsHeard(_ mechanism: LoopMechanism) throws {
-        var (poller, _) = try makePoller(mechanism)
+    @Test func theNextSocketOfAMutedNumberIsHeard() throws {
+        var (poller, _) = try makePoller()
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
         poller.socketOpened(ends.own)
@@ -239,8 +230,6 @@ struct PollerTests {
 
         init(_ whole: any ReadinessQueue) { self.whole = whole }
 
-        var forgetsClosedDescriptors: Bool { whole.forgetsClosedDescriptors }
-        var changesDuringWaits: Bool { whole.changesDuringWaits }
         var mostEvents: Int { whole.mostEvents }
         func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool {
             refuses ? false : whole.set(fd, for: wanted, tag: tag, isKnown: isKnown)
@@ -260,8 +249,8 @@ struct PollerTests {
         return events
     }
 
-    @Test(arguments: mechanisms) func whatTheSystemRefusesIsAskedFor(_ mechanism: LoopMechanism) throws {
-        let queue = RefusingQueue(try #require(mechanism.make()).queue)
+    @Test func whatTheSystemRefusesIsAskedFor() throws {
+        let queue = RefusingQueue(try #require(EpollQueue.make()).queue)
         var poller = Poller(queue: queue)
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }
@@ -292,8 +281,8 @@ struct PollerTests {
         #expect(askedEvents(&poller).map(\.readiness) == [[.read, .write]])
     }
 
-    @Test(arguments: mechanisms) func whatIsNoLongerWantedIsNotAskedFor(_ mechanism: LoopMechanism) throws {
-        let queue = RefusingQueue(try #require(mechanism.make()).queue)
+    @Test func whatIsNoLongerWantedIsNotAskedFor() throws {
+        let queue = RefusingQueue(try #require(EpollQueue.make()).queue)
         var poller = Poller(queue: queue)
         let ends = try Ends()
         defer { for end in [ends.own, ends.other] { close(end) } }

@@ -61,12 +61,12 @@ private struct HandLoop {
     let queue: InterruptedQueue
     private let turns: Turns
     private let transport: CurlTransport
-    private let wakeUp: any WakeUp
+    private let wakeUp: EventDescriptor
 
     init() throws {
         var configuration = TransportConfiguration()
         configuration.proxy = .none
-        let made = try #require(LoopMechanism.epoll.make())
+        let made = try #require(EpollQueue.make())
         (queue, wakeUp) = (InterruptedQueue(made.queue), made.wakeUp)
         let loop = LoopIdentity()
         loop.threadBegins()
@@ -120,8 +120,6 @@ private final class InterruptedQueue: ReadinessQueue {
 
     init(_ whole: any ReadinessQueue) { self.whole = whole }
 
-    var forgetsClosedDescriptors: Bool { whole.forgetsClosedDescriptors }
-    var changesDuringWaits: Bool { whole.changesDuringWaits }
     var mostEvents: Int { whole.mostEvents }
     func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool {
         whole.set(fd, for: wanted, tag: tag, isKnown: isKnown)

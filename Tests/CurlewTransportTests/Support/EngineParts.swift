@@ -19,7 +19,7 @@ struct EngineParts {
         let settings = try EngineSettings(configuration, .current(.ofLibcurl))
         let loop = LoopIdentity()
         loop.threadBegins()
-        sockets = Sockets(settings, queue: try #require(LoopMechanism.epoll.make()).queue, loop: loop)
+        sockets = Sockets(settings, queue: try #require(EpollQueue.make()).queue, loop: loop)
         handles = Handles(settings, sockets: sockets, loop: loop)
         transfers = Transfers(settings, sockets: sockets, handles: handles, loop: loop)
     }

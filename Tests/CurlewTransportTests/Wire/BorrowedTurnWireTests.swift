@@ -9,7 +9,6 @@ import Testing
 /// Transfers that their callers start themselves, while the loop thread waits.
 @Suite(
     "Transfers in borrowed turns", .timeLimit(.minutes(4)),
-    .enabled(if: LoopMechanism(environment: ProcessInfo.processInfo.environment) == .epoll, "poll(2) lends no turns"),
     .enabled(if: Capabilities.ofLibcurl.suppressesSIGPIPE, "libcurl before 7.88 lends no turns"))
 struct BorrowedTurnWireTests {
     /// A caller that is quicker than the loop thread finds it awake; among so many requests some find it asleep.

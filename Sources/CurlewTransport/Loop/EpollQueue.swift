@@ -12,12 +12,15 @@ final class EpollQueue: ReadinessQueue {
     /// A tag that no descriptor has.
     private static let wakeUpTag = UInt64.max
 
-    var forgetsClosedDescriptors: Bool { true }
-    /// The set is the kernel's; here, `events` alone changes, by `wait`.
-    var changesDuringWaits: Bool { true }
     var mostEvents: Int { Self.capacity }
 
-    /// nil when the process has no descriptors left.
+    /// A queue and what ends its waits. `nil` if the process has no descriptors left.
+    static func make() -> (queue: EpollQueue, wakeUp: EventDescriptor)? {
+        guard let wakeUp = EventDescriptor(), let queue = EpollQueue(wakeUp: wakeUp) else { return nil }
+        return (queue, wakeUp)
+    }
+
+    /// `nil` if the process has no descriptors left.
     init?(wakeUp: EventDescriptor) {
         self.wakeUp = wakeUp
         epoll = curlew_poll_create()
@@ -55,4 +58,19 @@ final class EpollQueue: ReadinessQueue {
         if event.events & UInt32(CURLEW_POLL_HUP) != 0 { readiness.insert(.hangUp) }
         return ReadyEvent(tag: event.tag, readiness: readiness)
     }
+}
+
+/// Ends the loop's wait, from any thread: an eventfd that is never read. epoll watches it for its edges, and every signal is one.
+final class EventDescriptor: Sendable {
+    let fd: Int32
+
+    /// `nil` if the process has no descriptors left.
+    init?() {
+        fd = curlew_wakeup_create()
+        if fd < 0 { return nil }
+    }
+
+    deinit { close(fd) }
+
+    func signal() { curlew_wakeup_signal(fd) }
 }
