@@ -143,7 +143,7 @@ public class Request: @unchecked Sendable {
 
     /// Session monitors, then the request's own; nil where there are none.
     var eventSink: EventSink? {
-        EventSink(session: context.monitors, own: record.withLock { $0.extras?.hooks.monitors } ?? [])
+        EventSink(session: context.monitorQueues, own: record.withLock { $0.extras?.hooks.monitorQueues } ?? [])
     }
 
     /// Runs the request, or lets it go on after `suspend()`.
@@ -280,7 +280,7 @@ public class Request: @unchecked Sendable {
             return ending
         }
         if isLast {
-            EventSink(session: context.monitors, own: ending.hooks?.monitors ?? [])?
+            EventSink(session: context.monitorQueues, own: ending.hooks?.monitorQueues ?? [])?
                 .emit { [self] in $0.requestDidFinish(self) }
         }
         tell(ending)

@@ -20,7 +20,8 @@ public struct SessionConfiguration: Sendable {
     /// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash. Absolute URLs ignore it.
     ///
     /// With `https://api.example.com/v1`, `users?page=2` stands for `https://api.example.com/v1/users?page=2`, and `/users` for
-    /// `https://api.example.com/users`. Without a scheme or a host in it, requests with a relative URL fail with `.invalidURL`.
+    /// `https://api.example.com/users`. Its query is not sent. Without a host, or with another scheme than
+    /// `http`, `https`, `ws` or `wss`, requests with a relative URL fail with `.invalidURL`.
     public var baseURL: URL?
     /// Header fields of every request. A request's own field of the same name takes precedence.
     public var headers: HTTPHeaders = .default

@@ -37,6 +37,8 @@ struct HTTPSessionManagerTests {
             ("https://e.com/v1", "//other.org/x", "https://other.org/x"),
             ("https://e.com", "users", "https://e.com/users"),
             ("https://e.com/v1?key=1", "users", "https://e.com/v1/users"),
+            ("https://e.com/v1?key=1#part", "", "https://e.com/v1/"),
+            ("https://e.com/v1?key=1#part", "#z", "https://e.com/v1/#z"),
             ("https://e.com/a%2Fb", "c%2Fd", "https://e.com/a%2Fb/c%2Fd"),
         ])
     func resolution(base: String, path: String, result: String) async throws {

@@ -34,9 +34,48 @@ struct ClosureEventMonitorTests {
         let heard = Recorded<String>()
         Self.listen(to: monitor, heard)
         let composite = CompositeEventMonitor(queue: DispatchQueue(label: "composite"), monitors: [monitor])
+        try Self.emitEverything(to: composite)
         try Self.emitEventsOfTheCore(to: composite)
         monitor.queue.sync {}
-        #expect(heard.all == Self.namesOfTheCoresEvents)
+        #expect(heard.all == Self.names + Self.namesOfTheCoresEvents)
+    }
+
+    @Test(arguments: [false, true])
+    func aClosureThatIsSetAfterTheSessionWasMadeReceivesBodies(isInComposite: Bool) async throws {
+        let (monitor, heard) = (ClosureEventMonitor(queue: DispatchQueue(label: "closures")), Recorded<String>())
+        let added: any Curlew.EventMonitor = isInComposite ? CompositeEventMonitor(monitors: [monitor]) : monitor
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [added])
+        monitor.dataTaskDidReceiveData = { heard.note("data \($2.count)") }
+        _ = try await session.request("https://example.org/").data()
+        monitor.queue.sync {}
+        #expect(heard.all == ["data 5"])
+    }
+
+    @Test func closuresOfOneMonitorAreNotThoseOfAnother() async throws {
+        let heard = Recorded<String>()
+        let monitors = ["first", "second"].map { ClosureEventMonitor(queue: DispatchQueue(label: $0)) }
+        monitors[0].dataTaskDidReceiveData = { heard.note("data \($2.count)") }
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: monitors)
+        _ = try await session.request("https://example.org/").data()
+        for monitor in monitors { monitor.queue.sync {} }
+        #expect(heard.all == ["data 5"])
+    }
+
+    @Test func aSubclassReceivesTheEventsWhoseMethodsItOverrides() async throws {
+        let monitor = OverridingMonitor(queue: DispatchQueue(label: "subclass"))
+        let session = Session(transport: MockTransport { _ in .text("hello") }, eventMonitors: [monitor])
+        _ = try await session.request("https://example.org/").data()
+        monitor.queue.sync {}
+        #expect(monitor.heard.all == ["data 5", "finish"])
+    }
+
+    private final class OverridingMonitor: ClosureEventMonitor, @unchecked Sendable {
+        let heard = Recorded<String>()
+
+        override func urlSession(_ session: SessionReference, dataTask: TaskIdentifier, didReceive data: Data) {
+            heard.note("data \(data.count)")
+        }
+        override func requestDidFinish(_ request: Request) { heard.note("finish") }
     }
 
     @Test func withoutClosuresNothingHappens() throws {
@@ -45,7 +84,8 @@ struct ClosureEventMonitorTests {
 
     static let names = [
         "invalid", "sent 1 2 3", "newStream", "redirection 302", "collected", "taskComplete", "response 302",
-        "data 4", "resumed 5 6", "wrote 7 8 9", "downloaded /file", "initial", "failedToCreate", "adapted PUT",
+        "data 4", "willCache 4", "resumed 5 6", "wrote 7 8 9", "downloaded /file", "initial", "failedToCreate",
+        "adapted PUT",
         "failedToAdapt", "created", "task 10", "metrics", "early 10", "complete 10", "retrying", "finish", "resume",
         "resumeTask 10", "suspend", "suspendTask 10", "cancel", "cancelTask 10", "validatedData 4", "parsedData",
         "validatedStream", "uploadable", "noUploadable", "inputStream", "downloadFinished /file",
@@ -56,7 +96,8 @@ struct ClosureEventMonitorTests {
         "resume", "initial", "failedToCreate", "adapted PUT", "failedToAdapt", "uploadable", "inputStream",
         "noUploadable", "created", "task 10", "resumeTask 10", "suspendTask 10", "cancelTask 10", "early 10",
         "newStream", "sent 1 2 3", "response 302", "validatedData 4", "validatedFile /file", "validatedStream",
-        "resumed 5 6", "data 4", "wrote 7 8 9", "collected", "metrics", "taskComplete", "redirection 302",
+        "resumed 5 6", "data 4", "wrote 7 8 9", "willCache 4", "collected", "metrics", "taskComplete",
+        "redirection 302",
         "downloadFinished /file", "downloaded /file", "destination /file", "downloadFinished ?", "complete 10",
         "retrying", "finish", "parsedData", "parsedDownload", "suspend", "cancel", "invalid",
     ]
@@ -72,6 +113,7 @@ struct ClosureEventMonitorTests {
         monitor.taskDidComplete = { _, _, error in heard.note(error == nil ? "taskComplete" : "?") }
         monitor.dataTaskDidReceiveResponse = { heard.note("response \($2.statusCode)") }
         monitor.dataTaskDidReceiveData = { heard.note("data \($2.count)") }
+        monitor.dataTaskWillCacheResponse = { heard.note("willCache \($2.data.count)") }
         monitor.downloadTaskDidResumeAtOffset = { heard.note("resumed \($2) \($3)") }
         monitor.downloadTaskDidWriteData = { heard.note("wrote \($2) \($3) \($4)") }
         monitor.downloadTaskDidFinishDownloadingToURL = { heard.note("downloaded \($2.path)") }
@@ -140,6 +182,8 @@ struct ClosureEventMonitorTests {
         monitor.urlSession(reference, task: task, didCompleteWithError: nil)
         monitor.urlSession(reference, dataTask: task, didReceive: found)
         monitor.urlSession(reference, dataTask: task, didReceive: bytes)
+        monitor.urlSession(
+            reference, dataTask: task, willCacheResponse: CachedResponse(response: found, data: bytes))
         monitor.urlSession(reference, downloadTask: task, didResumeAtOffset: 5, expectedTotalBytes: 6)
         monitor.urlSession(
             reference, downloadTask: task, didWriteData: 7, totalBytesWritten: 8, totalBytesExpectedToWrite: 9)
@@ -227,6 +271,8 @@ struct ClosureEventMonitorTests {
         monitor.request(download, task: task, didResumeAtOffset: 5, expectedTotalBytes: 6)
         monitor.request(data, task: task, didReceive: bytes)
         monitor.request(download, task: task, didWriteData: 7, totalBytesWritten: 8, totalBytesExpectedToWrite: 9)
+        monitor.request(
+            data, task: task, willCacheResponse: CachedResponse(response: found, data: bytes))
         monitor.request(data, task: task, didFinishCollecting: metrics)
         monitor.request(data, didGatherMetrics: metrics)
         monitor.request(data, task: task, didCompleteWithError: nil)

@@ -74,9 +74,9 @@ enum UserCode {
         isolation: isolated (any Actor)? = #isolation,
         _ wait: () async -> T
     ) async -> T? {
-        let refreshes = refreshes
-        guard refreshWaits.withLock({ $0.begin(of: refreshes, for: interceptor) }) else { return nil }
-        defer { refreshWaits.withLock { $0.end(of: refreshes, for: interceptor) } }
+        let refreshes = calls.filter { $0.refresh != nil }
+        guard let number = refreshWaits.withLock({ $0.begin(inside: refreshes, for: interceptor) }) else { return nil }
+        defer { refreshWaits.withLock { $0.end(number) } }
         return await waiting(wait)
     }
 
@@ -104,41 +104,49 @@ enum UserCode {
         callers.compactMap { if case .request(let request) = $0 { request } else { nil } }
     }
 
-    private static var refreshes: Set<ObjectIdentifier> {
-        Set(callers.compactMap { if case .refresh(let interceptor) = $0 { interceptor } else { nil } })
-    }
-
     /// The callers whose calls have not returned.
     private static var callers: [Caller] { calls.compactMap { $0.withLock { $0 } } }
 }
 
 /// The waits of refreshes for other refreshes, which are named by their interceptors.
 private struct RefreshWaits {
-    /// The number of waits, by the refresh that waits and the one that it waits for.
-    private var counts: [ObjectIdentifier: [ObjectIdentifier: Int]] = [:]
+    typealias Call = Lock<UserCode.Caller?>
 
-    /// Adds a wait of each refresh. Returns `false`, and adds none, if that would close a circle.
-    mutating func begin(of refreshes: Set<ObjectIdentifier>, for awaited: ObjectIdentifier) -> Bool {
-        if reaches(refreshes, from: awaited) { return false }
-        for refresh in refreshes { counts[refresh, default: [:]][awaited, default: 0] += 1 }
-        return true
+    /// The waits by their numbers, each with the calls around it.
+    private var waits: [Int: (calls: [Call], awaited: ObjectIdentifier)] = [:]
+    private var last = 0
+
+    /// Adds a wait, and returns its number. Returns `nil`, and adds none, if it would close a circle.
+    mutating func begin(inside calls: [Call], for awaited: ObjectIdentifier) -> Int? {
+        if reaches(Set(calls.compactMap(\.refresh)), from: awaited) { return nil }
+        last += 1
+        if !calls.isEmpty { waits[last] = (calls, awaited) }
+        return last
     }
 
-    mutating func end(of refreshes: Set<ObjectIdentifier>, for awaited: ObjectIdentifier) {
-        for refresh in refreshes {
-            guard var waits = counts[refresh], let count = waits[awaited] else { continue }
-            waits[awaited] = count > 1 ? count - 1 : nil
-            counts[refresh] = waits.isEmpty ? nil : waits
-        }
-    }
+    mutating func end(_ number: Int) { waits[number] = nil }
 
     private func reaches(_ refreshes: Set<ObjectIdentifier>, from start: ObjectIdentifier) -> Bool {
+        // The waits of calls that have returned lead nowhere: a task that a refresh has started may wait longer than
+        // the refresh, and the interceptor's next refresh does not wait for that task.
+        let open = waits.values.flatMap { wait in
+            wait.calls.compactMap(\.refresh).map { (waiting: $0, awaited: wait.awaited) }
+        }
         var seen: Set = [start]
-        var open = [start]
-        while let next = open.popLast() {
+        var rest = [start]
+        while let next = rest.popLast() {
             if refreshes.contains(next) { return true }
-            for awaited in (counts[next] ?? [:]).keys where seen.insert(awaited).inserted { open.append(awaited) }
+            for wait in open where wait.waiting == next && seen.insert(wait.awaited).inserted {
+                rest.append(wait.awaited)
+            }
         }
         return false
+    }
+}
+
+extension Lock<UserCode.Caller?> {
+    /// The interceptor whose refresh the call is, until the call returns.
+    fileprivate var refresh: ObjectIdentifier? {
+        withLock { if case .refresh(let interceptor) = $0 { interceptor } else { nil } }
     }
 }

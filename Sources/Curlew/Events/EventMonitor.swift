@@ -15,12 +15,12 @@ public import FoundationNetworking
 ///
 /// A monitor receives events in order on its own `queue`, never on the transport's thread. It delays nothing but that queue. A
 /// session's monitors receive every event of its requests. A monitor of one request does not receive the events of single
-/// exchanges, whose methods begin with `request(_:task:…)`.
+/// exchanges: `request(_:task:…)` and `request(_:taskNeedsNewBodyStream:)`.
 ///
 /// Methods are declared in the order of their events; scripts/event-table makes the guide's table from these declarations.
 ///
-/// Waiting events are bounded. At most 16 MiB of the events that come with each piece of a body wait for a queue; a monitor that
-/// is further behind misses pieces. It never misses any other event.
+/// Waiting events are bounded. At most 16 MiB of events about pieces of bodies, chunks of streams and responses that are about to
+/// be stored wait for a queue; a monitor that is further behind misses some of these. It never misses any other event.
 public protocol EventMonitor: Sendable {
     /// The queue on which events are delivered. It should be serial. The default is the main queue.
     var queue: DispatchQueue { get }
@@ -42,7 +42,7 @@ public protocol EventMonitor: Sendable {
     func request(_ request: Request, didAdaptInitialRequest initialRequest: URLRequest, to adaptedRequest: URLRequest)
     /// An adapter failed.
     func request(_ request: Request, didFailToAdaptURLRequest initialRequest: URLRequest, withError error: CurlewError)
-    /// The body of an attempt is ready, or could not be made.
+    /// The body of an attempt is ready, could not be made, or was replaced by the session because it has to be sent again.
     func request(_ request: UploadRequest, didCreateBody result: Result<UploadRequest.Uploadable, CurlewError>)
     /// The `URLRequest` of an attempt is final.
     func request(_ request: Request, didCreateURLRequest urlRequest: URLRequest)

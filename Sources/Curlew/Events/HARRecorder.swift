@@ -24,8 +24,14 @@ public final class HARRecorder: EventMonitor {
     private struct State: Sendable {
         /// What the next exchange of a request sends.
         var next: [RequestKey: URLRequest] = [:]
+        /// The last exchange of each request.
+        var latest: [RequestKey: TaskIdentifier] = [:]
         var open: [TaskIdentifier: HARExchange] = [:]
         var done = FinishedExchanges()
+
+        mutating func end(_ task: TaskIdentifier, limit: Int) {
+            if let exchange = open.removeValue(forKey: task) { done.append(exchange, limit: limit) }
+        }
     }
 
     private let state = Lock(State())
@@ -67,6 +73,11 @@ public final class HARRecorder: EventMonitor {
         let key = RequestKey(request)
         state.withLock { state in
             guard let sent = state.next[key] else { return }
+            // An exchange that was answered with a challenge has no event of its end.
+            if let former = state.latest.updateValue(task, forKey: key) {
+                state.open[former]?.failure = "answered with a challenge"
+                state.end(former, limit: maximumEntries)
+            }
             let sensitive = Set(request.context.configuration.redirects.sensitiveHeaders.map { $0.lowercased() })
             state.open[task] = HARExchange(
                 request: key,
@@ -115,7 +126,8 @@ public final class HARRecorder: EventMonitor {
     }
 
     public func requestDidFinish(_ request: Request) {
-        _ = state.withLock { $0.next.removeValue(forKey: RequestKey(request)) }
+        let key = RequestKey(request)
+        _ = state.withLock { ($0.next.removeValue(forKey: key), $0.latest.removeValue(forKey: key)) }
     }
 
     private func change(_ task: TaskIdentifier, _ body: (inout HARExchange) -> Void) {
@@ -127,10 +139,7 @@ public final class HARRecorder: EventMonitor {
     }
 
     private func end(_ task: TaskIdentifier) {
-        state.withLock { state in
-            guard let exchange = state.open.removeValue(forKey: task) else { return }
-            state.done.append(exchange, limit: maximumEntries)
-        }
+        state.withLock { $0.end(task, limit: maximumEntries) }
     }
 }
 

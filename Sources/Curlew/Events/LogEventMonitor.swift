@@ -49,6 +49,8 @@ public final class LogEventMonitor: EventMonitor {
 
     /// The queue on which lines are written.
     public let queue: DispatchQueue
+    /// False: no line has the bytes of a body.
+    public let wantsBodies = false
     private let minimumLevel: Level
     private let write: Writer
     private let running = Lock<[RequestKey: RunningRequest]>([:])

@@ -3,7 +3,7 @@ internal import CurlewLocks
 package import Foundation
 package import FoundationNetworking
 
-// What CurlewAlamofire tells in addition to a request's public properties.
+// Properties that CurlewAlamofire reads in addition to the public ones.
 extension Request {
     /// The request's session, as events name it.
     package var sessionReference: SessionReference {

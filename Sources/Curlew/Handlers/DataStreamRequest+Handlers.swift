@@ -41,7 +41,7 @@ extension DataStreamRequest {
             } catch {
                 result = .failure(ErrorWrapping.serialization(error))
             }
-            if let self { self.parsed(result) }
+            if let self { self.parsed(result, of: chunk) }
             return result
         }
     }
@@ -54,7 +54,7 @@ extension DataStreamRequest {
     ) -> Self {
         consume(Delivery(queue: queue, of: self), stream) { [weak self] chunk in
             let text = String(decoding: chunk, as: UTF8.self)
-            if let self { self.parsed(.success(text)) }
+            if let self { self.parsed(.success(text), of: chunk) }
             return .success(text)
         }
     }
@@ -75,8 +75,8 @@ extension DataStreamRequest {
         )
     }
 
-    private func parsed<Value: Sendable>(_ result: AFResult<Value>) {
-        eventSink?.emit { [self] in $0.request(self, didParseStream: result) }
+    private func parsed<Value: Sendable>(_ result: AFResult<Value>, of chunk: Data) {
+        eventSink?.emitChunk(ofBytes: chunk.count) { [self] in $0.request(self, didParseStream: result) }
         guard automaticallyCancelOnStreamError, case .failure = result else { return }
         cancel()
     }

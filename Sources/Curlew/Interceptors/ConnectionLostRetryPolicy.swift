@@ -31,11 +31,14 @@ public struct ConnectionLostRetryPolicy: RequestInterceptor {
     }
 }
 
+// Disfavored, so that a program that imports CurlewAlamofire gets that module's policies of the same names.
 extension RequestInterceptor where Self == RetryPolicy {
     /// The policy with its defaults.
+    @_disfavoredOverload
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
     /// A policy of your own.
+    @_disfavoredOverload
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,
@@ -65,9 +68,11 @@ extension RequestInterceptor where Self == RetryPolicy {
 
 extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
     /// The policy with its defaults.
+    @_disfavoredOverload
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 
     /// A policy of your own.
+    @_disfavoredOverload
     public static func connectionLostRetryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
         exponentialBackoffBase: UInt = RetryPolicy.defaultExponentialBackoffBase,

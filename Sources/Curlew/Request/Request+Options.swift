@@ -130,8 +130,11 @@ extension Request {
     /// Adds a monitor for the events of this request, after the session's monitors and the existing ones.
     @discardableResult
     public func eventMonitor(_ monitor: any EventMonitor) -> Self {
-        let queue = MonitorQueue(monitor)
-        record.withLock { $0.ownExtras.hooks.monitors.append(queue) }
+        var queues = context.monitorQueues + (record.withLock { $0.extras?.hooks.monitorQueues } ?? [])
+        let known = queues.count
+        queues.add(monitor)
+        let added = queues[known...]
+        record.withLock { $0.ownExtras.hooks.monitorQueues += added }
         return self
     }
 

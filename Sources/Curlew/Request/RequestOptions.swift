@@ -35,7 +35,7 @@ struct RequestOptions {
 /// Closures that want to be told about the run as it goes.
 struct RequestHooks {
     var taskDescription: String?
-    var monitors: [MonitorQueue] = []
+    var monitorQueues: [MonitorQueue] = []
     var uploadProgress: ProgressReporter?
     var downloadProgress: ProgressReporter?
     var onRequestCreation: Hook<URLRequest>?

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// What Foundation reads from JSON or a property list, as a type that says that it may be sent to another task.
+/// Converts values that Foundation reads from JSON or a property list to a type that can be sent to another task.
 package enum FoundationValue {
     package static func sendable(_ value: Any) -> any Any & Sendable {
         switch value {

@@ -89,7 +89,7 @@ extension RequestRecord {
         AttemptWishes(
             adapters: context.adapters(before: extras?.options.adapters ?? []),
             hasRetriers: context.hasInterceptor || extras?.options.retriers.isEmpty == false,
-            events: EventSink(session: context.monitors, own: extras?.hooks.monitors ?? []),
+            events: EventSink(session: context.monitorQueues, own: extras?.hooks.monitorQueues ?? []),
             totalTimeout: (extras?.options.timeouts ?? context.configuration.timeouts).total,
             options: loweringWishes,
             isCancelled: isCancelled

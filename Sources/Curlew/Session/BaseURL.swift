@@ -5,17 +5,22 @@ internal import FoundationNetworking
 
 /// The URL that relative URLs are resolved against, by RFC 3986, as if its path ended with a slash.
 package struct BaseURL: Sendable {
-    /// The base with the slash at the end of its path. Without it, the last segment would be replaced.
+    /// The base without its query, and with a slash at the end of its path, without which the last segment would be
+    /// replaced.
     package let url: URL
 
-    /// Throws `.invalidURL` if the URL has no scheme or no host.
+    /// Throws `.invalidURL` if the URL's scheme is not HTTP's or WebSocket's, or if there is no host.
     package init(_ url: URL) throws(CurlewError) {
-        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), parts.scheme != nil,
-            parts.host?.isEmpty == false
+        guard var parts = URLComponents(url: url, resolvingAgainstBaseURL: true), let scheme = parts.scheme,
+            ["http", "https", "ws", "wss"].contains(scheme.lowercased()), parts.host?.isEmpty == false
         else {
             throw CurlewError(
-                .invalidURL, phase: .creation, reason: "the base URL must have a scheme and a host", url: url)
+                .invalidURL, phase: .creation,
+                reason: "the base URL must have a host and the scheme http, https, ws or wss", url: url)
         }
+        // A reference that is empty or only a fragment would be resolved to the base with its query.
+        parts.percentEncodedQuery = nil
+        parts.fragment = nil
         if !parts.percentEncodedPath.isEmpty, !parts.percentEncodedPath.hasSuffix("/") {
             parts.percentEncodedPath += "/"
         }

@@ -12,7 +12,7 @@ final class SessionContext: Sendable {
     let hasInterceptor: Bool
     let redirectHandler: (any RedirectHandler)?
     let cachedResponseHandler: (any CachedResponseHandler)?
-    let monitors: [MonitorQueue]
+    let monitorQueues: [MonitorQueue]
     /// The session, for monitors that ask for it. Empty without monitors: a weak reference makes every strong one slower.
     let monitoredSession = Lock<WeakSession?>(nil)
     let startsImmediately: Bool
@@ -46,7 +46,7 @@ final class SessionContext: Sendable {
         self.cachedResponseHandler = cachedResponseHandler
         self.startsImmediately = startsImmediately
         self.requestSetup = requestSetup
-        monitors = eventMonitors.map { MonitorQueue($0) }
+        monitorQueues = eventMonitors.reduce(into: []) { $0.add($1) }
         baseURL = configuration.baseURL.map { url in
             Result { () throws(CurlewError) in try BaseURL(url) }
         }
@@ -96,7 +96,7 @@ final class SessionContext: Sendable {
 
     /// Tells monitors, and the hook on the handlers' queue.
     func becameInvalid(_ session: SessionReference) {
-        for monitor in monitors { monitor.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
+        for queue in monitorQueues { queue.emit { $0.session(session, didBecomeInvalidWithError: nil) } }
         guard let hook = configuration.decisions?.sessionDidBecomeInvalid else { return }
         Delivery(queue: configuration.completionQueue ?? .main) { hook(session) }
     }

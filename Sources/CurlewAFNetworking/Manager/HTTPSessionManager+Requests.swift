@@ -91,7 +91,7 @@ extension HTTPSessionManager {
         accepting(session.request(described(method, path, content, headers, defaults)), defaults)
     }
 
-    /// What one request goes by. Asked for once a request: the closure is the caller's, and may do more than change a value.
+    /// Returns the defaults of one request. Call it once a request: the caller's closure may have side effects.
     func defaults(with change: Change?) -> RequestDefaults {
         var defaults = defaults
         change?(&defaults)

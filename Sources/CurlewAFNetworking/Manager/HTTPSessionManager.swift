@@ -14,7 +14,7 @@ internal import FoundationNetworking
 /// Paths are resolved against the base URL by RFC 3986, as if it ended with a slash: `users` is below the base URL, `/users` is
 /// below its host, and an absolute URL is used as it is.
 public final class HTTPSessionManager: Sendable {
-    /// The URL that paths are resolved against, with a slash at the end of its path.
+    /// The URL that paths are resolved against, without a query and with a slash at the end of its path.
     public var baseURL: URL? { base?.url }
     /// Header fields of every request to the base URL's origin, or of every request if there is no base URL.
     public let headers: RuntimeHeaders
@@ -35,7 +35,7 @@ public final class HTTPSessionManager: Sendable {
             self.defaults = defaults
         }
 
-        /// What was replaced is for the caller to let go of.
+        /// Returns the previous defaults; release them outside the lock.
         mutating func replaceDefaults(_ new: RequestDefaults) -> RequestDefaults {
             version.advance()
             return exchange(&defaults, with: new)

@@ -46,7 +46,7 @@ public final class RuntimeHeaders: ChangingHeaders {
         }
     }
 
-    /// Changes several fields in one step: no request sees one without the other. The closure is called again where another
+    /// Changes several fields in one step: no request sees one without the other. The closure is called again if another
     /// thread has changed them meanwhile.
     public func change(_ change: (inout HTTPHeaders) -> Void) {
         OptimisticChange.carryOut(

@@ -3,16 +3,14 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// A monitor made of closures, one an event. Set them before the monitor is given to a session or request.
-// SAFETY: the closures are set before the monitor is shared, as documented, and only read afterwards.
+/// A monitor made of closures, one an event. Set them before the first request of the session starts.
+// SAFETY: the closures are set before an event calls them, as documented, and only read afterwards.
 open class ClosureEventMonitor: EventMonitor, @unchecked Sendable {
-    /// Where the closures are called.
+    /// The queue on which the closures are called.
     public let queue: DispatchQueue
 
-    /// Whether a closure takes bodies. True for subclasses, which may override the methods.
-    open var wantsBodies: Bool {
-        dataTaskDidReceiveData != nil || dataTaskWillCacheResponse != nil || type(of: self) != ClosureEventMonitor.self
-    }
+    /// True, because closures may be set after the monitor is added. Override it in a subclass that reads no bodies.
+    open var wantsBodies: Bool { true }
 
     /// A monitor whose closures are called on `queue`.
     public init(queue: DispatchQueue = .main) { self.queue = queue }

@@ -3,11 +3,15 @@ public import Dispatch
 public import Foundation
 public import FoundationNetworking
 
-/// Several monitors as one: each gets the events in order on its own queue.
-public final class CompositeEventMonitor: EventMonitor {
-    /// Where events are taken in.
+/// Several monitors as one: each receives the events in order on its own queue.
+///
+/// A session or request adds the monitors themselves in its place. A monitor that wraps the composite may call its
+/// methods, by the core's names or by Alamofire's. Calls of methods that only Alamofire has reach those monitors that have
+/// them too.
+public final class CompositeEventMonitor: EventMonitor, MonitorGroup {
+    /// The queue of a monitor that wraps the composite, if it has none of its own.
     public let queue: DispatchQueue
-    /// What the events are passed on to, in this order.
+    /// The monitors that receive the events, in this order.
     public let monitors: [any Curlew.EventMonitor]
     /// Whether one of the monitors wants bodies.
     public let wantsBodies: Bool
@@ -20,13 +24,17 @@ public final class CompositeEventMonitor: EventMonitor {
     ) {
         self.queue = queue
         self.monitors = monitors
-        queues = monitors.map { MonitorQueue($0) }
+        queues = monitors.reduce(into: []) { $0.add($1) }
         wantsBodies = queues.contains(where: \.wantsBodies)
     }
 
-    private func emit(_ event: @escaping MonitorQueue.Event) { for queue in queues { queue.emit(event) } }
+    func emit(_ event: @escaping MonitorQueue.Event) { for queue in queues { queue.emit(event) } }
 
-    private func emitPiece(_ event: @escaping MonitorQueue.Event) { for queue in queues { queue.emitPiece(event) } }
+    func emitPiece(_ event: @escaping MonitorQueue.Event) { for queue in queues { queue.emitPiece(event) } }
+
+    func emitBody(_ data: Data, _ event: @escaping MonitorQueue.Event) {
+        for queue in queues { queue.emitBody(data, event) }
+    }
 
     // MARK: The request begins
 
@@ -111,7 +119,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     public func request(_ request: Request, task: TaskIdentifier, didReceive data: Data) {
-        for queue in queues { queue.emitBody(data) { $0.request(request, task: task, didReceive: data) } }
+        emitBody(data) { $0.request(request, task: task, didReceive: data) }
     }
 
     public func request(
@@ -126,9 +134,7 @@ public final class CompositeEventMonitor: EventMonitor {
     }
 
     public func request(_ request: Request, task: TaskIdentifier, willCacheResponse response: CachedResponse) {
-        for queue in queues where queue.wantsBodies {
-            queue.emit { $0.request(request, task: task, willCacheResponse: response) }
-        }
+        emitBody(response.data) { $0.request(request, task: task, willCacheResponse: response) }
     }
 
     public func request(_ request: Request, task: TaskIdentifier, didFinishCollecting metrics: TransferMetrics) {
@@ -165,9 +171,17 @@ public final class CompositeEventMonitor: EventMonitor {
     public func requestDidFinish(_ request: Request) { emit { $0.requestDidFinish(request) } }
 
     public func request<Value: Sendable>(
+        _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>
+    ) { self.request(request, didParseResponse: response, using: nil) }
+
+    public func request<Value: Sendable>(
         _ request: DataRequest, didParseResponse response: DataResponse<Value, CurlewError>,
         using serializer: (any Sendable)?
     ) { emit { $0.request(request, didParseResponse: response, using: serializer) } }
+
+    public func request<Value: Sendable>(
+        _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>
+    ) { self.request(request, didParseResponse: response, using: nil) }
 
     public func request<Value: Sendable>(
         _ request: DownloadRequest, didParseResponse response: DownloadResponse<Value, CurlewError>,
@@ -178,7 +192,7 @@ public final class CompositeEventMonitor: EventMonitor {
 
     public func request<Value: Sendable>(
         _ request: DataStreamRequest, didParseStream result: Result<Value, CurlewError>
-    ) { emit { $0.request(request, didParseStream: result) } }
+    ) { emitPiece { $0.request(request, didParseStream: result) } }
 
     public func requestDidSuspend(_ request: Request) { emit { $0.requestDidSuspend(request) } }
 

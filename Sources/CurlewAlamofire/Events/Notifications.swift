@@ -94,10 +94,6 @@ public final class RequestNotifications: EventMonitor {
         return name
     }
 
-    private static func posts(_ monitor: any Curlew.EventMonitor) -> Bool {
-        monitor is RequestNotifications || (monitor as? CompositeEventMonitor)?.monitors.contains(where: posts) == true
-    }
-
     // MARK: Requests
 
     public func requestDidResume(_ request: Request) { post(.didResume, request) }
@@ -195,7 +191,7 @@ public final class RequestNotifications: EventMonitor {
 
     /// What is in the `userInfo` beside `more`: what the request knows by now.
     private func post(_ name: Notification.Name, _ request: Request, _ more: [String: Any] = [:]) {
-        if isForTheOthers, request.hasMonitor(where: Self.posts) { return }
+        if isForTheOthers, request.hasMonitor(where: { $0 is RequestNotifications }) { return }
         var info = Self.info((request as? DataRequest)?.data, request.bodyFileURL, request.error, request.metrics)
         info[Key.request] = request
         info.merge(more) { $1 }

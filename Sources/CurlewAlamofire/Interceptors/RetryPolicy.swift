@@ -185,8 +185,8 @@ open class ConnectionLostRetryPolicy: RetryPolicy, @unchecked Sendable {
     }
 }
 
-// Where one of this module's types is asked for. As a parameter of Curlew's, `.retryPolicy` is Curlew's own policy.
-extension RequestInterceptor where Self == RetryPolicy {
+// Extensions of Curlew's protocol, which sessions and requests take. Curlew's own members of these names are disfavored.
+extension Curlew.RequestInterceptor where Self == RetryPolicy {
     /// The policy with its defaults.
     public static var retryPolicy: RetryPolicy { RetryPolicy() }
 
@@ -216,9 +216,7 @@ extension RequestInterceptor where Self == RetryPolicy {
             budget: budget
         )
     }
-}
 
-extension Curlew.RequestInterceptor where Self == RetryPolicy {
     /// A policy that retries the failures for which these codes of Foundation's stand.
     public static func retryPolicy(
         retryLimit: UInt = RetryPolicy.defaultRetryLimit,
@@ -239,7 +237,7 @@ extension Curlew.RequestInterceptor where Self == RetryPolicy {
     }
 }
 
-extension RequestInterceptor where Self == ConnectionLostRetryPolicy {
+extension Curlew.RequestInterceptor where Self == ConnectionLostRetryPolicy {
     /// The policy with its defaults.
     public static var connectionLostRetryPolicy: ConnectionLostRetryPolicy { ConnectionLostRetryPolicy() }
 

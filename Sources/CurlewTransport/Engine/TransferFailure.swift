@@ -187,7 +187,7 @@ extension ActiveTransfer {
                 + "or begin the URL with http:// if the request may go unencrypted."
         }
         // A server of TLS answers a plain request with a record, or closes the connection: libcurl does not tell which.
-        if !plan.isTLS, hasSent, head == nil, [1, 52, 56].contains(number), let usual = error.recoverySuggestion {
+        if !plan.isTLS, hasSent, head == nil, [1, 52, 55, 56].contains(number), let usual = error.recoverySuggestion {
             error.suggestion = usual + " If the server speaks TLS on this port, begin the URL with https://."
         }
         if number == 59 {

@@ -64,6 +64,19 @@ private struct Foreign: Curlew.RequestInterceptor {
 
 private struct Silent: RequestInterceptor, RedirectHandler, CachedResponseHandler {}
 
+// Parameters have the types of Curlew's protocols, whose static members they offer.
+extension Curlew.RequestInterceptor where Self == Completing {
+    fileprivate static var completing: Completing { Completing() }
+}
+
+extension Curlew.RedirectHandler where Self == Silent {
+    fileprivate static var silent: Silent { Silent() }
+}
+
+extension Curlew.CachedResponseHandler where Self == Silent {
+    fileprivate static var silent: Silent { Silent() }
+}
+
 private struct Token: AuthenticationCredential, Sendable {
     var text: String
     var requiresRefresh = false
@@ -193,6 +206,30 @@ struct BothFormsTests {
             configuration: configuration, transport: transport, cachedResponseHandler: Uncached())
         for path in ["no", "yes", "no", "yes"] { _ = try await session.request("https://example.org/\(path)").data() }
         #expect(transport.requests.map(\.url.path) == ["/no", "/yes", "/no"])
+    }
+
+    @Test func staticMembersInExtensionsOfCurlewsProtocolsAreOfferedAsParameters() async {
+        let session = Session(
+            transport: flaky, interceptor: .completing, redirectHandler: .silent, cachedResponseHandler: .silent)
+        let request = session.request("https://example.org/", interceptor: .completing)
+            .redirect(using: .silent)
+            .cacheResponse(using: .silent)
+        let response = await request.serializingData().response
+        #expect(response.response?.headers["Marks"] == "completion completion")
+        #expect(session.interceptor is any RequestInterceptor)
+        #expect(session.redirectHandler is any RedirectHandler)
+        #expect(session.cachedResponseHandler is any CachedResponseHandler)
+    }
+
+    @Test func policiesGivenAsParametersAreThoseOfThisModule() {
+        let interceptors: [any Curlew.RequestInterceptor] = [
+            .retryPolicy, .retryPolicy(retryLimit: 5), .connectionLostRetryPolicy,
+            .connectionLostRetryPolicy(retryLimit: 1),
+        ]
+        #expect(interceptors.compactMap { ($0 as? RetryPolicy)?.retryLimit } == [2, 5, 2, 1])
+        #expect(interceptors.map { $0 is ConnectionLostRetryPolicy } == [false, false, true, true])
+        #expect(Session(interceptor: .retryPolicy).interceptor is RetryPolicy)
+        #expect(Session(interceptor: .connectionLostRetryPolicy).interceptor is ConnectionLostRetryPolicy)
     }
 
     @Test func policiesAreMadeWhereverOneIsAskedFor() async {

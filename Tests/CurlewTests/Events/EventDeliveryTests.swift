@@ -40,12 +40,12 @@ struct EventDeliveryTests {
     }
 
     @Test func bytesGoToMonitorsThatWantThem() async throws {
-        let (hearing, deaf) = (Monitor(wantsBodies: true), Monitor())
-        let session = session([hearing, deaf], .chunks([Data("one".utf8), Data("second".utf8)]))
+        let (withBodies, withoutBodies) = (Monitor(wantsBodies: true), Monitor())
+        let session = session([withBodies, withoutBodies], .chunks([Data("one".utf8), Data("second".utf8)]))
         _ = try await session.request("https://example.org/").data()
-        for monitor in [hearing, deaf] { await monitor.queue.settled() }
-        #expect(hearing.events.all == ["resumed", "200 /", "3 bytes", "6 bytes", "finished"])
-        #expect(deaf.events.all == ["resumed", "200 /", "finished"])
+        for monitor in [withBodies, withoutBodies] { await monitor.queue.settled() }
+        #expect(withBodies.events.all == ["resumed", "200 /", "3 bytes", "6 bytes", "finished"])
+        #expect(withoutBodies.events.all == ["resumed", "200 /", "finished"])
     }
 
     @Test func monitorsThatShareAQueueEachReceiveEverythingInOrder() async throws {
@@ -56,6 +56,40 @@ struct EventDeliveryTests {
         await queue.settled()
         let expected = Array(repeating: ["resumed", "200 /", "finished"], count: 3).flatMap { $0 }
         for monitor in monitors { #expect(monitor.events.all == expected) }
+    }
+
+    /// Each use of `DispatchQueue.main` makes another object.
+    @Test(arguments: [false, true])
+    func monitorsOfOneQueueReceiveEachEventInTheOrderOfTheirAddition(isMain: Bool) async throws {
+        let (queue, events) = (DispatchQueue(label: "shared"), Recorded<String>())
+        func monitor(_ name: String) -> NamedMonitor { NamedMonitor(isMain ? DispatchQueue.main : queue, name, events) }
+        let session = session([monitor("first"), monitor("second")])
+        let count = 300
+        for _ in 0..<count {
+            _ = try await session.request("https://example.org/")
+                .eventMonitor(monitor("third")).eventMonitor(monitor("fourth")).data()
+        }
+        await (isMain ? DispatchQueue.main : queue).settled()
+        let ofOne = ["resumed", "task", "finished"].flatMap { event in
+            ["first", "second", "third", "fourth"].map { "\(event) \($0)" }
+        }
+        #expect(events.all == Array(repeating: ofOne, count: count).flatMap { $0 })
+    }
+
+    private final class NamedMonitor: EventMonitor {
+        let queue: DispatchQueue
+        private let name: String
+        private let events: Recorded<String>
+
+        init(_ queue: DispatchQueue, _ name: String, _ events: Recorded<String>) {
+            self.queue = queue
+            self.name = name
+            self.events = events
+        }
+
+        func requestDidResume(_ request: Request) { events.note("resumed \(name)") }
+        func request(_ request: Request, didCreateTask task: TaskIdentifier) { events.note("task \(name)") }
+        func requestDidFinish(_ request: Request) { events.note("finished \(name)") }
     }
 
     @Test func aRequestsOwnMonitorReceivesNoEventsOfExchanges() async throws {
@@ -138,12 +172,29 @@ struct EventDeliveryTests {
         for number in 0..<100 { delivery.emit { _ in others.note(number) } }
         monitor.queue.resume()
         await monitor.queue.settled()
-        #expect(bytes.all.reduce(0, +) <= MonitorQueue.limit)
+        #expect(bytes.all.reduce(0, +) <= EventLane.limit)
         #expect(bytes.all.count >= 10)
         #expect(others.all == Array(0..<100))
         // Later bytes have room again.
         delivery.emitBody(Data(count: 7)) { _ in bytes.note(7) }
         await monitor.queue.settled()
         #expect(bytes.all.last == 7)
+    }
+
+    @Test func chunksAndStoredResponsesForASlowQueueAreBounded() async throws {
+        let monitor = Monitor(wantsBodies: true)
+        let sink = try #require(EventSink(session: [MonitorQueue(monitor)], own: []))
+        let (chunks, stored) = (Recorded<Int>(), Recorded<Int>())
+        let body = Data(count: 1 << 20)
+        monitor.queue.suspend()
+        for _ in 0..<40 {
+            // A sink also has the process's monitor, if there is one.
+            sink.emitChunk(ofBytes: body.count) { if ($0 as? Monitor) === monitor { chunks.note(body.count) } }
+            sink.emitStorage(of: body) { _ in stored.note(body.count) }
+        }
+        monitor.queue.resume()
+        await monitor.queue.settled()
+        #expect((chunks.all + stored.all).reduce(0, +) <= EventLane.limit)
+        #expect(chunks.all.count >= 5 && stored.all.count >= 5)
     }
 }

@@ -110,6 +110,26 @@ struct EventOrderTests {
         #expect(first.events.all.first == "didResume")
         #expect(first.events.all.last == "didFinish")
     }
+
+    @Test func aRecorderInACompositeHasTheExchangeAtOnce() async throws {
+        for _ in 0..<100 {
+            let recorder = HARRecorder()
+            let composite = CompositeEventMonitor(monitors: [CompositeEventMonitor(monitors: [recorder])])
+            let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [composite])
+            _ = try await session.request("https://example.org/").data()
+            #expect(String(decoding: try await recorder.archive(), as: UTF8.self).contains("example.org"))
+        }
+    }
+
+    @Test func validationComesBeforeTheEndOfTheTask() async throws {
+        let (monitor, events) = (ClosureEventMonitor(queue: DispatchQueue(label: "monitor")), Recorded<String>())
+        monitor.requestDidValidateRequestResponseDataWithResult = { _, _, _, _, _ in events.note("validated") }
+        monitor.requestDidCompleteTaskWithError = { _, _, _ in events.note("completed") }
+        let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])
+        _ = try await session.request("https://example.org/").validate().data()
+        await monitor.queue.settled()
+        #expect(events.all == ["validated", "completed"])
+    }
 }
 
 final class RecordingMonitor: CurlewAlamofire.EventMonitor {

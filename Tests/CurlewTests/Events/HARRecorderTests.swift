@@ -1,4 +1,5 @@
 import Curlew
+import CurlewCore
 import CurlewTesting
 import Foundation
 import FoundationNetworking
@@ -23,6 +24,21 @@ struct HARRecorderTests {
         #expect(first["redirectURL"] as? String == "https://example.org/next")
         let last = try #require(entries.last?["response"] as? [String: Any])
         #expect((last["content"] as? [String: Any])?["text"] as? String == "hello")
+    }
+
+    /// It has no event of its end: the next exchange of its request ends it.
+    @Test func anExchangeThatIsAnsweredWithAChallengeIsAnEntry() async throws {
+        let recorder = HARRecorder()
+        let session = Session(transport: MockTransport())
+        let request = session.request("https://example.org/")
+        let (first, second) = (TaskIdentifier(rawValue: 1), TaskIdentifier(rawValue: 2))
+        recorder.request(request, didCreateURLRequest: try URLRequest(url: "https://example.org/", method: .get))
+        recorder.request(request, didCreateTask: first)
+        recorder.request(request, didCreateTask: second)
+        recorder.request(request, task: second, didCompleteWithError: nil)
+        let json = try JSONSerialization.jsonObject(with: try await recorder.archive()) as? [String: Any]
+        let entries = (json?["log"] as? [String: Any])?["entries"] as? [[String: Any]]
+        #expect(entries?.map { $0["comment"] as? String } == ["answered with a challenge", nil])
     }
 
     @Test(arguments: [

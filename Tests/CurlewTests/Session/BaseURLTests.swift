@@ -24,6 +24,8 @@ struct BaseURLTests {
         ("https://e.com/v1", ".", "https://e.com/v1/"),
         ("https://e.com/v1", "//other.org/x", "https://other.org/x"),
         ("https://e.com/v1?key=1", "users", "https://e.com/v1/users"),
+        ("https://e.com/v1?key=1#part", "#z", "https://e.com/v1/#z"),
+        ("https://e.com/v1", "///x", "https:///x"),
         ("https://e.com/a%2Fb", "c%2Fd", "https://e.com/a%2Fb/c%2Fd"),
         ("https://e.com:8443/v1", "users", "https://e.com:8443/v1/users"),
         ("https://e.com/v1", "http://other.org/x?y=%20", "http://other.org/x?y=%20"),
@@ -74,8 +76,53 @@ struct BaseURLTests {
         try await socket.close()
     }
 
+    @Test("gives its credentials to requests that lead to its host, outside of their URLs")
+    func credentials() async throws {
+        let transport = MockTransport {
+            .text("\($0.url.absoluteString) \($0.transfer.options.authentication?.username ?? "-")")
+        }
+        let configuration = SessionConfiguration { $0.baseURL = URL(string: "https://ada:secret@e.com/v1") }
+        let session = Session(configuration: configuration, transport: transport)
+        #expect(try await session.request("users").string() == "https://e.com/v1/users ada")
+        #expect(try await session.request("//other.org/x").string() == "https://other.org/x -")
+        #expect(try await session.request("https://other.org/x").string() == "https://other.org/x -")
+    }
+
+    @Test("is not what redirects are resolved against: that is the URL that was requested")
+    func redirects() async throws {
+        let transport = MockTransport {
+            $0.url.path == "/v1/a/b" ? .redirect(to: "c?x=1") : .text($0.url.absoluteString)
+        }
+        let configuration = SessionConfiguration { $0.baseURL = URL(string: "https://e.com/v1") }
+        let session = Session(configuration: configuration, transport: transport)
+        #expect(try await session.request("a/b").string() == "https://e.com/v1/a/c?x=1")
+    }
+
+    @Test("does not change a URL that an adapter sets: a relative one is an error")
+    func adapters() async {
+        let session = Session(configuration: SessionConfiguration { $0.baseURL = URL(string: "https://e.com/v1") })
+        let adapter = Adapter { request, _ in
+            var request = request
+            request.url = URL(string: "users")
+            return request
+        }
+        #expect(await session.request("other", interceptor: adapter).response().error?.code == .invalidURL)
+    }
+
+    @Test("is there for retries")
+    func retries() async {
+        let transport = MockTransport { _ in .status(503) }
+        let configuration = SessionConfiguration { $0.baseURL = URL(string: "https://e.com/v1") }
+        let session = Session(configuration: configuration, transport: transport)
+        let policy = RetryPolicy(retryLimit: 1, exponentialBackoffScale: 0)
+        _ = await session.request("users", interceptor: policy).response()
+        let urls = transport.requests.map(\.url.absoluteString)
+        #expect(urls == ["https://e.com/v1/users", "https://e.com/v1/users"])
+    }
+
     @Test(
-        "without a scheme or a host fails requests with relative URLs", arguments: ["/v1", "e.com/v1", "https:///v1"])
+        "without a host, or with another scheme than HTTP's or WebSocket's, fails requests with relative URLs",
+        arguments: ["/v1", "e.com/v1", "https:///v1", "file://host/v1", "unix://host/v1"])
     func unusable(base: String) async throws {
         let session = session(base)
         let error = await #expect(throws: CurlewError.self) { _ = try await session.request("users").data() }

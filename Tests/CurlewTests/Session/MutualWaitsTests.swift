@@ -245,6 +245,22 @@ struct MutualWaitsTests {
         #expect(await waits(refreshes.1, for: refreshes.0) == true)
     }
 
+    @Test("the wait of a task that a refresh has started counts until the refresh has ended")
+    func waitsOfReturnedCalls() async throws {
+        let (first, second, end) = (Gate(), Gate(), Gate())
+        let started = await UserCode.call(by: .refresh(of: ObjectIdentifier(first))) {
+            let task = Task {
+                await UserCode.waiting(forRefreshOf: ObjectIdentifier(second)) { (try? await end.wait()) ?? () }
+            }
+            try? await end.waitForArrivals(count: 1)
+            #expect(await waits(second, for: first) == false)
+            return task
+        }
+        #expect(await waits(second, for: first) == true)
+        end.open()
+        #expect(await started.value != nil)
+    }
+
     /// Whether a task of the refresh waits for the other one; the wait is the work.
     private func waits(
         _ refresh: Gate, for other: Gate, _ work: @escaping @Sendable () async -> Void = {}

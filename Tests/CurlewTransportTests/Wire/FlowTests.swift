@@ -76,7 +76,8 @@ struct FlowTests {
             sink.control?.resumeReceiving()
             let error = await task.value
             #expect(error.code == .receiveFailed, "\(error)")
-            #expect(sink.state.withLock { $0.bodyCount } > Int(length) / 30)
+            // Short writes are on their way one by one.
+            #expect(sink.state.withLock { $0.bodyCount } > (FaultMode.hasTinyBuffers ? 0 : 10_000))
         }
     }
 
