@@ -67,7 +67,11 @@ struct StreamedBodyTests {
         withExtendedLifetime(scratch) {}
     }
 
-    @Test("the answer is read while the body still comes", arguments: [nil, 12] as [Int64?])
+    /// libcurl 7.88 holds back the rest of a short write while a body of known length has nothing more. A server that waits
+    /// for it then waits for ever.
+    private static let fullDuplexLengths: [Int64?] = FaultMode.name == "short-writes" ? [nil] : [nil, 12]
+
+    @Test("the answer is read while the body still comes", arguments: fullDuplexLengths)
     func fullDuplex(_ length: Int64?) async throws {
         let server = try TestServer()
         server.script("/echo", echo)
