@@ -96,7 +96,7 @@ public final class DownloadRequest: Request, @unchecked Sendable {
         for exchange: consuming ExchangeContext, _ outgoing: TransferRequest, of run: Run
     ) -> any TaskDelegate {
         let outgoing = OutgoingExchange(lowered: outgoing, transport: run.session.transport, budget: run.budget)
-        return DownloadTaskDelegate(self, exchange, outgoing, asked: asked(by: lastRequest))
+        return DownloadTaskDelegate(self, exchange, outgoing, asked: asked(by: request))
     }
 
     override func triesAgainAtOnce() -> Bool { download.withLock { exchange(&$0.asksAgain, with: false) } }

@@ -324,7 +324,7 @@ package struct RequestKey: Hashable, Sendable {
 extension Request: CustomStringConvertible {
     /// Method, URL without secrets, and status once there is one.
     public var description: String {
-        let (request, response) = record.withLock { ($0.history.requests.last, $0.transfer.response) }
+        let (request, response) = record.withLock { ($0.history.lastRequest, $0.transfer.response) }
         guard let request, let url = request.url else { return "No request created yet." }
         let line = "\(request.method?.rawValue ?? "GET") \(Redaction.redacted(url).absoluteString)"
         return response.map { "\(line) (\($0.head.status))" } ?? line

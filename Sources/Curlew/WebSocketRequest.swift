@@ -119,7 +119,7 @@ public final class WebSocketRequest: Request, @unchecked Sendable {
     override func urlInErrors(_ url: URL?) -> URL? { url.map(link.asGiven) }
 
     override func transport(in session: Session) -> any Transport {
-        let handlesCookies = record.withLock { $0.history.requests.last?.handlesCookies } ?? true
+        let handlesCookies = record.withLock { $0.history.lastRequest?.handlesCookies } ?? true
         return WebSocketTransport(
             base: session.network, link: link,
             maximumHeaderSize: session.configuration.maximumHeaderSize,

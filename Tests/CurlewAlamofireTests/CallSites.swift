@@ -24,6 +24,12 @@ private func descriptions(_ request: DataRequest, _ progress: @escaping Request.
     request.downloadProgress(closure: progress).uploadProgress(queue: .main, closure: progress)
 }
 
+private func history(_ request: DataRequest) {
+    _ = (request.requests, request.firstRequest, request.lastRequest, request.request, request.performedRequests)
+    _ = (request.tasks, request.firstTask, request.lastTask, request.task)
+    _ = (request.allMetrics, request.firstMetrics, request.lastMetrics, request.metrics)
+}
+
 /// A program's own methods with names that requests have.
 extension DataRequest {
     func string(_ encoding: String.Encoding = .utf8) async throws -> String { try await string(encoding: encoding) }

@@ -173,7 +173,7 @@ public final class LogEventMonitor: EventMonitor {
     }
 
     private func fields(of request: Request) -> [String: String] {
-        guard let sent = request.lastRequest else { return [:] }
+        guard let sent = request.request else { return [:] }
         var fields = ["method": sent.httpMethod ?? "GET"]
         fields["url"] = sent.url.map { Redaction.redacted($0).absoluteString }
         return fields

@@ -24,7 +24,7 @@ extension Request {
 
     /// The latest exchange, or the one that was being set up when the request ended.
     package var latestTask: TaskIdentifier? {
-        record.withLock { $0.history.tasks.last ?? $0.extras?.unusedTask }
+        record.withLock { $0.history.lastTask ?? $0.extras?.unusedTask }
     }
 
     /// Whether the run is over.

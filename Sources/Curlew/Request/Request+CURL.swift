@@ -22,7 +22,7 @@ extension Request {
     }
 
     func cURLDescription(of record: RequestRecord, as form: CURLForm = .masked) -> String {
-        guard let request = record.history.requests.last?.urlRequest, let url = request.url, url.host() != nil,
+        guard let request = record.history.lastRequest?.urlRequest, let url = request.url, url.host() != nil,
             let method = request.httpMethod
         else {
             return "$ curl command could not be created"

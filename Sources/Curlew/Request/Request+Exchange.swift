@@ -125,7 +125,7 @@ extension Request {
         return sent.news
     }
 
-    func keep(_ metrics: TransferMetrics) { record.withLock { $0.history.metrics.append(metrics) } }
+    func keep(_ metrics: TransferMetrics) { record.withLock { $0.history.attempt.collectedMetrics.append(metrics) } }
 
     /// The body is not in memory, but there.
     func keep(_ body: ReceivedBody) {
@@ -143,7 +143,7 @@ extension Request {
             if !isDecided, record.transfer.heldBack != nil || record.transfer.headAnswer?.allowsBody == false {
                 return (nil, nil)
             }
-            if let metrics { record.history.metrics.append(metrics) }
+            if let metrics { record.history.attempt.collectedMetrics.append(metrics) }
             record.transfer.endsBody()
             return (record.endedExchange(), record.run.endsExchange())
         }

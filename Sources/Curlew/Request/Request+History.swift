@@ -3,45 +3,27 @@ internal import CurlewLocks
 public import Foundation
 public import FoundationNetworking
 
-// What has happened so far, attempt by attempt.
+// The past of a request: its attempts, and the last value of each kind.
 extension Request {
-    /// The initial and the adapted `URLRequest` of every attempt, and those of redirects.
-    public var requests: [URLRequest] { record.withLock { $0.history.requests.all.map(\.urlRequest) } }
-    /// The first `URLRequest`, before any adapter.
-    public var firstRequest: URLRequest? { record.withLock { $0.history.requests.first?.urlRequest } }
-    /// The last `URLRequest`, after adaptation.
-    public var lastRequest: URLRequest? { record.withLock { $0.history.requests.last?.urlRequest } }
-    /// The last `URLRequest`, after adaptation.
-    public var request: URLRequest? { lastRequest }
-    /// The `URLRequest`s that were sent.
-    public var performedRequests: [URLRequest] {
-        record.withLock { record in record.history.requests.all.suffix(record.history.tasks.count).map(\.urlRequest) }
-    }
+    /// The attempts so far, oldest first: one, and another for each retry. Empty before the request has begun.
+    ///
+    /// A request that failed before it was sent has an attempt with an `error` and without `tasks`. Of a WebSocket that
+    /// reconnects, the first two and the last 17 attempts are kept.
+    public var attempts: [Attempt] { record.withLock { $0.history.attempts } }
 
-    /// The identifiers of all exchanges.
-    public var tasks: [TaskIdentifier] { record.withLock { $0.history.tasks.all } }
-    /// The identifier of the first exchange.
-    public var firstTask: TaskIdentifier? { record.withLock { $0.history.tasks.first } }
-    /// The identifier of the last exchange.
-    public var lastTask: TaskIdentifier? { record.withLock { $0.history.tasks.last } }
+    /// The last `URLRequest`, after adaptation.
+    public var request: URLRequest? { record.withLock { $0.history.lastRequest }?.urlRequest }
     /// The identifier of the exchange in flight; nil where there is none, also between two attempts.
     public var task: TaskIdentifier? { record.withLock { $0.startedTask } }
-
-    /// The metrics of all exchanges.
-    public var allMetrics: [TransferMetrics] { record.withLock { $0.history.metrics.all } }
-    /// The metrics of the first exchange.
-    public var firstMetrics: TransferMetrics? { record.withLock { $0.history.metrics.first } }
     /// The metrics of the last exchange.
-    public var lastMetrics: TransferMetrics? { record.withLock { $0.history.metrics.last } }
-    /// The metrics of the last exchange.
-    public var metrics: TransferMetrics? { lastMetrics }
+    public var metrics: TransferMetrics? { record.withLock { $0.history.lastMetrics } }
 
     /// The head of the last response.
     public var response: HTTPURLResponse? { record.withLock { $0.transfer.response }?.value }
     /// The head of the last response, as received.
     public var head: ResponseHead? { record.withLock { $0.transfer.response }?.head }
     /// The number of retries.
-    public var retryCount: Int { record.withLock { $0.history.retryCount } }
+    public var retryCount: Int { record.withLock { $0.history.attempt.number } }
     /// The error with which the request ended, or nil.
     public var error: CurlewError? { record.withLock { $0.error } }
 

@@ -194,7 +194,7 @@ extension Request {
         on queue: DispatchQueue = .main,
         perform handler: @escaping @Sendable (TaskIdentifier) -> Void
     ) -> Self {
-        set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.history.tasks.last }
+        set(Hook(queue: queue, body: handler), at: \.onTaskCreation) { $0.history.lastTask }
     }
 
     /// Keeps a hook, and calls it with what it would have been told last.

@@ -37,7 +37,7 @@ extension Request {
     public func urlSessionTasks(
         bufferingPolicy: StreamOf<TaskIdentifier>.BufferingPolicy = .bufferingNewest(100)
     ) -> StreamOf<TaskIdentifier> {
-        stream(bufferingPolicy, last: { $0.history.tasks.last }) { $0 }
+        stream(bufferingPolicy, last: { $0.history.lastTask }) { $0 }
     }
 
     /// The cURL commands of all attempts.

@@ -18,7 +18,6 @@ struct RequestRecord {
     var handlers = HandlerQueue()
     var history = RequestHistory()
     var transfer = TransferState()
-    var error: CurlewError?
 
     init(session: SessionLink, interceptor: __shared (any RequestInterceptor)?) {
         run = .idle(session)
@@ -36,6 +35,12 @@ struct RequestRecord {
             extras = made
             return made
         }
+    }
+
+    /// The error of the last attempt.
+    var error: CurlewError? {
+        get { history.attempt.error }
+        set { history.attempt.error = newValue }
     }
 
     var isCancelled: Bool { state == .cancelled }
@@ -57,34 +62,63 @@ struct RequestRecord {
     }
 }
 
-/// What a request has sent, try by try.
+/// A request's attempts.
 struct RequestHistory {
-    var requests = ShortList<VisibleRequest>()
-    /// So many of the last ones are those of redirects in this attempt.
+    /// The attempts before the last one. Empty, and not allocated, unless the request was retried.
+    private var former: [Attempt] = []
+    /// The last attempt.
+    var attempt = Attempt()
+    /// How many of the last requests are those of redirects in this attempt.
     var redirects = 0
     /// What the last one was sent with beside its `URLRequest`, where that is a redirect's.
     var redirected: RedirectedParts?
-    /// So many of them there were when the last final one was told.
-    var requestsTold = 0
-    var tasks = ShortList<TaskIdentifier>()
-    var metrics = ShortList<TransferMetrics>()
-    var retryCount = 0
     /// The body of the last try.
     var uploadable: UploadRequest.Uploadable?
 
-    /// The final `URLRequest` of the last try that has one.
-    var toldRequest: URLRequest? { requestsTold > 0 ? requests[requestsTold - 1]?.urlRequest : nil }
+    var attempts: [Attempt] { attempt.isEmpty ? former : former + [attempt] }
+    /// The request that was described, adapted or redirected to last, in whichever attempt.
+    var lastRequest: VisibleRequest? { attempt.visibleRequests.last ?? lastFormer(\.visibleRequests.last) }
+    /// The identifier of the last exchange, in whichever attempt.
+    var lastTask: TaskIdentifier? { attempt.identifiers.last ?? lastFormer(\.identifiers.last) }
+    /// The metrics of the last exchange that has ended, in whichever attempt.
+    var lastMetrics: TransferMetrics? { attempt.collectedMetrics.last ?? lastFormer(\.collectedMetrics.last) }
+    /// The final `URLRequest` of the last attempt that has one.
+    var toldRequest: URLRequest? { (attempt.announcedRequest ?? lastFormer(\.announcedRequest))?.urlRequest }
 
     /// The method with which this attempt began, and the one that a redirect has left of it.
     var methods: (first: HTTPMethod?, last: HTTPMethod?) {
+        let requests =
+            attempt.visibleRequests.isEmpty
+            ? lastFormer { $0.visibleRequests.isEmpty ? nil : $0.visibleRequests } ?? attempt.visibleRequests
+            : attempt.visibleRequests
         let first = requests.count > redirects ? requests[requests.count - redirects - 1] : nil
         return (first?.urlRequest.method, requests.last?.urlRequest.method)
     }
 
     mutating func note(_ visible: VisibleRequest, redirected parts: RedirectedParts? = nil) {
-        requests.append(visible)
+        attempt.visibleRequests.append(visible)
         redirects = parts == nil ? 0 : redirects + 1
         redirected = parts
+    }
+
+    /// Another attempt begins. The last one is kept with its error.
+    mutating func beginNextAttempt() {
+        former.append(attempt)
+        attempt = attempt.next()
+    }
+
+    /// Removes the former attempts between the first two and the last sixteen. They are returned to be released without
+    /// the lock: their errors may hold objects of the user's.
+    mutating func forgetMiddle() -> [Attempt] {
+        guard former.count > 18 else { return [] }
+        let middle = 2..<(former.count - 16)
+        defer { former.removeSubrange(middle) }
+        return Array(former[middle])
+    }
+
+    /// The value of the latest former attempt that has one.
+    private func lastFormer<Value>(_ value: (Attempt) -> Value?) -> Value? {
+        former.reversed().lazy.compactMap(value).first
     }
 }
 

@@ -26,12 +26,4 @@ struct ShortList<Element: Sendable>: Sendable {
             others.append(element)
         }
     }
-
-    /// Keeps the first two and the last elements; says how many went.
-    @discardableResult
-    mutating func keepEnds(last count: Int = 16) -> Int {
-        let surplus = max(0, others.count - count)
-        others.removeFirst(surplus)
-        return surplus
-    }
 }

@@ -79,7 +79,7 @@ extension Run {
     func failed(with error: CurlewError) -> RunResult {
         var error = error
         if request.isCancelled { error = request.cancellation }
-        let visible = request.record.withLock { $0.history.requests.last }
+        let visible = request.record.withLock { $0.history.lastRequest }
         error.url = request.urlInErrors(error.url ?? visible?.url)
         error.attempt = attempt.number
         return RunResult(

@@ -12,22 +12,15 @@ extension Run {
         } catch {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
+        if let error = result.error { request.failed(with: error) }
         guard request.prepareForRetry() else {
             return .end(result.failing(with: request.cancellation, resumeData: nil))
         }
-        request.record.withLock { $0.history.forgetMiddle() }
+        // Of a request that may connect for ever the first and the last attempts are kept.
+        _ = request.record.withLock { $0.history.forgetMiddle() }
         retries = RetryHistory(count: retries.count + 1)
         if let total = budget.total { budget = TimeoutBudget(total: total, started: .now) }
         request.eventSink?.emit { [request] in $0.requestIsRetrying(request) }
         return .again
-    }
-}
-
-extension RequestHistory {
-    /// Of a request that may connect for ever the first and the last attempts are kept.
-    fileprivate mutating func forgetMiddle() {
-        requestsTold = max(0, requestsTold - requests.keepEnds())
-        tasks.keepEnds()
-        metrics.keepEnds()
     }
 }

@@ -35,19 +35,16 @@ extension Request {
         _ = record.withLock { exchange(&$0.error, with: nil) }
     }
 
-    /// Forgets what the last try brought. False if the request was cancelled in the meantime.
+    /// Begins the next attempt, without what the last one brought. False if the request was cancelled in the meantime.
     func prepareForRetry() -> Bool {
-        // The error goes without the lock: it may hold one of the user's.
-        let (isReady, _) = record.withLock { record in
-            guard !record.isCancelled else { return (false, nil as CurlewError?) }
-            let error = exchange(&record.error, with: nil)
-            record.history.retryCount += 1
+        record.withLock { record in
+            guard !record.isCancelled else { return false }
+            record.history.beginNextAttempt()
             record.transfer.body = .none
             record.transfer.download = TransferCount()
             record.handlers.startOver()
-            return (true, error)
+            return true
         }
-        return isReady
     }
 
     /// Waits while the request is suspended, as long as the total clock allows.

@@ -100,13 +100,13 @@ extension RequestRecord {
     // In one step with the look at who wants it: who comes later finds it here.
     fileprivate mutating func created(_ visible: VisibleRequest, isNoted: Bool) -> Creation {
         if !isNoted { history.note(visible) }
-        history.requestsTold = history.requests.count
+        history.attempt.announcedCount = history.attempt.visibleRequests.count
         return Creation(hooks: extras?.hooks.takeForCreation())
     }
 
     fileprivate mutating func begins(_ task: TaskIdentifier, as stage: ActiveExchange.Stage) -> Beginning? {
         guard !isCancelled, let former = run.begins(ActiveExchange(task, stage)) else { return nil }
-        history.tasks.append(task)
+        history.attempt.identifiers.append(task)
         let formerFile = transfer.exchangeBegins()
         return Beginning(
             hook: extras?.hooks.onTaskCreation,

@@ -21,7 +21,7 @@ final class Run {
     var task = TaskIdentifier(rawValue: 0)
     var retries = RetryHistory()
     /// What belongs to one attempt, made anew for each.
-    var attempt = Attempt()
+    var attempt = AttemptState()
     /// A download whose response a retrier may want to replace.
     var heldDownload: HeldDownload?
     /// What the first attempt goes by, where that was read when the run began.
@@ -43,7 +43,7 @@ final class Run {
             return RunResult(error: error)
         }
         while true {
-            beginAttempt()  // Attempt.swift
+            beginAttempt()  // AttemptState.swift
             let result = await attemptResult()
             guard mayBeReplaced(result) else { return result }
             switch await verdict(on: result) {  // Retry.swift

@@ -59,7 +59,7 @@ struct ExchangeContext: Sendable {
 
     // Looked up when there is such a response: nearly all requests get none.
     private var asksForRange: Bool {
-        let sent = request.record.withLock { $0.history.requests.last }
+        let sent = request.record.withLock { $0.history.lastRequest }
         return sent?.fields.contains { ASCII.equalsIgnoringCase($0.name, "Range") } == true
             || request.context.defaultHeaders(for: url).headers.contains(name: "Range")
     }

@@ -61,12 +61,12 @@ final class StreamTaskDelegate: TaskDelegate {
 
     private func statusError(_ response: LazyResponse) -> CurlewError? {
         let request = exchange.request
-        let method = request.record.withLock { $0.history.requests.last?.method }
+        let method = request.record.withLock { $0.history.lastRequest?.method }
         return StatusCheck.error(for: response, to: method, body: .none)
     }
 
     private func judge(_ response: LazyResponse, by validations: [RequestOptions.Validation]) {
-        let (request, sent) = (exchange.request, exchange.request.lastRequest)
+        let (request, sent) = (exchange.request, exchange.request.request)
         var failure: CurlewError?
         for validation in validations where failure == nil {
             failure = validation(request, sent, response, .streamed)

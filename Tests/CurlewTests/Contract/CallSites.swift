@@ -142,8 +142,11 @@ private func handlers(_ session: Session, url: URL) {
     request.suspend()
     request.resume()
     request.cancel()
-    _ = (request.id, request.state, request.isFinished, request.retryCount, request.tasks, request.allMetrics)
-    _ = (request.request, request.firstRequest, request.lastRequest, request.response, request.error)
+    _ = (request.id, request.state, request.isFinished, request.retryCount, request.task, request.metrics)
+    _ = (request.request, request.response, request.error)
+    for attempt in request.attempts {
+        _ = (attempt.number, attempt.requests, attempt.redirects, attempt.tasks, attempt.metrics, attempt.error)
+    }
     _ = request.cURLDescription()
 }
 

@@ -45,7 +45,7 @@ struct DotSegmentTests {
             "https://example.org/public/./x", interceptor: Interceptor(adapters: [allowing, leading]))
         _ = await request.response()
         #expect(paths() == ["/b"])
-        #expect(request.lastRequest?.url?.path == "/b")
+        #expect(request.request?.url?.path == "/b")
     }
 
     @Test func stayWhereTheyAreToBeSent() async throws {

@@ -122,11 +122,11 @@ struct VisibleRequestTests {
         #expect(first.body == second.body)
         #expect(first.transfer.options.timeouts == second.transfer.options.timeouts)
         #expect(adapted.request == plain.request)
-        #expect(adapted.requests.count == 2 && plain.requests.count == 1)
-        #expect(adapted.requests.allSatisfy { $0 == plain.request })
+        #expect(adapted.attempts.map(\.requests.count) == [2] && plain.attempts.map(\.requests.count) == [1])
+        #expect(adapted.attempts.flatMap(\.requests).allSatisfy { $0 == plain.request })
         // Which way it took.
         let isShort = { (request: DataRequest) in
-            if case .plain = request.record.withLock({ $0.history.requests.last }) { true } else { false }
+            if case .plain = request.record.withLock({ $0.history.lastRequest }) { true } else { false }
         }
         #expect(isShort(adapted) == (isShort(plain) && !isCopied))
     }

@@ -38,7 +38,7 @@ struct BaseURLTests {
         // The description that monitors and adapters see.
         let adapted = session.request(path).adapt(using: Adapter { request, _ in request })
         #expect(try await adapted.string() == result)
-        #expect(adapted.lastRequest?.url?.absoluteString == result)
+        #expect(adapted.request?.url?.absoluteString == result)
     }
 
     @Test("is what relative URLs are resolved against; a URL with a base of its own keeps that", arguments: resolutions)

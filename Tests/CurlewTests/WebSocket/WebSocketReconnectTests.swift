@@ -170,8 +170,21 @@ struct WebSocketReconnectTests {
         let late = await #expect(throws: CurlewError.self) { try await socket.send("x") }
         #expect(late?.code == .webSocketRefused)
         #expect(socket.closeCode == .abnormalClosure)
-        // Only the ends of a long history are kept.
         #expect(socket.retryCount == 5)
+        #expect(socket.attempts.map(\.number) == Array(0...5))
+        #expect(socket.attempts.map { $0.error?.responseCode } == [101, 503, 503, 503, 503, 503])
+    }
+
+    @Test("only the ends of a long history are kept")
+    func longHistory() async throws {
+        let transport = ScriptedTransport(Self.lost)
+        let policy = ReconnectionPolicy(
+            limit: 30, initialDelay: .microseconds(1), maximumDelay: .microseconds(1), stableAfter: .seconds(3600))
+        let socket = Self.socket(transport).reconnecting(policy)
+        await #expect(throws: CurlewError.self) { for try await _ in socket.messages {} }
+        #expect(socket.retryCount == 30)
+        #expect(socket.attempts.map(\.number) == [0, 1] + Array(14...30))
+        #expect(socket.attempts.allSatisfy { $0.tasks.count == 1 })
     }
 
     @Test("a server that accepts and hangs up is not asked for ever")

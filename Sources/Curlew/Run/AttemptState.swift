@@ -1,7 +1,7 @@
 internal import CurlewCore
 
-/// What belongs to one attempt of a run.
-struct Attempt: Sendable {
+/// The values that a run needs during one attempt, read when that begins. `Attempt` has its history.
+struct AttemptState: Sendable {
     /// Counts from 0.
     var number = 0
     /// The session's, then the request's own.
@@ -22,7 +22,7 @@ struct Attempt: Sendable {
 
     /// The attempt, with a redirect that was followed.
     // A value: changing the array in place inside of `Run` would have every reader of `attempt` checked for exclusive access.
-    func adding(_ hop: RedirectHop) -> Attempt {
+    func adding(_ hop: RedirectHop) -> AttemptState {
         var next = self
         next.hops.append(hop)
         return next
@@ -52,7 +52,7 @@ extension Run {
 
     private func readWishes() -> AttemptWishes {
         let wishes = exchange(&firstWishes, with: nil) ?? request.attemptBegins()
-        attempt = Attempt(
+        attempt = AttemptState(
             number: retries.count,
             adapters: wishes.adapters,
             hasRetriers: wishes.hasRetriers,

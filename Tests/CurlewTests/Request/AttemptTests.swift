@@ -1,0 +1,142 @@
+import Curlew
+import CurlewTesting
+import Foundation
+import FoundationNetworking
+import Testing
+
+@Suite("The attempts of a request", .timeLimit(.minutes(4)))
+struct AttemptTests {
+    @Test("there are none before the request has begun")
+    func cold() {
+        let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/")
+        #expect(request.attempts.isEmpty)
+    }
+
+    @Test("a plain request has one, with one request, task and metrics")
+    func plain() async throws {
+        let request = Session(transport: MockTransport { _ in .text("x") }).request("https://example.org/a")
+        _ = try await request.data()
+        #expect(request.attempts.count == 1)
+        let attempt = try #require(request.attempts.first)
+        #expect(attempt.number == 0 && attempt.error == nil)
+        #expect(paths(attempt) == ["/a"])
+        #expect(attempt.tasks.count == 1 && attempt.metrics == [request.metrics].compactMap(\.self))
+        #expect(attempt.redirects.isEmpty)
+    }
+
+    @Test("redirects continue their attempt")
+    func redirects() async throws {
+        let next = ["/a": "/b", "/b": "/c"]
+        let transport = MockTransport { request in next[request.path].map { .redirect(to: $0) } ?? .text("x") }
+        let request = Session(transport: transport).request("https://example.org/a")
+        _ = try await request.data()
+        #expect(request.attempts.count == 1)
+        let attempt = try #require(request.attempts.first)
+        #expect(paths(attempt) == ["/a", "/b", "/c"])
+        #expect(Set(attempt.tasks).count == 3 && attempt.metrics.count == 3)
+        #expect(attempt.redirects.map(\.location.path) == ["/b", "/c"])
+        #expect(request.request?.url?.path == "/c")
+    }
+
+    @Test("a retry begins another, and the failed one keeps its error")
+    func retry() async throws {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.redirect(to: "/b"), .status(503), .text("x"))
+        let request = Session(transport: transport, interceptor: CountingRetrier(retries: 1))
+            .request("https://example.org/a")
+            .adapt(using: Adapter { request, _ in request })
+        _ = try await request.data()
+        #expect(request.attempts.map(\.number) == [0, 1] && request.retryCount == 1)
+        #expect(request.attempts.map(paths) == [["/a", "/a", "/b"], ["/a", "/a"]])
+        #expect(request.attempts.map(\.tasks.count) == [2, 1])
+        #expect(request.attempts.map { $0.metrics.map(\.attempt) } == [[0, 0], [1]])
+        #expect(request.attempts.map { $0.error?.responseCode } == [503, nil])
+        #expect(request.attempts.map(\.redirects.count) == [1, 0])
+        #expect(request.error == nil)
+    }
+
+    @Test("the last one has the error of the request")
+    func failure() async {
+        let transport = MockTransport { _ in .failing(CurlewError(.connectFailed, phase: .connect)) }
+        let request = Session(transport: transport, interceptor: CountingRetrier(retries: 2))
+            .request("https://example.org/")
+        _ = await request.response()
+        #expect(request.attempts.map { $0.error?.code } == [.connectFailed, .connectFailed, .connectFailed])
+        #expect(request.attempts.map { $0.error?.attempt } == [0, 1, 2])
+        #expect(request.error?.attempt == 2)
+    }
+
+    @Test("one that fails before it sends has no tasks, and requests if they could be made")
+    func failureBeforeSending() async {
+        struct Refusal: Error {}
+        let session = Session(transport: MockTransport { _ in .text("x") })
+        let refused = session.request("https://example.org/a").adapt(using: Adapter { _, _ in throw Refusal() })
+        let invalid = session.request("")
+        _ = await (refused.response(), invalid.response())
+        #expect(refused.attempts.map(paths) == [["/a"]] && invalid.attempts.map(paths) == [[]])
+        for (request, code) in [(refused, .adaptationFailed), (invalid, .invalidURL)] as [(_, CurlewError.Code)] {
+            #expect(request.attempts.map { $0.error?.code } == [code])
+            #expect(request.attempts.allSatisfy { $0.tasks.isEmpty && $0.metrics.isEmpty })
+        }
+    }
+
+    @Test("one that a cache answers has a task and metrics with the cache's status")
+    func cached() async throws {
+        let transport = MockTransport { _ in
+            var response = MockResponse.text("x")
+            response.headers["Cache-Control"] = "max-age=60"
+            return response
+        }
+        let session = Session(
+            configuration: SessionConfiguration { $0.cache = ResponseCache() }, transport: transport)
+        _ = try await session.request("https://example.org/").data()
+        let request = session.request("https://example.org/")
+        _ = try await request.data()
+        #expect(transport.requests.count == 1)
+        #expect(request.attempts.map(\.tasks.count) == [1])
+        #expect(request.attempts.flatMap(\.metrics).map(\.cacheStatus) == [.hit])
+    }
+
+    @Test("an upload that is redirected shows the method of each request")
+    func upload() async throws {
+        let transport = MockTransport { $0.path == "/" ? .redirect(to: "/next", status: 303) : .text("x") }
+        let request = Session(transport: transport).upload(Data("body".utf8), to: "https://example.org/")
+        _ = try await request.data()
+        #expect(request.attempts.map { $0.requests.map(\.httpMethod) } == [["POST", "GET"]])
+        #expect(request.attempts.map(\.tasks.count) == [2])
+    }
+
+    @Test("between two attempts only the first is there, with its error")
+    func between() async throws {
+        let transport = MockTransport(collectsBodies: false)
+        transport.enqueue(.status(503), .text("x"))
+        let (asked, goesOn) = (Gate(), Gate())
+        let retrier = Retrier { _, _, _ in
+            asked.open()
+            try? await goesOn.wait()
+            return .retry
+        }
+        let request = Session(transport: transport).request("https://example.org/").retry(using: retrier)
+        let body = Task { try await request.string() }
+        try await asked.wait()
+        let first = request.attempts
+        #expect(first.map { $0.error?.responseCode } == [503])
+        goesOn.open()
+        _ = try await body.value
+        #expect(first.count == 1 && request.attempts.count == 2)
+    }
+
+    @Test("the description leaves secrets out")
+    func description() async throws {
+        let request = Session(transport: MockTransport { _ in .text("x") })
+            .request("https://example.org/a?token=secret", headers: ["Authorization": "Bearer secret"])
+        _ = try await request.data()
+        let attempt = try #require(request.attempts.first)
+        #expect("\(attempt)".hasPrefix("attempt 0: GET https://example.org/a"))
+        var dumped = ""
+        dump(attempt, to: &dumped)
+        #expect(!"\(attempt)".contains("secret") && !dumped.contains("secret"))
+    }
+
+    private func paths(_ attempt: Attempt) -> [String?] { attempt.requests.map { $0.url?.path } }
+}
