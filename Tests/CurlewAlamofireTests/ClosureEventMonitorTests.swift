@@ -69,6 +69,7 @@ struct ClosureEventMonitorTests {
         #expect(monitor.heard.all == ["data 5", "finish"])
     }
 
+    // SAFETY: its only property is constant and Sendable.
     private final class OverridingMonitor: ClosureEventMonitor, @unchecked Sendable {
         let heard = Recorded<String>()
 

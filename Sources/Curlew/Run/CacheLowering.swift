@@ -29,7 +29,9 @@ extension Run {
                 guard let accepted, accepted.mayBeStored(inMemory: isMemory) else { return nil }
                 if let request {
                     let task = sent.identifier
-                    events?.emitStorage(of: accepted.data) { $0.request(request, task: task, willCacheResponse: accepted) }
+                    events?.emitStorage(of: accepted.data) {
+                        $0.request(request, task: task, willCacheResponse: accepted)
+                    }
                 }
                 return accepted.stored(insteadOf: offered)
             }

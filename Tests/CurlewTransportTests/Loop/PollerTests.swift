@@ -119,8 +119,7 @@ struct PollerTests {
         #expect(events(&poller).count == 1)
     }
 
-    @Test func anEarlierSocketOfANumberIsNotMistakenForALater() throws
-    {
+    @Test func anEarlierSocketOfANumberIsNotMistakenForALater() throws {
         var (poller, _) = try makePoller()
         let first = try Ends()
         poller.socketOpened(first.own)
