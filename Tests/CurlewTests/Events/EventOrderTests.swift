@@ -126,7 +126,7 @@ struct EventOrderTests {
         monitor.requestDidValidateRequestResponseDataWithResult = { _, _, _, _, _ in events.note("validated") }
         monitor.requestDidCompleteTaskWithError = { _, _, _ in events.note("completed") }
         let session = Session(transport: MockTransport { _ in .text("x") }, eventMonitors: [monitor])
-        _ = try await session.request("https://example.org/").data()
+        _ = try await session.request("https://example.org/").validate(statusCode: 200..<300).data()
         await monitor.queue.settled()
         #expect(events.all == ["validated", "completed"])
     }
