@@ -1,21 +1,20 @@
 public import CurlewCore
 public import Foundation
 
-// Alamofire's cases as functions that make the error with its code, phase, sentence and reason: the one
-// place where those four are put together.
+// Functions with the names of Alamofire's error cases. Code, phase, message and reason are combined only here.
 extension CurlewError {
     /// The error of a cancelled request, as Alamofire writes it.
     public static var explicitlyCancelled: CurlewError {
         CurlewError(.cancelled, phase: .lifecycle, reason: "Request explicitly cancelled.")
     }
 
-    /// The error of something that is not a URL: a string, a `URL` or components.
+    /// The error of a value that is not a URL: a string, a `URL` or components.
     package static func invalidURL(of url: any Sendable) -> CurlewError {
         let reason = InvalidURLReason(url: url)
         return CurlewError(.invalidURL, phase: .creation, reason: reason.description, underlying: reason)
     }
 
-    /// The error of a request that could not be made, as Alamofire writes it.
+    /// The error of a request that could not be created, as Alamofire writes it.
     public static func createURLRequestFailed(error: any Error) -> CurlewError {
         CurlewError(
             .requestCreationFailed,
@@ -25,7 +24,7 @@ extension CurlewError {
         )
     }
 
-    /// The error of an upload whose body could not be made, as Alamofire writes it.
+    /// The error of an upload whose body could not be created, as Alamofire writes it.
     public static func createUploadableFailed(error: any Error) -> CurlewError {
         CurlewError(
             .bodyUnavailable,
@@ -71,7 +70,7 @@ extension CurlewError {
         )
     }
 
-    /// The error of a retrier, with the one that it was asked about, as Alamofire writes it.
+    /// The error of a retrier that failed, with the error that it had to decide about, as Alamofire writes it.
     public static func requestRetryFailed(retryError: any Error, originalError: any Error) -> CurlewError {
         var error = CurlewError(
             .retryFailed,
@@ -96,7 +95,7 @@ extension CurlewError {
         CurlewError(reason.code, phase: .decoding, reason: reason.explanation, underlying: reason)
     }
 
-    /// The error of a request whose session is gone, as Alamofire writes it.
+    /// The error of a request whose session was deinitialized, as Alamofire writes it.
     public static var sessionDeinitialized: CurlewError {
         CurlewError(
             .sessionClosed,
@@ -116,7 +115,7 @@ extension CurlewError {
         )
     }
 
-    /// The error of a file that could not be put in its place, as Alamofire writes it.
+    /// The error of a downloaded file that could not be moved to its destination, as Alamofire writes it.
     public static func downloadedFileMoveFailed(error: any Error, source: URL, destination: URL) -> CurlewError {
         CurlewError(
             FileErrorCode.of(error),
@@ -128,7 +127,7 @@ extension CurlewError {
 }
 
 extension CurlewError {
-    /// Takes over where and when `original` happened.
+    /// Copies the context of `original`: URL, attempt, metrics, native error, response and resume data.
     package mutating func takePlace(of original: CurlewError) {
         url = original.url
         attempt = original.attempt

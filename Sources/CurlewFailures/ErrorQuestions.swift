@@ -1,8 +1,8 @@
 public import CurlewCore
 
-// Alamofire's questions. They look at the error itself, never inside what it wraps.
+// Alamofire's predicates. They inspect the error and its reason, never the errors that the reason wraps.
 extension CurlewError {
-    /// Whether the session was gone before the request could run; Alamofire's name.
+    /// Whether the session was deinitialized before the request ended; Alamofire's name.
     public var isSessionDeinitializedError: Bool {
         guard code == .sessionClosed, case .deinitialized? = underlying as? SessionClosedReason else { return false }
         return true
@@ -14,15 +14,15 @@ extension CurlewError {
     /// Whether the request was cancelled; Alamofire's name for `isCancellation`.
     public var isExplicitlyCancelledError: Bool { code == .cancelled }
 
-    /// There is no URL, or one that no request can be sent to.
+    /// Whether there is no URL, or one to which no request can be sent; Alamofire's name.
     public var isInvalidURLError: Bool { code == .invalidURL }
 
-    /// A `ParameterEncoding` (or a JSON parameter encoder) failed.
+    /// Whether a `ParameterEncoding` (or a JSON parameter encoder) failed; Alamofire's name.
     public var isParameterEncodingError: Bool {
         code == .parameterEncodingFailed && !(underlying is ParameterEncoderFailureReason)
     }
 
-    /// A `ParameterEncoder` failed.
+    /// Whether a `ParameterEncoder` failed; Alamofire's name.
     public var isParameterEncoderError: Bool {
         code == .parameterEncodingFailed && underlying is ParameterEncoderFailureReason
     }
@@ -41,7 +41,7 @@ extension CurlewError {
         }
     }
 
-    /// Whether the response could not be turned into the value that was asked for; Alamofire's name.
+    /// Whether the response could not be converted into the requested value; Alamofire's name.
     public var isResponseSerializationError: Bool {
         code == .decodingFailed || underlying is ResponseSerializationFailureReason
     }
@@ -52,15 +52,15 @@ extension CurlewError {
     /// Whether the retrier itself failed; Alamofire's name.
     public var isRequestRetryError: Bool { code == .retryFailed }
 
-    /// The body of an upload could not be made.
+    /// Whether the body of an upload could not be created; Alamofire's name.
     public var isCreateUploadableError: Bool {
         (code == .bodyUnavailable && phase != .receive) || (code == .fileUnreadable && phase == .creation)
     }
 
-    /// Whether a `URLRequestConvertible` failed to make its request; Alamofire's name.
+    /// Whether a `URLRequestConvertible` failed to create its request; Alamofire's name.
     public var isCreateURLRequestError: Bool { code == .requestCreationFailed }
 
-    /// Whether a downloaded file could not be put in its place; Alamofire's name.
+    /// Whether a downloaded file could not be moved to its destination; Alamofire's name.
     public var isDownloadedFileMoveError: Bool {
         switch code {
         case .destinationExists, .destinationMissing, .diskFull, .moveFailed: true
@@ -68,7 +68,7 @@ extension CurlewError {
         }
     }
 
-    /// The transport failed: connection, TLS, protocol, a limit or a clock.
+    /// Whether the transport failed: connection, TLS, protocol, a limit or a timeout; Alamofire's name.
     public var isSessionTaskError: Bool {
         if isServerTrustEvaluationError { return false }
         if underlying is SessionTaskFailure { return true }
@@ -78,13 +78,13 @@ extension CurlewError {
             .tooManyRedirects, .redirectRefused:
             return true
         case .invalidURL:
-            // There is a URL, and nothing can be sent to it.
+            // Without an `InvalidURLReason`, the URL is valid, but no request can be sent to it.
             return !(underlying is InvalidURLReason)
         default:
             return false
         }
     }
 
-    /// `responseCode`, for a module that has a property of its own of that name.
+    /// `responseCode`, for a module that declares a property with that name.
     package var statusOfResponse: Int? { responseCode }
 }

@@ -2,7 +2,7 @@ public import CurlewCore
 public import Foundation
 
 extension CurlewError {
-    /// The content types that validation would have accepted.
+    /// The content types that validation accepts; `nil` if validation did not fail for a content type.
     public var acceptableContentTypes: [String]? {
         switch underlying as? ResponseValidationFailureReason {
         case .missingContentType(let types)?, .unacceptableContentType(let types, _)?: types
@@ -10,7 +10,7 @@ extension CurlewError {
         }
     }
 
-    /// The content type that validation refused.
+    /// The content type that validation rejected; `nil` if validation did not fail for it.
     public var responseContentType: String? {
         guard case .unacceptableContentType(_, let type)? = underlying as? ResponseValidationFailureReason else {
             return nil
@@ -18,7 +18,7 @@ extension CurlewError {
         return type
     }
 
-    /// The encoding in which the body is not a text.
+    /// The encoding in which the body could not be decoded; `nil` for other errors.
     public var failedStringEncoding: String.Encoding? {
         guard case .stringSerializationFailed(let encoding)? = underlying as? ResponseSerializationFailureReason else {
             return nil
@@ -26,10 +26,10 @@ extension CurlewError {
         return encoding
     }
 
-    /// Where a downloaded file was when it could not be moved.
+    /// The location of a downloaded file that could not be moved; `nil` for other errors.
     public var sourceURL: URL? { (underlying as? DownloadedFileMoveFailure)?.source }
 
-    /// Where a downloaded file could not be moved to.
+    /// The destination of a downloaded file that could not be moved; `nil` for other errors.
     public var destinationURL: URL? { (underlying as? DownloadedFileMoveFailure)?.destination }
 }
 
@@ -53,7 +53,7 @@ extension CurlewError.ParameterEncoderFailureReason {
 }
 
 extension CurlewError.MultipartEncodingFailureReason {
-    /// The file, or what was taken for one.
+    /// The URL that caused the failure; `nil` if there is none.
     package var url: URL? {
         switch self {
         case .bodyPartURLInvalid(let url), .bodyPartFilenameInvalid(let url), .bodyPartFileNotReachable(let url),

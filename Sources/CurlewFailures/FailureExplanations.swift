@@ -1,11 +1,11 @@
 internal import CurlewCore
 internal import Foundation
 
-/// The sentence that an error tells people.
+/// Makes an error's message for people.
 package enum Explanation {
     package static func of(_ error: any Error) -> String {
         if let error = error as? CurlewError { return error.reason.isEmpty ? error.code.rawValue : error.reason }
-        // A foreign error may repeat the URL that it is about.
+        // An error from another library may contain the URL of the request, with its secrets.
         return Redaction.text((error as? any LocalizedError)?.errorDescription ?? "\(error)")
     }
 }

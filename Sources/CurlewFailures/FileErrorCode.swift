@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// Which code stands for an error of the file system.
+/// Maps errors of the file system to codes.
 enum FileErrorCode {
     static func of(_ error: any Error) -> CurlewError.Code {
         if let code = (error as? CocoaError)?.code {

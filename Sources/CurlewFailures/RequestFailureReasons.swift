@@ -2,14 +2,14 @@ public import CurlewCore
 public import Foundation
 
 extension CurlewError {
-    /// Why a string or other value is no URL; `underlying` of `.invalidURL`.
+    /// The reason that a value is not a URL; `underlying` of `.invalidURL`.
     package struct InvalidURLReason: Error, CustomStringConvertible {
-        /// What was given as a URL.
+        /// The value given as a URL.
         package let url: any Sendable
 
         package var description: String { "URL is not valid: \(Self.shown(url))" }
 
-        // What is no URL cannot be taken apart by URLComponents, and may still hold a password.
+        // URLComponents cannot parse an invalid URL, but its text may still contain a password.
         static func shown(_ url: any Sendable) -> String {
             let text = (url as? String) ?? (url as? URL)?.absoluteString ?? "\(url)"
             let path = text.prefix { $0 != "?" && $0 != "#" }
@@ -18,7 +18,8 @@ extension CurlewError {
             return path[..<start] + Redaction.reference(String(text[at...].dropFirst()))
         }
 
-        /// The one in front of the host. A password may hold what ends a path, and then what stands in the port's place is none.
+        /// Returns the `@` before the host. A password may contain `?` or `#`, at which `path` ends too early. The text
+        /// in the port's position is then not a number, and the last `@` of the whole text precedes the host.
         private static func lastAt(of text: String, _ path: Substring) -> String.Index? {
             let at = path.lastIndex(of: "@")
             let rest = at.map { path[$0...].dropFirst() } ?? path
@@ -29,45 +30,45 @@ extension CurlewError {
         }
     }
 
-    /// Why a `URLRequest` cannot be sent; `underlying` of `.invalidBody`.
+    /// The reason that a `URLRequest` cannot be sent; `underlying` of `.invalidBody`.
     public enum URLRequestValidationFailureReason: Error {
         /// A GET request with a body.
         case bodyDataInGETRequest(Data)
     }
 
-    /// Why a `ParameterEncoding` failed; `underlying` of `.parameterEncodingFailed`.
+    /// The reason that a `ParameterEncoding` failed; `underlying` of `.parameterEncodingFailed`.
     public enum ParameterEncodingFailureReason: Error {
         /// The request has no URL.
         case missingURL
-        /// The parameters are not JSON.
+        /// The parameters cannot be encoded as JSON.
         case jsonEncodingFailed(error: any Error)
-        /// The parameters are not a property list.
+        /// The parameters cannot be encoded as a property list.
         case propertyListEncodingFailed(error: any Error)
-        /// An encoding of your own failed.
+        /// A custom encoding failed.
         case customEncodingFailed(error: any Error)
     }
 
-    /// Why a `ParameterEncoder` failed; `underlying` of `.parameterEncodingFailed`.
+    /// The reason that a `ParameterEncoder` failed; `underlying` of `.parameterEncodingFailed`.
     public enum ParameterEncoderFailureReason: Error {
-        /// What a request lacks.
+        /// A component that the encoder requires.
         public enum RequiredComponent: Sendable, Hashable {
             /// The request's URL.
             case url
-            /// The request's method, which is not one that the encoder knows.
+            /// The request's method, which the encoder does not support.
             case httpMethod(rawValue: String)
         }
 
-        /// The request lacks something that the encoder needs.
+        /// The request lacks a required component.
         case missingRequiredComponent(RequiredComponent)
         /// The encoder threw.
         case encoderFailed(error: any Error)
     }
 
-    /// What a retrier said instead of trying again; `underlying` of `.retryFailed`.
+    /// The failure of a retrier; `underlying` of `.retryFailed`.
     public struct RequestRetryFailure: Error {
         /// The retrier's error.
         public let retryError: any Error
-        /// The error that the retrier was asked about.
+        /// The error that the retrier had to decide about.
         public let originalError: any Error
 
         /// Creates the error of a retrier that failed.
@@ -77,11 +78,11 @@ extension CurlewError {
         }
     }
 
-    /// How a session ended; `underlying` of `.sessionClosed`.
+    /// The way in which a session ended; `underlying` of `.sessionClosed`.
     public enum SessionClosedReason: Error {
-        /// Its last reference went away.
+        /// The last reference to the session was released.
         case deinitialized
-        /// The session was invalidated, with the reason if one was given.
+        /// The session was invalidated, with the error if one was given.
         case invalidated(error: (any Error)?)
     }
 }

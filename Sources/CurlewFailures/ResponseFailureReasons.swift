@@ -2,54 +2,55 @@ public import CurlewCore
 public import Foundation
 
 extension CurlewError {
-    /// Why a response was not acceptable; `underlying` of `.unacceptableStatus`, `.unacceptableContentType`
-    /// and `.validationFailed`.
+    /// The reason that a response was rejected; `underlying` of `.unacceptableStatus`, `.unacceptableContentType`,
+    /// `.validationFailed` and, for a downloaded file, `.fileUnreadable`.
     public enum ResponseValidationFailureReason: Error {
-        /// There is no downloaded file to look at.
+        /// The downloaded file to validate is missing.
         case dataFileNil
         /// The downloaded file cannot be read.
         case dataFileReadFailed(at: URL)
-        /// The response names no content type, and some would have been accepted.
+        /// The response has no content type, and only some types are accepted.
         case missingContentType(acceptableContentTypes: [String])
-        /// The response's content type is not among those that are accepted.
+        /// The response's content type is not accepted.
         case unacceptableContentType(acceptableContentTypes: [String], responseContentType: String)
-        /// The status is not among those that are accepted.
+        /// The status code is not accepted.
         case unacceptableStatusCode(code: Int)
-        /// A validator of your own refused the response.
+        /// A custom validator rejected the response.
         case customValidationFailed(error: any Error)
     }
 
-    /// Why a body could not be turned into a value; `underlying` of `.decodingFailed`.
+    /// The reason that a body could not be converted into a value; `underlying` of `.decodingFailed` and, for a
+    /// downloaded file, `.fileUnreadable`.
     public enum ResponseSerializationFailureReason: Error {
         /// There is no body, and an empty one is not acceptable.
         case inputDataNilOrZeroLength
-        /// There is no downloaded file to read.
+        /// The downloaded file to read is missing.
         case inputFileNil
         /// The downloaded file cannot be read.
         case inputFileReadFailed(at: URL)
-        /// The body is not a text in this encoding.
+        /// The body is not text in this encoding.
         case stringSerializationFailed(encoding: String.Encoding)
         /// The body is not JSON.
         case jsonSerializationFailed(error: any Error)
-        /// The decoder could not make the value of the body.
+        /// The decoder could not decode the body.
         case decodingFailed(error: any Error)
-        /// A serializer of your own failed.
+        /// A custom serializer failed.
         case customSerializationFailed(error: any Error)
-        /// The body may be empty, but the type has no value for that.
+        /// The response may be empty, but the type has no value for an empty body.
         case invalidEmptyResponse(type: String)
     }
 
-    /// Why a file could not be put in its place; `underlying` of `.destinationExists`, `.destinationMissing`,
-    /// `.diskFull` and `.moveFailed`.
+    /// The reason that a downloaded file could not be moved; `underlying` of `.destinationExists`,
+    /// `.destinationMissing`, `.diskFull` and `.moveFailed`.
     public struct DownloadedFileMoveFailure: Error {
-        /// What the file system said.
+        /// The error of the file system.
         public let error: any Error
-        /// Where the downloaded bytes are.
+        /// The location of the downloaded file.
         public let source: URL
-        /// Where the file was to go.
+        /// The intended destination.
         public let destination: URL
 
-        /// Creates the error of a move that failed.
+        /// Creates the error of a failed move.
         public init(error: any Error, source: URL, destination: URL) {
             self.error = error
             self.source = source

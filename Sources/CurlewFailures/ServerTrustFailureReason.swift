@@ -2,7 +2,8 @@ public import CurlewCore
 public import Foundation
 
 extension CurlewError {
-    /// Why a server was not trusted; `underlying` of `.certificateUntrusted` and its neighbours.
+    /// The reason that a server was not trusted; `underlying` of `.certificateUntrusted`, `.certificateHostMismatch`,
+    /// `.certificateExpired` and `.certificateRevoked`.
     public enum ServerTrustFailureReason: Error {
         /// Every host must be evaluated, and this one has no evaluator.
         case noRequiredEvaluator(host: String)
@@ -10,17 +11,17 @@ extension CurlewError {
         case noCertificatesFound
         /// The evaluator has no public keys to compare with.
         case noPublicKeysFound
-        /// The chain is not trusted: OpenSSL's number and sentence.
+        /// The chain is not trusted; `verifyResult` and `explanation` are OpenSSL's.
         case defaultEvaluationFailed(host: String, verifyResult: Int, explanation: String)
-        /// No name of the certificate is the host's.
+        /// The certificate has no name that matches the host.
         case hostValidationFailed(host: String, names: [String])
-        /// The certificate was revoked, or that could not be found out.
+        /// The certificate was revoked, or its revocation status could not be determined.
         case revocationCheckFailed(host: String, verifyResult: Int, explanation: String)
-        /// Certificates in DER.
+        /// No certificate of the server is pinned. The certificates are in DER.
         case certificatePinningFailed(host: String, pinned: [Data], server: [Data])
-        /// Public keys as SubjectPublicKeyInfo in DER.
+        /// No public key of the server is pinned. The keys are SubjectPublicKeyInfo in DER.
         case publicKeyPinningFailed(host: String, pinned: [Data], server: [Data])
-        /// An evaluator of your own refused the server.
+        /// A custom evaluator rejected the server.
         case customEvaluationFailed(error: any Error)
     }
 
@@ -35,7 +36,8 @@ extension CurlewError.ServerTrustFailureReason {
         switch self {
         case .hostValidationFailed: .certificateHostMismatch
         case .revocationCheckFailed: .certificateRevoked
-        // X509_V_ERR_CERT_NOT_YET_VALID and _CERT_HAS_EXPIRED, see X509_STORE_CTX_get_error(3).
+        // 9 is X509_V_ERR_CERT_NOT_YET_VALID, 10 _CERT_HAS_EXPIRED and 23 _CERT_REVOKED; see
+        // X509_STORE_CTX_get_error(3).
         case .defaultEvaluationFailed(_, 9, _), .defaultEvaluationFailed(_, 10, _): .certificateExpired
         case .defaultEvaluationFailed(_, 23, _): .certificateRevoked
         case .noRequiredEvaluator, .noCertificatesFound, .noPublicKeysFound, .defaultEvaluationFailed,

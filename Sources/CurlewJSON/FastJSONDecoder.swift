@@ -6,18 +6,18 @@ public import Foundation
 ///     decoder.keyDecodingStrategy = .convertFromSnakeCase
 ///     let user = try await session.request(url).decode(User.self, decoder: decoder)
 ///
-/// Values and errors are those of `JSONDecoder`, and so are the options. Texts with JSON5 or without the outer braces
-/// are handed to a `JSONDecoder`.
+/// Values, errors and options are those of `JSONDecoder`. JSON5, texts without the outer braces and texts of 1 GiB or
+/// more are handed to a `JSONDecoder`.
 public struct FastJSONDecoder: Sendable {
-    /// How dates are written; by default as the type does it.
+    /// The format of dates. By default the type decides.
     public var dateDecodingStrategy: JSONDecoder.DateDecodingStrategy = .deferredToDate
-    /// How bytes are written; by default in Base64.
+    /// The format of bytes. The default is Base64.
     public var dataDecodingStrategy: JSONDecoder.DataDecodingStrategy = .base64
-    /// The strings that stand for infinity and NaN; by default there are none.
+    /// The strings for infinity and NaN. By default there are none.
     public var nonConformingFloatDecodingStrategy: JSONDecoder.NonConformingFloatDecodingStrategy = .throw
-    /// How the keys of the text become those of the types; by default unchanged.
+    /// The conversion of the text's keys into those of the types. By default keys are not changed.
     public var keyDecodingStrategy: JSONDecoder.KeyDecodingStrategy = .useDefaultKeys
-    /// What types find in `decoder.userInfo`.
+    /// The values that types find in `decoder.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
     /// Whether the text may be JSON5.
     public var allowsJSON5 = false
@@ -31,12 +31,12 @@ public struct FastJSONDecoder: Sendable {
     /// Creates a decoder with the options' defaults.
     public init() {}
 
-    /// Makes a value of a JSON text in UTF-8, UTF-16 or UTF-32.
+    /// Decodes a value from a JSON text in UTF-8, UTF-16 or UTF-32.
     public func decode<D: Decodable>(_ type: D.Type, from data: Data) throws -> D {
         try decode(type, from: data, reusing: nil)
     }
 
-    /// The same, in the memory that the text before has needed.
+    /// Decodes a value like `decode(_:from:)`, and uses the memory of the previous text's tape again.
     package func decode<D: Decodable>(_ type: D.Type, from data: Data, reusing memory: JSONTapeMemory?) throws -> D {
         do {
             return try data.withUnsafeBytes { bytes in
@@ -69,10 +69,10 @@ public struct FastJSONDecoder: Sendable {
         return try document.decode(type, at: 0, under: JSONPath()) { JSONPath() }
     }
 
-    // Foundation keeps this option in the user's information, too.
+    // Foundation also keeps this option in `userInfo`.
     private static let topLevelDictionary = CodingUserInfoKey(rawValue: "_NSAssumesTopLevelDictionaryJSON5")
 
-    /// Foundation's decoder with these options.
+    /// A decoder of Foundation with these options.
     private var foundationDecoder: JSONDecoder {
         let decoder = JSONDecoder()
         decoder.dateDecodingStrategy = dateDecodingStrategy

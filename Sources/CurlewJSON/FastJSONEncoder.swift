@@ -6,28 +6,28 @@ public import Foundation
 ///     encoder.dateEncodingStrategy = .iso8601
 ///     let data = try encoder.encode(user)
 ///
-/// Bytes and errors are those of `JSONEncoder`, and so are the options. Keys stand in the order in which the types
-/// encode them, where `JSONEncoder` gives them any order; a dictionary's keys have no order there either. What cannot
-/// be written from front to back is handed to a `JSONEncoder`: a value that is encoded twice for one key, a nested
-/// container that is used again after its parent. Such types encode themselves a second time.
+/// Bytes, errors and options are those of `JSONEncoder`. Keys keep the order in which the types encode them;
+/// `JSONEncoder` puts them in an arbitrary order. The keys of a dictionary have no order in either. A value that cannot
+/// be written from front to back is handed to a `JSONEncoder`, so its type encodes itself a second time: if a key is
+/// encoded twice, or if a nested container is used again after its parent.
 public struct FastJSONEncoder: Sendable {
-    /// Line breaks, the order of keys, and whether slashes are escaped.
+    /// The format of the text: line breaks, sorted keys, and escaped slashes.
     public var outputFormatting: JSONEncoder.OutputFormatting = []
-    /// How dates are written; by default as the type does it.
+    /// The format of dates. By default the type decides.
     public var dateEncodingStrategy: JSONEncoder.DateEncodingStrategy = .deferredToDate
-    /// How bytes are written; by default in Base64.
+    /// The format of bytes. The default is Base64.
     public var dataEncodingStrategy: JSONEncoder.DataEncodingStrategy = .base64
-    /// The strings that stand for infinity and NaN; by default they are an error.
+    /// The strings for infinity and NaN. By default they are an error.
     public var nonConformingFloatEncodingStrategy: JSONEncoder.NonConformingFloatEncodingStrategy = .throw
-    /// How the keys of the types become those of the text; by default unchanged.
+    /// The conversion of the types' keys into those of the text. By default keys are not changed.
     public var keyEncodingStrategy: JSONEncoder.KeyEncodingStrategy = .useDefaultKeys
-    /// What types find in `encoder.userInfo`.
+    /// The values that types find in `encoder.userInfo`.
     public var userInfo: [CodingUserInfoKey: any Sendable] = [:]
 
     /// Creates an encoder with the options' defaults.
     public init() {}
 
-    /// Makes an encoder with another one's options; nil for a subclass, which may encode in its own way.
+    /// Creates an encoder with the options of another one; `nil` for a subclass, which may encode differently.
     package init?(_ encoder: JSONEncoder) {
         guard type(of: encoder) == JSONEncoder.self else { return nil }
         outputFormatting = encoder.outputFormatting
@@ -38,13 +38,13 @@ public struct FastJSONEncoder: Sendable {
         userInfo = encoder.userInfo
     }
 
-    /// Makes a JSON text of a value.
+    /// Encodes a value as a JSON text.
     public func encode<E: Encodable>(_ value: E) throws -> Data {
         let encoding = JSONEncoding(self)
         do {
             try encoding.writeTop(value)
         } catch {
-            // What this encoder has thrown to stop the type is no answer.
+            // A detour stops the type, and later errors may follow from it: Foundation's encoder makes the text then.
             guard error is JSONDetour || encoding.writer.pointee.needsFoundation else { throw error }
         }
         if let misuse = encoding.writer.pointee.misuse { throw EncodingError.invalidValue(value, misuse) }
@@ -52,7 +52,7 @@ public struct FastJSONEncoder: Sendable {
         return encoding.writer.pointee.output.take()
     }
 
-    /// Foundation's encoder with these options.
+    /// An encoder of Foundation with these options.
     private var foundationEncoder: JSONEncoder {
         let encoder = JSONEncoder()
         encoder.outputFormatting = outputFormatting
@@ -66,7 +66,7 @@ public struct FastJSONEncoder: Sendable {
 }
 
 extension JSONEncoder {
-    /// The same text, sooner where this is no subclass.
+    /// Encodes with `FastJSONEncoder`, unless this encoder is a subclass.
     package func fastEncode<E: Encodable>(_ value: E) throws -> Data {
         try FastJSONEncoder(self)?.encode(value) ?? encode(value)
     }

@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// Texts for Foundation's decoder, without what makes it crash in Swift 6.3.
+/// Prepares texts for Foundation's decoder, which crashes on some malformed ones in Swift 6.3.
 enum JSON5Text {
-    /// The text with a line feed at its end: Foundation's scanners read beyond the end of some malformed texts. Numbers
-    /// on which it crashes become malformed ones.
+    /// Returns the text with a line feed at its end, because Foundation's scanners read beyond the end of some
+    /// malformed texts. Numbers on which they crash are replaced by malformed ones that they reject.
     static func harmless(_ text: UnsafeBufferPointer<UInt8>) -> Data {
         var data = Data(capacity: text.count + 1)
         data.append(contentsOf: text)
@@ -23,7 +23,8 @@ enum JSON5Text {
         return data
     }
 
-    /// What makes an error of a number that crashes: `1e+`, and those just below the smallest `Int64`, in hexadecimal.
+    /// Returns a last letter that makes a number malformed, if Foundation crashes on the number: `1e+`, and hexadecimal
+    /// numbers just below the smallest `Int64`. `nil` for other words.
     private static func replacement(forLastOf word: Slice<UnsafeBufferPointer<UInt8>>) -> UInt8? {
         let text = String(decoding: word, as: UTF8.self).lowercased()
         if text.hasPrefix("-0x") {

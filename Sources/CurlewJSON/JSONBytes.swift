@@ -1,4 +1,4 @@
-// Eight bytes of a text at a time, and the characters that JSON is made of.
+// Characters of JSON, and operations on eight bytes of a text at a time.
 
 enum JSONByte {
     static let quote = UInt8(ascii: "\"")
@@ -13,7 +13,7 @@ enum JSONByte {
     static let slash = UInt8(ascii: "/")
     static let zero = UInt8(ascii: "0")
 
-    /// Space, tab, line feed, carriage return.
+    /// Whether the byte is a space, tab, line feed or carriage return.
     static func isSpace(_ byte: UInt8) -> Bool {
         byte <= 0x20 && (1 << UInt64(byte) as UInt64) & 0x1_0000_2600 != 0
     }
@@ -33,7 +33,7 @@ enum JSONBytes {
         UInt64(UInt32(littleEndian: UnsafeRawPointer(bytes).loadUnaligned(as: UInt32.self)))
     }
 
-    /// The last bytes of a text, fewer than eight, and spaces behind them.
+    /// Loads the bytes from `at` to the end of a text, fewer than eight, padded with spaces.
     static func loadLast(_ text: UnsafePointer<UInt8>, _ at: Int, _ count: Int) -> UInt64 {
         let bits = UInt64(truncatingIfNeeded: (count &- at) &* 8)
         var word: UInt64 = 0
@@ -42,10 +42,10 @@ enum JSONBytes {
         } else {
             let rest = count &- at
             if rest >= 4 {
-                // Two halves that overlap where there are fewer than eight.
+                // Two halves, which overlap if there are fewer than eight bytes.
                 word = load32(text + at) | load32(text + (count &- 4)) &<< (bits &- 32)
             } else if rest > 0 {
-                // First, middle and last of three at most.
+                // The first, the middle and the last of at most three bytes.
                 let middle = rest &>> 1
                 let shift = UInt64(truncatingIfNeeded: middle &* 8)
                 word =
@@ -55,27 +55,27 @@ enum JSONBytes {
         return word | 0x2020_2020_2020_2020 &<< bits
     }
 
-    /// The highest bit of each byte that is a quote, a backslash or a control character. Bits above the lowest one
-    /// that is set may be wrong.
+    /// Returns the highest bit of each byte that is a quote, a backslash or a control character. Only the lowest bit
+    /// that is set is reliable.
     static func endsOfPlainText(_ word: UInt64) -> UInt64 {
         let quote = word ^ 0x2222_2222_2222_2222
         let backslash = word ^ 0x5c5c_5c5c_5c5c_5c5c
         return ((quote &- ones) & ~quote | (backslash &- ones) & ~backslash | (word &- ones &* 0x20) & ~word) & highBits
     }
 
-    /// The highest bit of each byte that is a slash, as above.
+    /// Returns the highest bit of each byte that is a slash. Only the lowest bit that is set is reliable.
     static func slashes(_ word: UInt64) -> UInt64 {
         let slash = word ^ 0x2f2f_2f2f_2f2f_2f2f
         return (slash &- ones) & ~slash & highBits
     }
 
-    /// The number that eight digits make; nil where another character is among them.
+    /// Returns the number that eight digits form; `nil` if one of the characters is not a digit.
     static func eightDigits(_ word: UInt64) -> UInt64? {
         let zeros: UInt64 = 0x3030_3030_3030_3030
         let upperHalves: UInt64 = 0xf0f0_f0f0_f0f0_f0f0
-        // The upper halves of all bytes are 3, and stay so with 6 more.
+        // The upper half of a digit is 3, and remains 3 if 6 is added.
         guard word & upperHalves == zeros, (word &+ 0x0606_0606_0606_0606) & upperHalves == zeros else { return nil }
-        // Pairs of digits, then of pairs, then of fours: the first digit is in the lowest byte.
+        // Combines digits into pairs, then pairs into fours and eight. The first digit is in the lowest byte.
         let pairs = (word &- zeros) &* 10 &+ ((word &- zeros) &>> 8)
         let lower = (pairs & 0x0000_00ff_0000_00ff) &* 0x000f_4240_0000_0064
         let upper = ((pairs &>> 16) & 0x0000_00ff_0000_00ff) &* 0x0000_2710_0000_0001

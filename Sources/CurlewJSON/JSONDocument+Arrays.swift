@@ -1,4 +1,4 @@
-/// The arrays that need no decoder for each element.
+/// The types of arrays that are decoded without a decoder for each element.
 enum JSONPrimitive {
     case strings, integers, doubles, floats, bools, wideIntegers, bytes
 
@@ -12,7 +12,7 @@ enum JSONPrimitive {
         let bytes = ObjectIdentifier([UInt8].self)
     }
 
-    // Kept, since the metadata of an array type is looked up in a table each time.
+    // Stored, because the runtime looks up the metadata of an array type each time.
     private static let types = Types()
 
     init?(_ type: any Any.Type) {
@@ -31,8 +31,8 @@ enum JSONPrimitive {
 }
 
 extension JSONDocument {
-    /// An array of values that need no decoder; nil where an element is of another type: the usual way then says what
-    /// is wrong.
+    /// Returns the elements of an array; `nil` if one of them is of another kind. Decoding with a container then throws
+    /// the right error.
     func array<Element>(at place: Int, _ element: (JSONDocument, Int) throws -> Element?) throws -> [Element]? {
         let header = word(at: place)
         var elements: [Element] = []
@@ -55,10 +55,10 @@ extension JSONDocument {
     }
 }
 
-// Other arrays: what `Array.init(from:)` does, without a container.
+// Arrays of other types are decoded as by `Array.init(from:)`, without a container.
 
 protocol DecodableArray {
-    /// `type` is the conforming type itself.
+    /// Decodes an array. `type` must be the conforming type itself.
     static func make<T>(_ type: T.Type, _ document: JSONDocument, _ array: Int, _ path: JSONPath) throws -> T
 }
 
@@ -79,7 +79,8 @@ extension Array: DecodableArray where Element: Decodable {
     }
 }
 
-/// A text of two bytes for each element asks for as much memory as their type has; what it gets ahead is bounded.
+/// The limit of the memory that is reserved ahead. Otherwise a text with two bytes for each element could reserve the
+/// size of a large type for each of them.
 enum JSONReservation {
     static let bytes = 1 << 20
 }

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension JSONDocument {
-    /// A date by the options' strategy.
+    /// Decodes a date by the strategy of the options.
     func date(at place: Int, under container: JSONPath, path: () -> JSONPath) throws -> Date {
         if word(at: place).kind == .null { throw mismatch(Date.self, at: place, path()) }
         switch decoder.dateDecodingStrategy {
@@ -14,7 +14,7 @@ extension JSONDocument {
             }
             guard let string = try string(at: place) else { throw mismatch(String.self, at: place, path()) }
             guard let date = try? Date.ISO8601FormatStyle().parse(string) else {
-                // Foundation names the decoder's path here, without the key.
+                // Foundation reports the decoder's path here, without the key.
                 throw DecodingError.dataCorrupted(
                     .init(
                         codingPath: container.ofDecoder.keys,
@@ -32,7 +32,7 @@ extension JSONDocument {
     }
 }
 
-/// Times in the usual form, `2026-01-31T23:59:59Z`. All others are Foundation's.
+/// Parses times of the usual form, `2026-01-31T23:59:59Z`. Other forms are left to Foundation.
 enum JSONTimestamp {
     static func date(_ text: UnsafeBufferPointer<UInt8>?) -> Date? {
         guard let text, text.count == 20, text[4] == JSONByte.minus, text[7] == JSONByte.minus,
@@ -40,7 +40,7 @@ enum JSONTimestamp {
             text[19] == UInt8(ascii: "Z"),
             let year = number(text, 0, 4), let month = number(text, 5, 2), let day = number(text, 8, 2),
             let hour = number(text, 11, 2), let minute = number(text, 14, 2), let second = number(text, 17, 2),
-            // The calendar's older years have other rules.
+            // The calendar has other rules for older years.
             year >= 1600, (1...12).contains(month), day >= 1, day <= days(in: month, of: year),
             hour < 24, minute < 60, second < 60
         else { return nil }
@@ -64,7 +64,7 @@ enum JSONTimestamp {
         month == 2 ? (isLeap(year) ? 29 : 28) : 30 + (month + month / 8) % 2
     }
 
-    /// The days from 1970 to a month's first.
+    /// Returns the number of days from 1970-01-01 to the first day of a month.
     private static func days(before year: Int, _ month: Int) -> Int {
         let past = year - 1
         let years = past * 365 + past / 4 - past / 100 + past / 400 - 719_162

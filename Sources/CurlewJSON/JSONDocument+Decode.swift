@@ -1,7 +1,8 @@
 internal import Foundation
 
 extension JSONDocument {
-    /// A value of any type. `container` is the path of the container that holds it, `path` that of the value itself.
+    /// Decodes a value of any type. `container` is the path of the container that holds the value, `path` the value's
+    /// own.
     func decode<T: Decodable>(
         _ type: T.Type,
         at place: Int,
@@ -76,7 +77,7 @@ extension JSONDocument {
     }
 }
 
-// Dictionaries with strings as keys: their keys are data, and no key strategy changes them.
+// Dictionaries with strings as keys. The keys are data, so no key strategy changes them.
 
 private protocol StringDictionary {
     static func make(_ document: JSONDocument, _ object: Int, _ path: JSONPath) throws -> Any

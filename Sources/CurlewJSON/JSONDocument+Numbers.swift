@@ -1,8 +1,8 @@
 internal import Foundation
 
-// Numbers are checked and converted when they are asked for.
+// Numbers are checked and converted when a type asks for them.
 extension JSONDocument {
-    /// The integer at a place; nil where no number stands there.
+    /// Returns the integer at a place; `nil` if the value is not a number.
     func integer<T: FixedWidthInteger & Decodable>(_ type: T.Type, at place: Int) throws(JSONFault) -> T? {
         let word = word(at: place)
         if word.kind == .integer, T.bitWidth <= 64, word.length < 19 {
@@ -35,7 +35,7 @@ extension JSONDocument {
         return try foundations(type, word)
     }
 
-    /// The `Double` at a place; nil where no number stands there.
+    /// Returns the `Double` at a place; `nil` if the value is not a number.
     func double(at place: Int) throws(JSONFault) -> Double? {
         let word = word(at: place)
         guard word.kind == .integer || word.kind == .number else { return try nonConforming(word) }
@@ -47,7 +47,7 @@ extension JSONDocument {
         return double
     }
 
-    /// The `Float` at a place; nil where no number stands there.
+    /// Returns the `Float` at a place; `nil` if the value is not a number.
     func float(at place: Int) throws(JSONFault) -> Float? {
         let word = word(at: place)
         guard word.kind == .integer || word.kind == .number else { return try nonConforming(word) }
@@ -57,7 +57,7 @@ extension JSONDocument {
         return float
     }
 
-    /// The `Decimal` at a place; nil where no number stands there.
+    /// Returns the `Decimal` at a place; `nil` if the value is not a number.
     func decimal(at place: Int) throws(JSONFault) -> Decimal? {
         let word = word(at: place)
         guard word.kind == .integer || word.kind == .number else { return nil }
@@ -66,8 +66,9 @@ extension JSONDocument {
         return try foundations(Decimal.self, word)
     }
 
-    /// Foundation looks for digits other than 0 before an exponent, to refuse what is too small. It reads four
-    /// characters at a time, and the rest from the end: `0e5` is refused by mistake, `0.0e5` is not.
+    /// Whether Foundation accepts a zero. To reject numbers that are too small, Foundation looks for a digit other than
+    /// 0 before the exponent. It reads four characters at a time, and the rest from the end, so it rejects `0e5` by
+    /// mistake, but not `0.0e5`.
     private static func acceptsZero(_ text: UnsafeBufferPointer<UInt8>) -> Bool {
         let rest = text.count & ~3
         for byte in [text[..<rest].map(\.self), text[rest...].reversed()].joined() {
@@ -77,7 +78,7 @@ extension JSONDocument {
         return true
     }
 
-    /// Infinity or NaN by the strings that the options have for them.
+    /// Returns infinity or NaN if the text is one of the strings that the options have for them.
     private func nonConforming<T: BinaryFloatingPoint>(_ word: JSONWord) throws(JSONFault) -> T? {
         guard word.kind == .plainString || word.kind == .simpleString,
             case .convertFromString(let positive, let negative, let nan) = decoder.nonConformingFloatDecodingStrategy
@@ -88,7 +89,7 @@ extension JSONDocument {
         return text.elementsEqual(nan.utf8) ? .nan : nil
     }
 
-    /// What Foundation's decoder makes of a number: for the rare ones.
+    /// Returns the result of Foundation's decoder. Used only for rare numbers.
     private func foundations<T: Decodable>(_ type: T.Type, _ word: JSONWord) throws(JSONFault) -> T {
         do {
             return try JSONDecoder().decode(type, from: Data(text(of: word)))

@@ -1,6 +1,6 @@
-// Strings are checked and unescaped when they are asked for.
+// Strings are checked and unescaped when a type asks for them.
 extension JSONDocument {
-    /// The string at a place; nil where something else stands there.
+    /// Returns the string at a place; `nil` if the value is not a string.
     func string(at place: Int) throws(JSONFault) -> String? {
         let word = word(at: place)
         switch word.kind {
@@ -15,7 +15,7 @@ extension JSONDocument {
         UnsafeBufferPointer(start: bytes + word.offset, count: word.length)
     }
 
-    /// Short strings are written in place: nothing is to be checked.
+    /// Makes a string of ASCII. A string of up to 15 bytes is stored inline.
     private func plain(_ text: UnsafeBufferPointer<UInt8>) -> String {
         guard text.count <= 15 else { return String(decoding: text, as: UTF8.self) }
         return String(unsafeUninitializedCapacity: text.count) { $0.update(fromContentsOf: text) }
@@ -33,7 +33,7 @@ extension JSONDocument {
     // `String(validating:as:)` takes twice the time: the standard library does not specialize it.
     private func valid(_ text: UnsafeBufferPointer<UInt8>) throws(JSONFault) -> String {
         var string = String(decoding: text, as: UTF8.self)
-        // Whatever is malformed has been replaced.
+        // `String(decoding:as:)` has replaced any malformed bytes.
         let isSame = string.withUTF8 { utf8 in
             utf8.count == text.count
                 && JSONBytes.areEqual(utf8.baseAddress ?? bytes, text.baseAddress ?? bytes, text.count)
@@ -43,9 +43,10 @@ extension JSONDocument {
     }
 }
 
-/// What stands behind backslashes.
+/// Resolves the escapes of strings.
 private enum JSONEscapes {
-    /// Writes the text without escapes. Returns how many bytes it has, nil for a malformed one: it is never longer.
+    /// Writes the text without its escapes, which never makes it longer. Returns its length; `nil` if the text is
+    /// malformed.
     static func unescape(_ text: UnsafeBufferPointer<UInt8>, into buffer: UnsafeMutableBufferPointer<UInt8>) -> Int? {
         var (at, written) = (0, 0)
         while at < text.count {

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A text and its tape. Decoders and containers hold it, so that a type may keep them.
+/// A text and its tape. A class, because a type may keep the decoders and containers that refer to it.
 final class JSONDocument {
     let decoder: FastJSONDecoder
     let usesDefaultKeys: Bool
     let words: UnsafeMutablePointer<UInt64>
-    /// The place of a null that stands for what is absent, behind the last value.
+    /// The place of a null that represents absent values, after the last value.
     let placeOfNull: Int
     let count: Int
     private(set) var bytes: UnsafePointer<UInt8>
@@ -14,7 +14,7 @@ final class JSONDocument {
     private let capacity: Int
     private var givesWordsBack = false
 
-    /// Reads the text, which must outlive the document or the call of `copyBytes`.
+    /// Reads the text. The bytes must outlive the document, or the call of `copyBytes`.
     init(
         _ bytes: UnsafePointer<UInt8>, count: Int, decoder: FastJSONDecoder, memory: JSONTapeMemory? = nil
     ) throws(JSONFault) {
@@ -32,13 +32,13 @@ final class JSONDocument {
         copy?.deallocate()
     }
 
-    /// Gives the room of the tape away. Only a document that nothing refers to any more may do so.
+    /// Gives the memory of the tape to the next text. Call this only if there is no other reference to the document.
     func giveWords(to memory: JSONTapeMemory) {
         givesWordsBack = true
         memory.give(JSONTapeWords(words: words, capacity: capacity))
     }
 
-    /// Makes the document independent of the caller's bytes.
+    /// Copies the text, so that the document does not depend on the caller's bytes.
     func copyBytes() {
         let copy = UnsafeMutablePointer<UInt8>.allocate(capacity: count)
         copy.initialize(from: bytes, count: count)
@@ -48,13 +48,13 @@ final class JSONDocument {
 
     func word(at place: Int) -> JSONWord { JSONWord(bits: words[place]) }
 
-    /// The place of the value after this one.
+    /// Returns the place of the value after this one.
     func place(after place: Int) -> Int {
         let word = word(at: place)
         return word.isContainer ? word.end : place &+ 1
     }
 
-    /// What is wrong with a value whose kind a type does not take.
+    /// Returns the error for a value of a kind that the type does not accept.
     func mismatch(_ type: any Any.Type, at place: Int, _ path: JSONPath) -> DecodingError {
         let kind = word(at: place).kind
         if kind == .null, type != Bool.self {

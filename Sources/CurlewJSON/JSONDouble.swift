@@ -1,4 +1,4 @@
-/// The nearest `Double` to significand × 10 ^ exponent.
+/// Computes the `Double` that is nearest to significand × 10 ^ exponent.
 enum JSONDouble {
     // swift-format-ignore
     static let powersOfTen: [Double] = [
@@ -6,9 +6,9 @@ enum JSONDouble {
         1e20, 1e21, 1e22,
     ]
 
-    /// nil where the fast ways do not know it, and the standard library has to.
+    /// Returns the nearest `Double`; `nil` if only the standard library can decide.
     static func magnitude(_ significand: UInt64, _ exponent: Int) -> Double? {
-        // Clinger: both factors are exact, so that there is one rounding.
+        // Clinger: both factors are exact, so only the result is rounded.
         if significand <= 1 << 53, exponent >= -22, exponent <= 22 {
             let value = Double(significand)
             return exponent < 0 ? value / powersOfTen[0 &- exponent] : value * powersOfTen[exponent]
@@ -16,8 +16,8 @@ enum JSONDouble {
         return product(significand, exponent)
     }
 
-    /// Eisel and Lemire ("Number Parsing at a Gigabyte per Second", 2021): the product with 128 bits of the power of
-    /// five decides, unless it lies too close to the middle between two values.
+    /// Multiplies by the first 128 bits of the power of five (Eisel and Lemire, "Number Parsing at a Gigabyte per
+    /// Second", 2021). `nil` if the product is too close to the middle between two values.
     private static func product(_ significand: UInt64, _ exponent: Int) -> Double? {
         guard significand != 0 else { return 0 }
         guard exponent >= JSONPowersOfFive.smallest, exponent <= JSONPowersOfFive.largest else { return nil }
@@ -26,7 +26,7 @@ enum JSONDouble {
         let place = (exponent - JSONPowersOfFive.smallest) * 2
         var (high, low) = factor.multipliedFullWidth(by: JSONPowersOfFive.words[place])
         if high & 0x1ff == 0x1ff {
-            // The bits below the 55 that count are all set: the second word may carry into them.
+            // All bits below the 55 significant ones are set, so the second word may carry into those.
             let second = factor.multipliedFullWidth(by: JSONPowersOfFive.words[place + 1]).high
             let (sum, overflow) = low.addingReportingOverflow(second)
             low = sum
@@ -35,14 +35,14 @@ enum JSONDouble {
         }
         let upper = Int(high >> 63)
         var mantissa = high >> UInt64(upper + 9)
-        // Exactly between two values: to the even one. Only these powers can give it.
+        // Halfway between two values: round to the even one. Only these powers can have such a product.
         if low <= 1, exponent >= -4, exponent <= 23, mantissa & 3 == 1,
             mantissa << UInt64(upper + 9) == high
         {
             mantissa &= ~1
         }
         mantissa = (mantissa + (mantissa & 1)) >> 1
-        // 217706 / 2^16 is the binary logarithm of ten. The powers of the table stay far from subnormal and infinite values.
+        // 217706 / 2^16 is the binary logarithm of ten. With the table's powers no value is subnormal or infinite.
         var power = (217_706 * exponent) >> 16 + 63 - zeros + upper + 1023
         if mantissa >= 1 << 53 {
             mantissa = 1 << 52

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension JSONEncoding {
-    /// A value of any type.
+    /// Writes a value of any type.
     func write<T: Encodable>(_ value: T, at target: JSONTarget, _ step: () -> JSONStep) throws {
         if try writeSpecial(value, at: target, step) { return }
         let place = begin(at: target, step)
@@ -9,7 +9,7 @@ extension JSONEncoding {
         try end(place, at: target)
     }
 
-    /// The value that the whole text is.
+    /// Writes the value that forms the whole text.
     func writeTop<T: Encodable>(_ value: T) throws {
         if try writeSpecial(value, at: .inside(owner: -1), { .top }) { return }
         let place = push(.top, owner: -1)
@@ -30,7 +30,7 @@ extension JSONEncoding {
         try end(place, at: target)
     }
 
-    /// The frame of a value that encodes itself.
+    /// Returns the frame of a value that encodes itself.
     private func begin(at target: JSONTarget, _ step: () -> JSONStep) -> JSONPlace {
         switch target {
         case .inside(let owner): push(step(), owner: owner)
@@ -46,7 +46,7 @@ extension JSONEncoding {
         }
     }
 
-    /// Writes the types that do not encode themselves.
+    /// Writes the value if its type has a special representation in JSON. Returns whether the value was written.
     private func writeSpecial<T: Encodable>(
         _ value: T, at target: JSONTarget, _ step: () -> JSONStep
     ) throws -> Bool {
@@ -102,7 +102,7 @@ extension JSONEncoding {
                 index += 1
             }
         } catch {
-            // The value's own code may catch that, and encode something else in its place.
+            // The code of the value may catch the error and encode something else.
             writer.pointee.output.truncate(to: written)
             writer.pointee.frames.depth = depth
             throw error
@@ -111,13 +111,13 @@ extension JSONEncoding {
 
     // MARK: Numbers
 
-    /// A number, or the text that stands for it.
+    /// Writes a number, or the string for infinity or NaN.
     func write<Float: JSONFloat>(_ value: Float, path: () -> [any CodingKey]) throws {
         if value.isFinite { return writer.pointee.output.number(value) }
         writer.pointee.output.string(try nonConforming(value, path))
     }
 
-    /// The text for infinity or NaN.
+    /// Returns the string for infinity or NaN.
     private func nonConforming<Float: JSONFloat>(_ value: Float, _ path: () -> [any CodingKey]) throws -> String {
         switch encoder.nonConformingFloatEncodingStrategy {
         case .convertToString(let positive, let negative, let nan):
@@ -148,7 +148,7 @@ extension JSONEncoding {
         }
     }
 
-    /// Infinite times are an error, whatever is said of other numbers.
+    /// Writes a time. Infinite times are an error, even if the options have strings for other infinite numbers.
     private func write(time: Double, _ target: JSONTarget, _ step: () -> JSONStep) throws {
         guard time.isFinite else { throw JSONEncoding.refusal(time, writer.pointee.path(of: target, step)) }
         writer.pointee.output.number(time)
@@ -169,7 +169,7 @@ protocol JSONFloat: BinaryFloatingPoint, TextOutputStreamable {}
 extension Double: JSONFloat {}
 extension Float: JSONFloat {}
 
-// Dictionaries with strings as keys: their keys are data, and no key strategy changes them.
+// Dictionaries with strings as keys. The keys are data, so no key strategy changes them.
 
 private protocol StringDictionary {
     func write(in encoding: JSONEncoding, at target: JSONTarget) throws
@@ -177,7 +177,7 @@ private protocol StringDictionary {
 
 extension Dictionary: StringDictionary where Key == String, Value: Encodable {
     fileprivate func write(in encoding: JSONEncoding, at target: JSONTarget) throws {
-        // Foundation's encoder leaves the dictionary's own key out of the paths in it.
+        // Foundation's encoder omits the dictionary's own key from the paths inside it.
         let owner =
             switch target {
             case .inside(let owner): owner

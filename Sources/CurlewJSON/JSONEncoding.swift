@@ -1,10 +1,11 @@
 internal import Foundation
 
-/// What encoders and containers hold, so that a type may keep them: the options, and the text that is being written.
+/// The options and the text that is being written. A class, because a type may keep the encoders and containers that
+/// refer to it.
 final class JSONEncoding {
     let encoder: FastJSONEncoder
     let usesDefaultKeys: Bool
-    // Behind a pointer, since the compiler counts references and checks exclusive access for the variables of a class.
+    // A pointer avoids reference counting and exclusivity checks on each access.
     let writer: UnsafeMutablePointer<JSONTextWriter>
 
     init(_ encoder: FastJSONEncoder) {
@@ -20,16 +21,16 @@ final class JSONEncoding {
         writer.deallocate()
     }
 
-    /// A frame inside all others.
+    /// Opens a frame inside all others.
     func push(_ step: consuming JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> JSONPlace {
         let (frame, serial) = writer.pointee.push(step, owner: owner, encoder: encoder, isLoose: isLoose)
         return JSONPlace(encoding: self, writer: writer, frame: UInt32(truncatingIfNeeded: frame), serial: serial)
     }
 
-    /// A frame that is none: what is written there is left to Foundation's encoder.
+    /// A place without a frame. Anything written there is left to Foundation's encoder.
     var nowhere: JSONPlace { JSONPlace(encoding: self, writer: writer, frame: 0, serial: 0) }
 
-    /// The key as the options want it.
+    /// Returns the key in the form that the options demand.
     func name(of key: some CodingKey, in place: JSONPlace) throws(JSONDetour) -> String {
         switch encoder.keyEncodingStrategy {
         case .useDefaultKeys: return key.stringValue
@@ -42,7 +43,7 @@ final class JSONEncoding {
 }
 
 extension JSONPlace {
-    /// Begins a member of an object, by its key as the type has it.
+    /// Begins a member of an object. `key` is the type's key, before the key strategy.
     @discardableResult
     func beginMember(_ key: some CodingKey) throws(JSONDetour) -> JSONMark {
         try writer.pointee.beginMember(

@@ -1,7 +1,7 @@
-// What a container of an object does that needs no type of the keys. The standard library calls containers through a table, so
-// that the code with a type's own keys is not specialized: it has as little to do as possible.
+// The part of a keyed container that does not depend on the type of its keys. The standard library calls containers
+// through a witness table, so code with the type's own keys is not specialized and does as little as possible.
 extension JSONFields {
-    /// Made for errors and paths alone.
+    /// Makes a key. Called only for errors and paths.
     typealias MakeKey = () -> any CodingKey
 
     func place(of name: String, _ key: MakeKey) throws -> Int {
@@ -10,7 +10,7 @@ extension JSONFields {
         return place
     }
 
-    /// The value of a key; nil where there is none, and for null.
+    /// Returns the place of a key's value; `nil` if the key is absent or its value is null.
     func present(_ name: String) -> Int? {
         let place = find(name)
         return place < 0 || document.word(at: place).kind == .null ? nil : place
@@ -26,7 +26,7 @@ extension JSONFields {
 
     func superDecoder(for key: any CodingKey) -> any Decoder {
         let place = find(key.stringValue)
-        // Without a value it is a decoder of null.
+        // An absent value is decoded as null.
         return JSONValueDecoder(
             document: document, path: path.appending(key), place: place < 0 ? document.placeOfNull : place)
     }
@@ -44,7 +44,7 @@ extension JSONFields {
     }
 }
 
-// The types that need no decoder of their own.
+// Types that are decoded without a decoder.
 extension JSONFields {
     func bool(_ name: String, _ key: MakeKey) throws -> Bool { try bool(at: place(of: name, key), key) }
 

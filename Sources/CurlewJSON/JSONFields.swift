@@ -1,12 +1,12 @@
-/// An object of the text, and where its keys are.
+/// An object of the text, with the search for its keys.
 final class JSONFields {
     let document: JSONDocument
     let path: JSONPath
     private let place: Int
-    /// nil where the keys are found on the tape itself: they are ASCII, and each is there once.
+    /// `nil` if the keys are searched on the tape itself, because they are ASCII and unique.
     private let index: JSONKeyIndex?
-    /// The place of the key after the one that was found last. A search begins there, since types mostly ask in the text's
-    /// order.
+    /// The place of the key after the one found last. The next search begins there, because types mostly ask for keys
+    /// in the order of the text.
     private var following: Int
 
     init(_ document: JSONDocument, at place: Int, _ path: JSONPath, index: JSONKeyIndex?) {
@@ -17,16 +17,16 @@ final class JSONFields {
         following = place + 2
     }
 
-    /// The value of a key; -1 where there is none.
+    /// Returns the place of a key's value; -1 if the key is absent.
     func find(_ key: String) -> Int {
         if let index { return index.find(key) }
-        // Native strings, which all are here, need no copy.
+        // Only a bridged string would have to be copied.
         let found =
             key.utf8.withContiguousStorageIfAvailable(find) ?? Array(key.utf8).withUnsafeBufferPointer(find)
         return found == Self.isUnknown ? findEquivalent(of: key) : found
     }
 
-    /// There may be a key that is equal as a string.
+    /// The result of a search if the object may have a key that is equal as a string, but not byte by byte.
     private static let isUnknown = -2
 
     private func find(_ text: UnsafeBufferPointer<UInt8>) -> Int {
@@ -47,11 +47,11 @@ final class JSONFields {
                 place = next
             } while place != first
         }
-        // Some letters stand for ASCII ones, such as the sign for Kelvin for K.
+        // Some letters are equivalent to ASCII ones, such as the Kelvin sign to K.
         return key.isASCII ? -1 : Self.isUnknown
     }
 
-    /// `String` compares by canonical equivalence, as Foundation's decoder does.
+    /// Searches by canonical equivalence, as `String` and Foundation's decoder compare.
     private func findEquivalent(of key: String) -> Int {
         let end = document.word(at: place).end
         var place = self.place + 2
@@ -62,7 +62,7 @@ final class JSONFields {
         return -1
     }
 
-    /// The keys in the order of the text, each once.
+    /// The keys in the order of the text, without repetitions.
     var keys: [String] {
         if let index { return index.keys }
         let header = document.word(at: place)

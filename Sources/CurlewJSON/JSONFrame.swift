@@ -1,10 +1,10 @@
-/// How a value is reached from the one around it.
+/// The step from a value to one inside it.
 enum JSONStep {
     case top
     case element(Int)
     case key(any CodingKey)
 
-    /// None or one.
+    /// The keys of the step: none or one.
     var keys: [any CodingKey] {
         switch self {
         case .top: []
@@ -14,37 +14,38 @@ enum JSONStep {
     }
 }
 
-/// A value that is being written: where it begins, and what is known of it so far.
+/// A value that is being written, and the facts that are known about it so far.
 struct JSONFrame {
     enum Content {
-        /// Nothing yet.
+        /// No value has been written.
         case none
-        /// A whole value.
+        /// A complete value.
         case value
-        /// An object or array that is open.
+        /// An object or array that is not closed.
         case object, array
     }
 
     let serial: UInt32
     let step: JSONStep
-    /// The frame whose path comes before this one's step; -1 at the top.
+    /// The frame whose path precedes this frame's step; -1 at the top.
     let owner: Int
-    /// The frame of the encoder that values in this one's containers belong to.
+    /// The frame of the encoder that this frame's containers belong to. It owns the values in them.
     let encoder: Int
-    /// Nested containers and encoders of superclasses: no call ends them, but the next value of their container does.
+    /// Whether no call ends the frame, but the next value of its container does. True for nested containers and
+    /// encoders of superclasses.
     let isLoose: Bool
-    /// Where the value begins in the text.
+    /// The offset in the text at which the value begins.
     let start: Int
-    /// The first of its keys among all that are remembered.
+    /// The index in `JSONFrames.keys` of the object's first key.
     let firstKey: Int
     var content = Content.none
     var count = 0
-    /// One bit for each key.
+    /// One bit for each key, chosen by its hash. Several keys may share a bit.
     var marks: UInt64 = 0
-    /// The first keys of an object that has many.
+    /// The hashes of the first keys, if the object has many keys.
     var manyKeys: Set<UInt64>?
 
-    /// Counts a member by the bit of its key. Returns whether another one had the same bit.
+    /// Counts a member by the bit of its key. Returns whether an earlier member has the same bit.
     fileprivate mutating func count(_ bit: UInt64) -> Bool {
         defer { marks |= bit }
         count &+= 1
@@ -52,10 +53,10 @@ struct JSONFrame {
     }
 }
 
-/// A frame, as containers and encoders refer to it. Later frames in the same place have other serial numbers.
+/// A reference to a frame, held by containers and encoders. A later frame at the same index has another serial number.
 struct JSONPlace {
     let encoding: JSONEncoding
-    /// The encoding's, which it keeps.
+    /// The writer of `encoding`, which keeps it alive.
     let writer: UnsafeMutablePointer<JSONTextWriter>
     let frame: UInt32
     let serial: UInt32
@@ -63,28 +64,28 @@ struct JSONPlace {
     var index: Int { Int(frame) }
 }
 
-/// Where a value is written. The step goes beside it, as a closure: only values that encode themselves, and errors, need
-/// it.
+/// The position of a value that is about to be written. Its step is passed separately, as a closure, because only
+/// errors and values that encode themselves need it.
 enum JSONTarget {
-    /// Behind a step, after the path of the owner.
+    /// A value inside a container. Its path is that of the owner, followed by the step.
     case inside(owner: Int)
-    /// As the single value of an encoder.
+    /// The single value of an encoder.
     case itself(JSONPlace)
 }
 
-/// A key that stands in the text.
+/// A key in the text.
 struct JSONWrittenKey {
     let hash: UInt64
-    /// Where its first quote is.
+    /// The offset of its first quote.
     let start: Int
 }
 
-/// The frames that are open, the outermost first, and the keys of those that are objects.
+/// The open frames, the outermost first, and the keys of those that are objects.
 struct JSONFrames {
-    // Little enough for the C library's quick ways; more comes where it is needed.
+    // Few enough bytes for the C library's fast allocation; both stacks grow on demand.
     var open = JSONStack<JSONFrame>(capacity: 6)
     var keys = JSONStack<JSONWrittenKey>(capacity: 32)
-    /// How many arrays and objects are open.
+    /// The number of open arrays and objects.
     var depth = 0
     private var serial: UInt32 = 0
 
@@ -117,7 +118,7 @@ struct JSONFrames {
         depth = 0
     }
 
-    /// Counts one more member of an object. Returns whether it may have had the key before.
+    /// Counts a further member of an object. Returns whether an earlier member may have the same key.
     mutating func count(_ key: JSONWrittenKey, in frame: Int) -> Bool {
         keys.append(key)
         let bit: UInt64 = 1 &<< (key.hash &>> 58)
@@ -128,11 +129,11 @@ struct JSONFrames {
         place.index < open.count && open[place.index].serial == place.serial
     }
 
-    /// Whether the frame is there, and no other one is inside it.
+    /// Whether the frame is open and there is no other one inside it.
     func isInnermost(_ place: JSONPlace) -> Bool {
         place.index &+ 1 == open.count && open[place.index].serial == place.serial
     }
 }
 
-/// The text has to be made by Foundation's encoder. Types may see it, callers do not.
+/// Thrown if Foundation's encoder has to make the text. Types may see this error, callers never do.
 struct JSONDetour: Error {}

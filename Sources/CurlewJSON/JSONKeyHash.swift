@@ -1,25 +1,26 @@
 internal import Foundation
 
-/// Numbers that are the same for keys that are equal as strings. If they are the same for others, the text is left to
-/// Foundation's encoder: that costs time, and changes no byte.
+/// Hashes of keys, equal for keys that are equal as strings. If different keys have equal hashes, the text is left to
+/// Foundation's encoder, which is slower but gives an equivalent text.
 enum JSONKeyHash {
-    /// The hash of a key that is the last one in the text, with its quotes.
+    /// Returns the hash of a key that is the end of the text: with quotes, from `start` on.
     static func of(_ name: String, writtenAt start: Int, _ output: inout JSONOutput) -> UInt64 {
         let (hash, bits) = hash(output.start + start + 1, output.count - start - 2)
         return bits & JSONBytes.highBits == 0 ? hash : ofUnicode(name, hash, &output)
     }
 
-    /// `String` compares by canonical equivalence: the composed form counts. Letters below U+0300 have no other one.
+    /// Hashes the composed form, because `String` compares by canonical equivalence. Text below U+0300 is in that form
+    /// already.
     private static func ofUnicode(_ name: String, _ hash: UInt64, _ output: inout JSONOutput) -> UInt64 {
         if name.utf8.allSatisfy({ $0 < 0xcc }) { return hash }
-        // Written, since the others' hashes are those of texts with escapes.
+        // Written to the output first, because the hashes of other keys are those of escaped text.
         let end = output.count
         output.string(name.precomposedStringWithCanonicalMapping)
         defer { output.truncate(to: end) }
         return self.hash(output.start + end + 1, output.count - end - 2).0
     }
 
-    /// The hash, and all bits of the text. Up to eight bytes behind the text are loaded.
+    /// Returns the hash, and all bits of the text. Up to seven bytes after the text are loaded.
     private static func hash(_ text: UnsafePointer<UInt8>, _ count: Int) -> (UInt64, UInt64) {
         var (hash, bits, at) = (UInt64(truncatingIfNeeded: count) &* 0x9e37_79b9_7f4a_7c15, UInt64(0), 0)
         while count &- at > 8 {
@@ -40,9 +41,9 @@ enum JSONKeyHash {
 }
 
 extension JSONSnakeCase {
-    /// `userName` as `user_name`; nil for letters that are not ASCII.
+    /// Converts `userName` to `user_name`; `nil` if a character is not ASCII.
     ///
-    /// A word begins at a capital. Of several capitals in a row the last one belongs to the small letter after it.
+    /// A word begins at a capital. The last of several capitals in a row begins a word with the small letter after it.
     static func snakeCase(_ key: String) -> String? {
         let text = Array(key.utf8)
         guard text.allSatisfy({ $0 < 0x80 }) else { return nil }

@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The keys of an object by their text, as the key strategy has it: for many keys, keys with escapes, repeated keys,
-/// and whenever a strategy changes keys. The first of equal keys counts.
+/// The keys of an object, after the key strategy, with the places of their values. Used if a strategy changes keys, or
+/// if an object has many keys, keys with escapes, or repeated keys. The first of equal keys counts.
 final class JSONKeyIndex {
     private var places: [String: Int] = [:]
-    /// The keys in the order of the text, each once.
+    /// The keys in the order of the text, without repetitions.
     private(set) var keys: [String] = []
 
     init(_ document: JSONDocument, object: Int, _ path: JSONPath) throws {
@@ -26,12 +26,12 @@ final class JSONKeyIndex {
         }
     }
 
-    /// The value of a key; -1 where there is none.
+    /// Returns the place of a key's value; -1 if the key is absent.
     func find(_ key: String) -> Int { places[key] ?? -1 }
 }
 
 extension Dictionary {
-    /// Whether the value was stored.
+    /// Stores the value unless the key is present. Returns whether it was stored.
     fileprivate mutating func updateIfAbsent(_ value: Value, for key: Key) -> Bool {
         func store(_ present: inout Value?) -> Bool {
             guard present == nil else { return false }
@@ -42,7 +42,7 @@ extension Dictionary {
     }
 }
 
-/// `user_name` as `userName`.
+/// Converts `user_name` to `userName`.
 enum JSONSnakeCase {
     static func camelCase(_ key: String) -> String {
         guard let first = key.firstIndex(where: { $0 != "_" }), let last = key.lastIndex(where: { $0 != "_" }) else {
@@ -55,7 +55,7 @@ enum JSONSnakeCase {
     }
 
     private static func capitalized(_ word: Substring) -> String {
-        // Letters alone are one word; what else separates words Foundation knows.
+        // A word of letters alone is simple. Only Foundation knows the other word boundaries.
         guard word.utf8.allSatisfy({ $0 | 0x20 >= UInt8(ascii: "a") && $0 | 0x20 <= UInt8(ascii: "z") }) else {
             return word.capitalized
         }

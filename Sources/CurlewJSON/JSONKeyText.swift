@@ -1,8 +1,8 @@
-/// A key's bytes, to be compared with those of others.
+/// The bytes of a key, for comparisons with other keys.
 struct JSONKeyText {
     private let start: UnsafePointer<UInt8>
     let count: Int
-    /// All bytes of a key that has eight at most.
+    /// All bytes of a key of at most eight bytes; the last eight of a longer key.
     private let word: UInt64
 
     init(_ start: UnsafePointer<UInt8>, _ count: Int) {
@@ -11,7 +11,7 @@ struct JSONKeyText {
         word = Self.word(start, count)
     }
 
-    /// One bit of 64: keys that have different ones are different.
+    /// One bit of 64, chosen by the key's bytes. Keys with different marks are different.
     var mark: UInt64 {
         let product = (word &+ UInt64(truncatingIfNeeded: count)) &* 0x9e37_79b9_7f4a_7c15
         return 1 &<< (product &>> 58)
@@ -27,12 +27,12 @@ struct JSONKeyText {
         return true
     }
 
-    /// Whether so many bytes elsewhere are the same; they are as many.
+    /// Whether the first `count` bytes of `other` are equal to the key.
     func equals(_ other: UnsafePointer<UInt8>) -> Bool {
         count <= 8 ? Self.word(other, count) == word : JSONBytes.areEqual(other, start, count)
     }
 
-    /// The last eight bytes of a longer key; of a shorter one all, and perhaps some of them twice.
+    /// Returns the last eight bytes of a longer key, or all bytes of a shorter one, some of them perhaps twice.
     private static func word(_ start: UnsafePointer<UInt8>, _ count: Int) -> UInt64 {
         if count >= 8 { return JSONBytes.load(start + (count &- 8)) }
         if count >= 4 { return JSONBytes.load32(start) | JSONBytes.load32(start + (count &- 4)) &<< 32 }

@@ -1,6 +1,6 @@
 /// The container of an object.
 struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
-    // One reference and nothing else: the standard library copies the container for each value.
+    // The only field: the standard library copies the container for each value.
     let object: JSONFields
 
     var codingPath: [any CodingKey] { object.path.keys }
@@ -36,7 +36,7 @@ struct JSONKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) -> any Decoder { object.superDecoder(for: key) }
 }
 
-// The types that need no decoder of their own.
+// Types that are decoded without a decoder.
 extension JSONKeyedContainer {
     func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try object.bool(key.stringValue) { key } }
     func decode(_ type: String.Type, forKey key: Key) throws -> String { try object.string(key.stringValue) { key } }

@@ -65,7 +65,7 @@ struct JSONKeyedEncodingContainer<Key: CodingKey>: KeyedEncodingContainerProtoco
         writer.pointee.output.string(value)
     }
 
-    // Not one generic function: in a type that is generic itself the compiler does not specialize it.
+    // Three overloads, because the compiler does not specialize a generic function in a generic type.
     private func integer(_ value: Int64, _ key: Key) throws {
         try place.beginMember(key)
         writer.pointee.output.integer(value)

@@ -5,12 +5,12 @@ struct JSONNumber {
     var isNegative = false
     var significand: UInt64 = 0
     var exponent = 0
-    /// The significand has more digits than fit.
+    /// Whether the significand has more digits than fit.
     var isCut = false
 
     var isZero: Bool { significand == 0 && !isCut }
 
-    /// Reads a number; nil where it breaks JSON's grammar.
+    /// Reads a number; `nil` if the text violates JSON's grammar.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard var at = text.baseAddress else { return nil }
         let end = at + text.count
@@ -30,7 +30,7 @@ struct JSONNumber {
             exponent = fraction - at
             digits += at - fraction
         }
-        // Zeros before the first other digit do not count.
+        // Leading zeros do not count as digits of the significand.
         if digits > 19 { isCut = Self.significantDigits(first, end) > 19 }
         if at < end {
             guard let power = Self.power(at, end) else { return nil }
@@ -38,7 +38,7 @@ struct JSONNumber {
         }
     }
 
-    /// Puts the digits behind those of the significand; where they end.
+    /// Appends digits to the significand. Returns the position after them.
     private mutating func takeDigits(
         _ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>
     ) -> UnsafePointer<UInt8> {
@@ -64,7 +64,7 @@ struct JSONNumber {
         return count
     }
 
-    /// The number after an `e`.
+    /// Returns the number after an `e`; `nil` if the rest of the text is anything else.
     private static func power(_ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>) -> Int? {
         var at = first
         guard at.pointee | 0x20 == UInt8(ascii: "e") else { return nil }
@@ -77,7 +77,7 @@ struct JSONNumber {
         guard at < end else { return nil }
         var power = 0
         while at < end, JSONByte.isDigit(at.pointee) {
-            // Far out of range, whatever follows.
+            // The value is out of range already; further digits change nothing.
             if power < 1_000_000_000 { power = power * 10 + Int(at.pointee &- JSONByte.zero) }
             at += 1
         }
@@ -87,7 +87,7 @@ struct JSONNumber {
 }
 
 extension JSONNumber {
-    /// The nearest `Double`; infinite where it is too large.
+    /// Returns the nearest `Double`; infinite if the number is too large.
     func double(_ text: UnsafeBufferPointer<UInt8>) -> Double {
         if !isCut, let magnitude = JSONDouble.magnitude(significand, exponent) {
             return isNegative ? -magnitude : magnitude
@@ -95,9 +95,9 @@ extension JSONNumber {
         return Double(String(decoding: text, as: UTF8.self)) ?? .infinity
     }
 
-    /// The nearest `Float`; infinite where it is too large.
+    /// Returns the nearest `Float`; infinite if the number is too large.
     func float(_ text: UnsafeBufferPointer<UInt8>) -> Float {
-        // Both are exact, so that there is one rounding.
+        // Both factors are exact, so only the result is rounded.
         if !isCut, significand <= 1 << 24, exponent >= -10, exponent <= 10 {
             let power = Float(JSONDouble.powersOfTen[abs(exponent)])
             let magnitude = exponent < 0 ? Float(significand) / power : Float(significand) * power
@@ -106,7 +106,7 @@ extension JSONNumber {
         return Float(String(decoding: text, as: UTF8.self)) ?? .infinity
     }
 
-    /// The number itself; nil where Foundation should decide how much of it can be kept.
+    /// The exact number; `nil` if Foundation has to decide how many of its digits can be kept.
     var decimal: Decimal? {
         guard !isCut, significand > 0, exponent >= -100, exponent <= 100 else { return nil }
         return Decimal(sign: isNegative ? .minus : .plus, exponent: exponent, significand: Decimal(significand))

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// The bytes of a text while it is written.
+/// The buffer of a text that is being written.
 struct JSONOutput {
-    /// Room behind what was reserved, so that eight bytes may always be stored or loaded.
+    /// The free bytes after every reservation, so that eight bytes can always be stored or loaded.
     private static let slack = 16
 
-    // From 1,024 bytes on the C library first collects what was freed.
+    // Less than 1,024 bytes: for larger requests malloc first merges freed blocks.
     private static let firstCapacity = 1000
 
     private(set) var start: UnsafeMutablePointer<UInt8>
@@ -21,10 +21,10 @@ struct JSONOutput {
 
     func deallocate() { free(start) }
 
-    /// The bytes, which are no longer the output's own.
+    /// Returns the text. The output is empty afterwards.
     mutating func take() -> Data {
         if capacity == Self.firstCapacity {
-            // Copying so few bytes is faster than `realloc`. The memory stays for what a type writes after the end.
+            // For a short text a copy is faster than `realloc`. The memory stays for a type that writes after the end.
             let data = Data(bytes: start, count: count)
             count = 0
             return data
@@ -38,11 +38,11 @@ struct JSONOutput {
     }
 
     private static func allocate(_ count: Int) -> UnsafeMutablePointer<UInt8> {
-        // Without memory the standard library's allocation ends the process, as it does everywhere.
+        // If there is no memory, the standard library's allocation ends the process.
         (malloc(count) ?? .allocate(byteCount: count, alignment: 16)).assumingMemoryBound(to: UInt8.self)
     }
 
-    /// Makes room for so many bytes.
+    /// Makes room for `more` bytes.
     private mutating func reserve(_ more: Int) {
         if count &+ more &+ Self.slack > capacity { grow(more) }
     }
@@ -59,7 +59,7 @@ struct JSONOutput {
         }
     }
 
-    /// Takes back what was written behind a place.
+    /// Removes all bytes after the first `count`.
     mutating func truncate(to count: Int) { self.count = count }
 
     mutating func byte(_ byte: UInt8) {
@@ -68,7 +68,7 @@ struct JSONOutput {
         count &+= 1
     }
 
-    /// Bytes that need no escape.
+    /// Appends bytes that need no escapes.
     mutating func bytes(_ bytes: UnsafeBufferPointer<UInt8>) {
         guard let source = bytes.baseAddress else { return }
         reserve(bytes.count)
@@ -91,7 +91,7 @@ struct JSONOutput {
 // Strings.
 extension JSONOutput {
     mutating func string(_ string: String) {
-        // Native strings, which all are here, need no copy.
+        // Only a bridged string would have to be copied.
         if string.utf8.withContiguousStorageIfAvailable({ quoted($0) }) == nil {
             quotedSlowly(string)
         }
@@ -99,7 +99,7 @@ extension JSONOutput {
 
     private mutating func quotedSlowly(_ string: String) { Array(string.utf8).withUnsafeBufferPointer { quoted($0) } }
 
-    /// Bytes of UTF-8 between quotes.
+    /// Appends UTF-8 between quotes, with escapes.
     mutating func quoted(_ text: UnsafeBufferPointer<UInt8>) {
         reserve(text.count &+ 2)
         start[count] = JSONByte.quote
@@ -111,7 +111,7 @@ extension JSONOutput {
                 let word = rest >= 8 ? JSONBytes.load(source + at) : JSONBytes.loadLast(source, at, text.count)
                 var ends = JSONBytes.endsOfPlainText(word)
                 if escapesSlashes { ends |= JSONBytes.slashes(word) }
-                // What stands behind the first special byte is overwritten.
+                // The bytes from the first special one on are overwritten.
                 UnsafeMutableRawPointer(start + count).storeBytes(of: word.littleEndian, as: UInt64.self)
                 let length = min(ends.trailingZeroBitCount &>> 3, rest)
                 at &+= length
@@ -126,7 +126,7 @@ extension JSONOutput {
     }
 
     private mutating func escape(_ byte: UInt8, remaining: Int) {
-        // This byte's escape, the rest of the text, and the quote.
+        // Room for this escape, the rest of the text, and the quote.
         reserve(remaining + 8)
         start[count] = JSONByte.backslash
         let letter: UInt8
@@ -152,15 +152,15 @@ extension JSONOutput {
     }
 }
 
-// A number writes its description here, so that it makes no string of it.
+// A number writes its description here directly, without an intermediate string.
 extension JSONOutput: TextOutputStream {
     mutating func write(_ string: String) {
         var string = string
         string.withUTF8 { bytes($0) }
     }
 
-    /// What the standard library calls with the digits of a floating-point number. Its own version makes a string and calls
-    /// `write(_:)`, so that without this one the text is the same.
+    /// Called by the standard library with the digits of a floating-point number. The default implementation makes a
+    /// string and calls `write(_:)`, so the text does not depend on this method.
     mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) { bytes(buffer) }
 }
 
@@ -197,7 +197,7 @@ extension JSONOutput {
         }
     }
 
-    /// The description of a finite number, without `.0`.
+    /// Appends the description of a finite number, without a trailing `.0`.
     mutating func number(_ value: some TextOutputStreamable) {
         let first = count
         value.write(to: &self)
@@ -206,7 +206,7 @@ extension JSONOutput {
         }
     }
 
-    /// Base64 between quotes, slashes escaped where strings have them escaped.
+    /// Appends Base64 between quotes. Slashes are escaped as in strings.
     mutating func base64(_ data: Data) {
         byte(JSONByte.quote)
         data.withUnsafeBytes { source in

@@ -1,4 +1,4 @@
-/// A key that no type has: an element's place in an array, a key of a dictionary, or "super".
+/// A key that is not a type's own: the index of an element, a dictionary's key, or "super".
 struct JSONKey: CodingKey {
     let stringValue: String
     let intValue: Int?
@@ -19,10 +19,10 @@ struct JSONKey: CodingKey {
     }
 }
 
-/// Where a value stands in the text, from the top. An element of an array costs no allocation.
+/// The path of a value, from the top of the text. The path of an array's element costs no allocation.
 struct JSONPath {
     fileprivate let node: JSONPathNode?
-    /// The element in the array that `node` leads to; -1 for none.
+    /// The index of an element in the array at `node`; -1 if the path does not end in an element.
     fileprivate let element: Int32
 
     init() {
@@ -44,12 +44,12 @@ struct JSONPath {
         return JSONPath(node, element: index)
     }
 
-    /// The path of a nested container, which belongs to the decoder around it.
+    /// Returns the path of a nested container, which belongs to the decoder of this container.
     func nesting(_ key: any CodingKey) -> JSONPath {
         JSONPath(JSONPathNode(self, key, isNested: true), element: -1)
     }
 
-    /// The path of the decoder that a container belongs to.
+    /// The path of the decoder that a container with this path belongs to.
     var ofDecoder: JSONPath {
         var path = self
         while path.element < 0, let node = path.node, node.isNested { path = node.parent }

@@ -1,6 +1,6 @@
-/// The first 128 bits of the powers of five from 5^-64 to 5^64, two words each, the higher one first.
+/// The first 128 bits of the powers of five from 5^-64 to 5^64. Each is two words, the higher one first.
 ///
-/// Those from 5^-27 to 5^-1 are rounded up, the others down, as the algorithm of Eisel and Lemire wants them.
+/// The powers from 5^-27 to 5^-1 are rounded up and the others down, as the algorithm of Eisel and Lemire requires.
 enum JSONPowersOfFive {
     static let smallest = -64
     static let largest = 64

@@ -1,7 +1,6 @@
-/// A stack. Its owner deallocates it.
+/// A stack without copy-on-write. Its single owner deallocates it; it must not be copied.
 ///
-/// An array counts references, and asks before each change whether it is shared: that takes longer than the changes, of
-/// which there are several for each key. This one is never shared. Indices are checked, as an array's are.
+/// Indices are checked as an array's are.
 struct JSONStack<Element> {
     private var start: UnsafeMutablePointer<Element>
     private var capacity: Int
@@ -28,7 +27,7 @@ struct JSONStack<Element> {
         }
     }
 
-    /// The elements from this one on, until the stack is changed.
+    /// Returns the elements from `index` on. The buffer is valid until the stack changes.
     func from(_ index: Int) -> UnsafeBufferPointer<Element> {
         precondition(index >= 0 && index <= count)
         return UnsafeBufferPointer(start: start + index, count: count - index)
@@ -40,11 +39,11 @@ struct JSONStack<Element> {
         count &+= 1
     }
 
-    /// Removes the elements from this one on.
+    /// Removes the elements from index `count` on.
     mutating func truncate(to count: Int) {
         precondition(count >= 0 && count <= self.count)
         let removed = self.count &- count
-        // First, so that nothing that goes with an element finds it here.
+        // Set first: the deinit of an element may run code that uses this stack.
         self.count = count
         (start + count).deinitialize(count: removed)
     }

@@ -1,11 +1,11 @@
 /// Reads a text once and writes its tape.
 ///
-/// It accepts exactly what Foundation's scanner accepts: the structure is checked here, a comma before a closing
-/// bracket is allowed, and what stands in strings and numbers is checked when a type reads it.
+/// It accepts exactly the texts that Foundation's scanner accepts. It checks the structure and permits a comma before a
+/// closing bracket. The contents of strings and numbers are checked when a type reads them.
 struct JSONTapeBuilder {
-    /// As many arrays and objects may be inside each other.
+    /// The maximum depth of nested arrays and objects.
     static let depthLimit = 512
-    /// An object with more keys than this gets an index.
+    /// The maximum number of keys of an object without an index.
     static let keyLimit = 48
 
     private let start: UnsafePointer<UInt8>
@@ -13,10 +13,11 @@ struct JSONTapeBuilder {
     private var at: UnsafePointer<UInt8>
     private var tape: JSONTape
     private var depth = 0
-    /// The array or object that is open; -1 for none. The word of an open one holds its count and its parent's place.
+    /// The place of the open array or object; -1 if there is none. Until it is closed, its word holds the count and, as
+    /// its end, the parent's place plus one.
     private var open = -1
 
-    /// The words of the tape, and the place of a null after its values.
+    /// Returns the tape, and the place of a null after its values.
     static func tape(
         of text: UnsafePointer<UInt8>,
         count: Int,
@@ -73,7 +74,8 @@ struct JSONTapeBuilder {
         }
     }
 
-    /// Closes what ends here; then the first byte of the next value, or nil at the end of the text.
+    /// Closes the arrays and objects that end here. Returns the first byte of the next value; `nil` at the end of the
+    /// text.
     private mutating func afterValue() throws(JSONFault) -> UInt8? {
         while open >= 0 {
             tape.words[open] &+= JSONWord.one
@@ -97,7 +99,7 @@ struct JSONTapeBuilder {
         return nil
     }
 
-    /// The next byte that is no space; it is not taken.
+    /// Skips spaces and returns the next byte without consuming it.
     private mutating func next() throws(JSONFault) -> UInt8 {
         while at < end {
             let byte = at.pointee
@@ -113,7 +115,7 @@ struct JSONTapeBuilder {
         depth &+= 1
         let place = tape.count
         tape.append(JSONWord(kind, 0, open &+ 1))
-        // An object's second word has the marks of its keys.
+        // The second word of an object holds the marks of its keys.
         if kind == .object { tape.append(JSONWord(bits: 0)) }
         open = place
     }
@@ -125,7 +127,7 @@ struct JSONTapeBuilder {
         depth &-= 1
     }
 
-    /// Takes a key and its colon; then the first byte of its value.
+    /// Consumes a key and its colon. Returns the first byte of the value.
     private mutating func key() throws(JSONFault) -> UInt8 {
         guard at.pointee == JSONByte.quote else { throw JSONFault() }
         tape.reserve(at: at - start)
@@ -158,7 +160,7 @@ extension JSONTapeBuilder {
         at = last + 1
     }
 
-    /// The first quote, backslash or control character. `seen` gets the bits of all bytes before it.
+    /// Returns the first quote, backslash or control character. The bits of all bytes before it are added to `seen`.
     private static func endOfPlainText(
         _ first: UnsafePointer<UInt8>, _ end: UnsafePointer<UInt8>, _ seen: inout UInt64
     ) -> UnsafePointer<UInt8> {
@@ -174,7 +176,7 @@ extension JSONTapeBuilder {
             seen |= word
             at += 8
         }
-        // The end of the whole text is near.
+        // Fewer than eight bytes of the whole text are left.
         while at < end, at.pointee != JSONByte.quote, at.pointee != JSONByte.backslash, at.pointee >= 0x20 {
             seen |= UInt64(at.pointee)
             at += 1
@@ -227,7 +229,7 @@ extension JSONTapeBuilder {
         tape.append(JSONWord(kind))
     }
 
-    /// Sees to it that an object whose keys are not plain, too many or perhaps repeated gets an index.
+    /// Checks the last key. An object gets an index if its keys are not plain, too many or repeated.
     private mutating func checkKey() {
         let object = JSONWord(bits: tape.words[open])
         guard object.kind == .object else { return }
@@ -235,7 +237,7 @@ extension JSONTapeBuilder {
         guard key.kind == .plainString, object.count < Self.keyLimit else { return needIndex() }
         let mark = JSONKeyText(start + key.offset, key.length).mark
         let marks = tape.words[open &+ 1]
-        // Two keys with the same mark are compared.
+        // Different keys may have the same mark, so the keys are compared.
         if marks & mark != 0, isRepeated(key, in: open) { return needIndex() }
         tape.words[open &+ 1] = marks | mark
     }

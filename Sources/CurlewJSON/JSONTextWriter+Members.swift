@@ -2,7 +2,7 @@ internal import Foundation
 
 // Elements of arrays, members of objects, and single values.
 
-/// How far a text was when a value began.
+/// The state of a text when a value began.
 struct JSONMark {
     let count: Int
     let keys: Int
@@ -11,7 +11,7 @@ struct JSONMark {
 }
 
 extension JSONTextWriter {
-    /// The keys of larger objects are kept in a set.
+    /// The number of keys above which an object's keys are searched in a set.
     private static let keyLimit = 32
 
     private func mark(_ frame: Int) -> JSONMark {
@@ -20,7 +20,7 @@ extension JSONTextWriter {
             depth: frames.depth)
     }
 
-    /// Takes back a value that could not be written: the type may go on without it.
+    /// Removes a value that could not be written. The type may catch the error and continue without the value.
     mutating func rollBack(to mark: JSONMark, _ place: JSONPlace) {
         guard frames.contains(place) else { return }
         while frames.open.count - 1 > place.index { frames.pop() }
@@ -41,7 +41,7 @@ extension JSONTextWriter {
         return mark
     }
 
-    /// Begins a member of an object, by its key as the text has it.
+    /// Begins a member of an object. `name` is the key after the key strategy.
     mutating func beginMember(_ name: String, _ place: JSONPlace) throws(JSONDetour) -> JSONMark {
         try enter(place)
         let mark = mark(place.index)
@@ -56,12 +56,12 @@ extension JSONTextWriter {
         return mark
     }
 
-    /// Whether an object had the key that is its last one.
+    /// Whether an object has an earlier key that is equal to its last one.
     private mutating func hadKey(_ hash: UInt64, _ frame: Int) -> Bool {
         let known = frames.keys.from(frames.open[frame].firstKey).dropLast()
         guard known.count >= Self.keyLimit else { return known.contains { $0.hash == hash } }
         var many = frames.open[frame].manyKeys.take() ?? Set()
-        // Keys whose bits were new have not been asked for.
+        // The set has only the keys up to the last search: keys with a new bit need none.
         for key in known.dropFirst(many.count) { many.insert(key.hash) }
         frames.open[frame].manyKeys = many
         return many.contains(hash)
@@ -73,13 +73,13 @@ extension JSONTextWriter {
         switch frames.open[place.index].content {
         case .none: return
         case .value: refuse("A value was encoded already.", at: place.index)
-        // Foundation's encoder puts them together.
+        // Foundation's encoder combines the container and the value.
         case .object, .array: leaveToFoundation()
         }
         throw JSONDetour()
     }
 
-    /// Opens the object or array that a value consists of. Returns whether there is one now.
+    /// Opens the object or array that is the frame's value, or continues it. Returns false if that is not possible.
     mutating func openContainer(_ content: JSONFrame.Content, _ place: JSONPlace) -> Bool {
         do throws(JSONDetour) {
             try enter(place)
@@ -89,7 +89,7 @@ extension JSONTextWriter {
             case .none:
                 try open(content, place.index)
                 return true
-            // Foundation's encoder adds to what was encoded as a single value.
+            // Foundation's encoder adds to a container that was encoded as a single value.
             case .value where output.start[frames.open[place.index].start] == bracket: leaveToFoundation()
             case .value, .object, .array:
                 refuse("Another kind of container or value was encoded already.", at: place.index)
@@ -100,12 +100,12 @@ extension JSONTextWriter {
 }
 
 extension JSONPlace {
-    /// The container that this value consists of.
+    /// Returns the container that is the value of this frame.
     func container(_ content: JSONFrame.Content) -> JSONPlace {
         writer.pointee.openContainer(content, self) ? self : encoding.nowhere
     }
 
-    /// A container inside this one, whose element or member has begun.
+    /// Opens a container inside this one. Its element or member must have begun.
     func nested(_ content: JSONFrame.Content, _ step: JSONStep) throws(JSONDetour) -> JSONPlace {
         let inner = encoding.push(step, owner: index, encoder: writer.pointee.frames.open[index].encoder, isLoose: true)
         try writer.pointee.open(content, inner.index)

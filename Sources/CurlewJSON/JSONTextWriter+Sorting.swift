@@ -1,5 +1,5 @@
 extension JSONTextWriter {
-    /// Brings the members of an object that is about to end into the order of their keys' bytes.
+    /// Sorts the members of an object by the bytes of their keys, before the object is closed.
     mutating func sortMembers(of frame: Int) {
         let keys = frames.keys.from(frames.open[frame].firstKey)
         guard let first = keys.first else { return }
@@ -7,7 +7,7 @@ extension JSONTextWriter {
         let starts = keys.map(\.start)
         let order = starts.indices.sorted { JSONKeyOrder.precedes(text + starts[$0] + 1, text + starts[$1] + 1) }
         guard order != Array(starts.indices) else { return }
-        // A comma, and in pretty texts a line break and the indentation.
+        // A comma; in pretty texts also a line break and the indentation.
         let separator = isPretty ? 2 + 2 * frames.depth : 1
         let members = order.map { index in
             let end = index + 1 < starts.count ? starts[index + 1] - separator : output.count
@@ -25,7 +25,7 @@ extension JSONTextWriter {
 }
 
 enum JSONKeyOrder {
-    /// Compares two keys as they stand in the text, by the bytes that they stand for. They differ.
+    /// Compares two different keys as they are written in the text, by the bytes that they represent.
     static func precedes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>) -> Bool {
         var (left, right) = (left, right)
         while true {
@@ -35,7 +35,7 @@ enum JSONKeyOrder {
         }
     }
 
-    /// The next byte of a key; -1 at its end.
+    /// Returns the next byte of a key; -1 at its end.
     private static func next(_ text: inout UnsafePointer<UInt8>) -> Int {
         let byte = text.pointee
         if byte == JSONByte.quote { return -1 }
@@ -50,7 +50,7 @@ enum JSONKeyOrder {
         case UInt8(ascii: "f"): return 0x0c
         case UInt8(ascii: "r"): return 0x0d
         case UInt8(ascii: "u"):
-            // Only those below U+0020 are written so.
+            // Only characters below U+0020 are written like this.
             let digit = text[3] < UInt8(ascii: "a") ? text[3] - JSONByte.zero : text[3] - UInt8(ascii: "a") + 10
             let value = Int(text[2] - JSONByte.zero) << 4 | Int(digit)
             text += 4

@@ -1,11 +1,11 @@
 internal import Foundation
 
-/// A text that is being written, and the values in it that are open.
+/// A text that is being written, and its open values.
 ///
-/// Each value is written where it belongs at once. What cannot be written so is left to Foundation's encoder: the first
-/// such value sets `needsFoundation`, and no byte of this text is used.
+/// Each value is written at once, at its final position. If that is impossible, `needsFoundation` is set, Foundation's
+/// encoder makes the text, and no byte of this one is used.
 struct JSONTextWriter {
-    /// As many arrays and objects may be inside each other.
+    /// The maximum depth of nested arrays and objects. Deeper values are left to Foundation's encoder.
     private static let depthLimit = 511
 
     let isPretty: Bool
@@ -13,7 +13,7 @@ struct JSONTextWriter {
     var output: JSONOutput
     var frames = JSONFrames()
     private(set) var needsFoundation = false
-    /// What Foundation's encoder would crash on.
+    /// A misuse on which Foundation's encoder would crash.
     private(set) var misuse: EncodingError.Context?
 
     init(_ format: JSONEncoder.OutputFormatting) {
@@ -22,7 +22,7 @@ struct JSONTextWriter {
         output = JSONOutput(escapesSlashes: !format.contains(.withoutEscapingSlashes))
     }
 
-    /// Leaves the text to Foundation's encoder. Whatever is open is so no longer.
+    /// Leaves the text to Foundation's encoder and removes all frames.
     mutating func leaveToFoundation() {
         needsFoundation = true
         frames.removeAll()
@@ -38,7 +38,7 @@ struct JSONTextWriter {
         return JSONDetour()
     }
 
-    /// Remembers what Foundation's encoder would crash on. It becomes an error at the end.
+    /// Records a misuse on which Foundation's encoder would crash. It becomes an error when the encoding ends.
     mutating func refuse(_ reason: String, at frame: Int) {
         if misuse == nil { misuse = EncodingError.Context(codingPath: path(of: frame), debugDescription: reason) }
         frames.removeAll()
@@ -47,7 +47,7 @@ struct JSONTextWriter {
 
 // Frames.
 extension JSONTextWriter {
-    /// Makes a frame the innermost one: the nested containers in it end here.
+    /// Makes a frame the innermost one. Nested containers inside it are closed.
     mutating func enter(_ place: JSONPlace) throws(JSONDetour) {
         if !frames.isInnermost(place) { try closeAll(inside: place) }
     }
@@ -60,20 +60,20 @@ extension JSONTextWriter {
         }
     }
 
-    /// A frame inside all others; its number and its serial number.
+    /// Opens a frame inside all others. Returns its index and its serial number.
     mutating func push(_ step: consuming JSONStep, owner: Int, encoder: Int? = nil, isLoose: Bool = false) -> (
         Int, UInt32
     ) {
         frames.push(step, owner: owner, encoder: encoder, isLoose: isLoose, start: output.count)
     }
 
-    /// Ends the innermost frame. Where no value was written there is an empty object.
+    /// Closes the innermost frame. A value that encoded nothing becomes an empty object.
     mutating func closeLast() throws(JSONDetour) {
         try closeValue(frames.open.count - 1)
         frames.pop()
     }
 
-    /// Writes what a value needs at its end.
+    /// Completes a value.
     mutating func closeValue(_ frame: Int) throws(JSONDetour) {
         switch frames.open[frame].content {
         case .none:
@@ -108,13 +108,13 @@ extension JSONTextWriter {
         output.byte(bracket)
     }
 
-    /// What stands before an element or a key.
+    /// Writes the separator before an element or a key.
     mutating func separate(isFirst: Bool) {
         if !isFirst { output.byte(JSONByte.comma) }
         if isPretty { output.lineBreak(indentation: frames.depth) }
     }
 
-    /// The path of a frame.
+    /// Returns the path of a frame.
     func path(of frame: Int) -> [any CodingKey] {
         var keys: [any CodingKey] = []
         var frame = frame

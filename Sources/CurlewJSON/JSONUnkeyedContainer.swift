@@ -3,7 +3,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     private let document: JSONDocument
     private let path: JSONPath
     private let array: Int
-    /// Where the next element stands.
+    /// The place of the next element.
     private var place: Int
     private(set) var currentIndex = 0
 
@@ -18,7 +18,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     var count: Int? { document.word(at: array).count }
     var isAtEnd: Bool { currentIndex >= document.word(at: array).count }
 
-    /// The next element, or the error that there is none.
+    /// Returns the place of the next element, or throws if there is none.
     private func next(_ type: Any.Type) throws -> Int {
         if place < document.word(at: array).end { return place }
         throw atEnd(type)
@@ -55,7 +55,8 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
         try skipsNull() ? nil : decode(type)
     }
 
-    /// Whether the next element is null, which is then left behind. So is the end: Foundation counts on there.
+    /// Whether the next element is null, which is then skipped. Also true at the end, where the index advances as
+    /// Foundation's does.
     private mutating func skipsNull() -> Bool {
         guard place >= document.word(at: array).end || document.word(at: place).kind == .null else { return false }
         advance()
@@ -87,7 +88,7 @@ struct JSONUnkeyedContainer: UnkeyedDecodingContainer {
     }
 }
 
-// The types that need no decoder of their own.
+// Types that are decoded without a decoder.
 extension JSONUnkeyedContainer {
     mutating func decode(_ type: Bool.Type) throws -> Bool {
         let place = try next(type)

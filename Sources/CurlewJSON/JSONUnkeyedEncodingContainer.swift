@@ -35,7 +35,8 @@ struct JSONUnkeyedEncodingContainer: UnkeyedEncodingContainer {
         }
     }
 
-    /// Foundation's encoder inserts what it makes when it is released, and counts it then.
+    /// Leaves the text to Foundation, whose encoder inserts and counts the value of this encoder only when the encoder
+    /// is released.
     func superEncoder() -> any Encoder {
         writer.pointee.leaveToFoundation()
         return JSONValueEncoder(place: encoding.nowhere)

@@ -80,7 +80,7 @@ extension JSONDocument {
         }
     }
 
-    /// The container of an object.
+    /// Returns the container of an object.
     func container<Key: CodingKey>(
         keyedBy type: Key.Type,
         at place: Int,
@@ -93,7 +93,7 @@ extension JSONDocument {
         return KeyedDecodingContainer(JSONKeyedContainer<Key>(object: JSONFields(self, at: place, path, index: index)))
     }
 
-    /// The container of an array.
+    /// Returns the container of an array.
     func unkeyedContainer(at place: Int, _ path: JSONPath) throws -> any UnkeyedDecodingContainer {
         guard word(at: place).kind == .array else { throw noContainer([Any].self, "unkeyed", at: place, path) }
         return JSONUnkeyedContainer(document: self, path: path, array: place)

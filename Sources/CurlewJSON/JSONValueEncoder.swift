@@ -17,7 +17,7 @@ struct JSONValueEncoder: Encoder, SingleValueEncodingContainer {
 
     func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-    /// Takes the place of the single value.
+    /// Begins the single value and records that it is complete.
     private func begin() throws {
         try writer.pointee.beginSingle(place)
         writer.pointee.frames.open[place.index].content = .value

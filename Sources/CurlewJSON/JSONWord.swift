@@ -1,20 +1,20 @@
-/// What a value on the tape is.
+/// The kind of a value on the tape.
 enum JSONKind: UInt8 {
     case null
     case `false`
     case `true`
-    /// Digits, perhaps after a minus.
+    /// Digits, optionally after a minus.
     case integer
-    /// Any other row of the characters that numbers are made of.
+    /// Any other sequence of the characters that numbers consist of.
     case number
     /// ASCII without escapes and control characters.
     case plainString
-    /// No escapes and no control characters, but bytes above 127.
+    /// Neither escapes nor control characters, but bytes above 127.
     case simpleString
-    /// A backslash or a control character.
+    /// With a backslash or a control character.
     case escapedString
     case array
-    /// Its keys are plain, few, and differ from each other.
+    /// An object with few keys, which are plain and differ from each other.
     case object
     /// An object whose keys need an index: many, not plain, or perhaps repeated.
     case indexedObject
@@ -22,7 +22,7 @@ enum JSONKind: UInt8 {
     var isString: Bool { self == .plainString || self == .simpleString || self == .escapedString }
     var isObject: Bool { self == .object || self == .indexedObject }
 
-    /// The words that Foundation's decoder has for it in errors.
+    /// The words that Foundation's decoder uses for the kind in errors.
     var name: String {
         switch self {
         case .null: "null"
@@ -37,10 +37,10 @@ enum JSONKind: UInt8 {
 
 /// One word of the tape: a kind and two numbers of 30 bits.
 ///
-/// Strings and numbers: where they start in the text, and how many bytes they have. Arrays and objects: how many
-/// elements they have, and the place on the tape after their last one.
+/// For strings and numbers, the offset and the length in the text. For arrays and objects, the number of elements and
+/// the place on the tape after the last one.
 struct JSONWord {
-    /// The texts that fit, in bytes; the tape has no more words than the text has bytes.
+    /// The size in bytes from which on texts do not fit. A tape has no more words than the text has bytes.
     static let limit = 1 << 30
     private static let mask = UInt64(limit - 1)
 
@@ -53,8 +53,8 @@ struct JSONWord {
             UInt64(kind.rawValue) << 60 | UInt64(truncatingIfNeeded: first) << 30 | UInt64(truncatingIfNeeded: second)
     }
 
-    // SAFETY: words are made by the initializer with a kind only, and an enum without payloads is stored as the number
-    // of its case. `JSONKind(rawValue:)` is not inlined: 2 % of the time that a decoding takes.
+    // SAFETY: only the initializer with a kind makes words, and an enum without payloads is stored as the number of its
+    // case. `JSONKind(rawValue:)` is not inlined and takes 2 % of the time of a decoding.
     var kind: JSONKind { unsafeBitCast(UInt8(truncatingIfNeeded: bits >> 60), to: JSONKind.self) }
 
     var isContainer: Bool { bits >> 60 >= UInt64(JSONKind.array.rawValue) }
@@ -67,9 +67,9 @@ struct JSONWord {
     var count: Int { Int(bits >> 30 & Self.mask) }
     var end: Int { Int(bits & Self.mask) }
 
-    /// What one more element adds to `bits`.
+    /// The amount that one more element adds to `bits`.
     static let one: UInt64 = 1 << 30
 }
 
-/// The text is not JSON, or a number or string in it is malformed. At the top it becomes a `DecodingError`.
+/// The text is not JSON, or a number or string in it is malformed. `FastJSONDecoder` turns it into a `DecodingError`.
 struct JSONFault: Error {}

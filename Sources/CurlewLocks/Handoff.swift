@@ -1,9 +1,9 @@
 public import Dispatch
 
-/// The only way from Curlew to a user's dispatch queue.
+/// Runs work on a user's dispatch queue, in an order that the thread sanitizer sees.
 ///
-/// The thread sanitizer does not see libdispatch's happens-before edge on Linux. Taking and releasing
-/// one lock before the dispatch and again inside the closure gives it an edge that it does see.
+/// On Linux, the thread sanitizer does not see that work on a queue happens after its dispatch. Taking and releasing
+/// one lock before the dispatch, and again inside the closure, makes the order visible.
 public struct Handoff: Sendable {
     private let fence = Lock(false)
 
@@ -20,7 +20,7 @@ public struct Handoff: Sendable {
         }
     }
 
-    /// The same, not before `deadline`.
+    /// Runs `work` on `queue` at `deadline` or later, after everything the caller did before this call.
     public func callAsFunction(
         to queue: DispatchQueue,
         at deadline: DispatchTime,
@@ -34,9 +34,11 @@ public struct Handoff: Sendable {
         }
     }
 
-    /// Runs `work` on `queue`, and waits for it without holding a thread. Cancellation does not cut it short.
+    /// Runs `work` on `queue` and waits for the result without blocking a thread. Cancellation does not end the wait
+    /// early.
     ///
-    /// The way back needs an edge too: the sanitizer sees none from a continuation that is resumed before its task waits.
+    /// The result needs the lock as well: if a continuation is resumed before its task suspends, the sanitizer sees no
+    /// order between the two.
     public func run<R: Sendable>(
         on queue: DispatchQueue,
         isolation: isolated (any Actor)? = #isolation,

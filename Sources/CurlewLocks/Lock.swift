@@ -4,18 +4,18 @@ public import Glibc
 public import Musl
 #endif
 
-/// A mutual-exclusion lock around the state that it protects. Copies share both.
+/// A mutual-exclusion lock with the state that it protects. Copies share both.
 ///
-/// State and mutex are one allocation, and `body` is inlined, because every request makes a lock and takes it several
-/// times. Docs/Decisions/0015 says why the mutex is pthread's.
+/// State and mutex are one allocation and `body` is inlined, because every request creates a lock and takes it several
+/// times. Docs/Decisions/0015 explains the choice of pthread's mutex.
 ///
-/// A lock that protects no value of its own is `Lock(false)`, not `Lock(())`: the thread sanitizer needs a state
-/// with a size to tell its accesses from others.
+/// Use `Lock(false)`, not `Lock(())`, for a lock that protects no value: the thread sanitizer tells accesses to states
+/// apart by their addresses, so the state needs a size.
 public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touched only while the mutex is held.
     @usableFromInline
     let box: LockBox<State>
 
-    /// Creates a lock around its state, which nothing else may refer to from then on.
+    /// Creates a lock with its state, to which no other reference may remain.
     @inlinable
     public init(_ state: sending State) {
         let made = LockBox<State>.create(minimumCapacity: LockMutex.count) { _ in state }
@@ -23,7 +23,7 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
         LockMutex.make(at: mutex)
     }
 
-    /// A large state is made where it stays: a copy would cost more than the lock.
+    /// Creates a lock whose state `state` creates in place. Use it for large states, which are expensive to copy.
     @inlinable
     public init(making state: () -> sending State) {
         let made = LockBox<State>.create(minimumCapacity: LockMutex.count) { _ in state() }
@@ -31,11 +31,11 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
         LockMutex.make(at: mutex)
     }
 
-    /// Runs `body` with exclusive access to the state. Keep it short, and never call foreign code in it.
+    /// Runs `body` with exclusive access to the state. Keep it short, and never call user code in it.
     ///
-    /// Assigning to the state releases what it held. Where that can be an object of the user's, or a closure that
-    /// captures one, return the old value, which lives at least until the lock is free: its `deinit` may ask for this lock.
-    /// A debug build traps where a thread asks for a lock that it holds; a release build would wait for ever.
+    /// Assigning to the state releases its old value. If that value can be a user's object, or a closure that captures
+    /// one, return it from `body`: it then lives at least until the lock is free, and its `deinit` may take this lock.
+    /// A debug build traps if a thread takes a lock that it already holds; a release build deadlocks.
     @inlinable
     public func withLock<R: ~Copyable, E: Error>(
         _ body: (inout sending State) throws(E) -> sending R
@@ -44,8 +44,9 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
         LockMutex.lock(mutex)
         do throws(E) {
             let result = try body(&state.pointee)
-            // Both live until the mutex is free, whatever the optimizer finds unused: the body may drop the last reference to the
-            // lock, which has the mutex, and the result may hold the last reference to an object that asks for this lock at its end.
+            // Keeps both alive until the mutex is free, even if the optimizer finds no further use of them. The body
+            // may drop the last reference to the lock, which contains the mutex. The result may be the last reference
+            // to an object whose `deinit` takes this lock.
             withExtendedLifetime(box) { withExtendedLifetime(result) { LockMutex.unlock(mutex) } }
             return result
         } catch {
@@ -54,14 +55,14 @@ public struct Lock<State>: @unchecked Sendable {  // SAFETY: the state is touche
         }
     }
 
-    // SAFETY of both: the addresses are the box's own and valid as long as `self` keeps it.
+    // SAFETY of both: the addresses belong to the box and are valid as long as `self` keeps it alive.
     @inlinable
     var mutex: LockMutex.Address { box.withUnsafeMutablePointerToElements { $0 } }
     @inlinable
     var state: UnsafeMutablePointer<State> { box.withUnsafeMutablePointerToHeader { $0 } }
 }
 
-/// Where a lock's state and mutex live, at addresses that never change.
+/// Stores a lock's state and mutex at addresses that never change.
 @usableFromInline
 final class LockBox<State>: ManagedBuffer<State, pthread_mutex_t> {
     @inlinable
@@ -70,11 +71,11 @@ final class LockBox<State>: ManagedBuffer<State, pthread_mutex_t> {
 
 #if DEBUG
 extension Lock {
-    /// How often the lock was taken: tests hold requests to a number.
+    /// The number of times that the lock was taken, which tests limit for a request.
     package var acquisitions: Int {
         LockMutex.lock(mutex)
         defer { LockMutex.unlock(mutex) }
-        // Not by this look at it.
+        // Excludes the acquisition by this property.
         return LockMutex.acquisitions(of: mutex).pointee - 1
     }
 }

@@ -4,14 +4,14 @@ public import Glibc
 public import Musl
 #endif
 
-/// How a lock is taken and given back. In a debug build the mutex is one that finds out where a thread takes it twice, and
-/// counts how often it is taken.
+/// Creates, locks, unlocks and destroys the mutex of a lock. In a debug build, the mutex detects a thread that locks it
+/// twice, and its acquisitions are counted.
 @usableFromInline
 enum LockMutex {
-    // Not as an `inout` of Swift's: the thread sanitizer would take that for an access to the mutex.
+    // A pointer instead of `inout`, which the thread sanitizer would treat as an access to the mutex.
     @usableFromInline typealias Address = UnsafeMutablePointer<pthread_mutex_t>
 
-    /// How many places of a mutex's size a lock takes. In a debug build the second holds the count.
+    /// The number of mutex-sized elements that a lock allocates. In a debug build, the second one stores the count.
     @inlinable static var count: Int {
         #if DEBUG
         2
@@ -45,7 +45,8 @@ enum LockMutex {
         LockCount.add()
     }
 
-    /// Behind the mutex, and read and written under it.
+    /// Returns the address of the count, which follows the mutex. The count is read and written while the mutex is
+    /// held.
     static func acquisitions(of mutex: Address) -> UnsafeMutablePointer<Int> {
         UnsafeMutableRawPointer(mutex + 1).assumingMemoryBound(to: Int.self)
     }

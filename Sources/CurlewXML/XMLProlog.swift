@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// What stands before the root element, read before any parser sees it: a parser that meets the declaration of an entity
-/// may fill the memory with it.
+/// Checks the prolog of a document, which precedes the root element, in advance of any parser. A parser that reads the
+/// declaration of an entity may exhaust the memory with its expansion.
 struct XMLProlog {
     private var scanner: XMLScanner
 
-    /// Throws where the text is too large, declares entities, attributes or elements of its own, is in an encoding that could hide
-    /// that, or has an element with too many attributes. A document type alone, with a name and where its DTD would be, may stay:
-    /// that DTD is not loaded.
+    /// Throws if the text is too large, declares entities, attributes or elements, uses an encoding that could hide
+    /// such declarations, or contains an element with too many attributes. A document type with only a name and the
+    /// location of a DTD is allowed, because the DTD is not loaded.
     static func check(_ data: Data, maximumSize: Int, maximumAttributes: Int) throws(XMLFlaw) {
         guard data.count <= maximumSize else { throw .tooLarge(maximumSize) }
         var prolog = XMLProlog(scanner: XMLScanner(data))
@@ -26,14 +26,15 @@ struct XMLProlog {
             } else if scanner.skip("<!DOCTYPE") {
                 try skipDocumentType()
             } else {
-                // The root, or what the parser will complain about.
+                // The root element, or markup that the parser refuses. Text is refused here.
                 guard scanner.peek == 0x3C else { throw XMLFlaw.unreadable }
                 return
             }
         }
     }
 
-    /// Only these keep apart what is ASCII and what is not: in UTF-7 or ISO-2022 a comment's end may be none.
+    /// Throws unless bytes of ASCII always mean ASCII in the encoding. In UTF-7 or ISO-2022, the bytes that
+    /// end a comment may mean other characters.
     private func checkEncoding(_ declaration: String) throws(XMLFlaw) {
         guard let name = declaration.firstMatch(of: /encoding\s*=\s*["']([^"']*)["']/)?.output.1.lowercased() else {
             return
@@ -61,7 +62,7 @@ struct XMLProlog {
     }
 }
 
-/// Why a text is not made into a tree.
+/// The reasons why a text is refused.
 enum XMLFlaw: Error, CustomStringConvertible {
     case unreadable
     case declarations

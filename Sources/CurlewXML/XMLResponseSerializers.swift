@@ -4,20 +4,20 @@ public import Foundation
 public import FoundationNetworking
 public import FoundationXML
 
-// XML stands apart from Curlew because FoundationXML is one more library to load at every start.
+// XML is a separate module, because FoundationXML is a library that would be loaded whenever a program starts.
 
-/// What XML is labelled with.
+/// The content types of XML.
 public let xmlContentTypes: Set<String> = ["application/xml", "text/xml"]
 
-/// Bytes of XML, and fresh parsers over them. External entities are never loaded.
+/// The bytes of an XML document, from which parsers are created. External entities are never loaded.
 public struct XMLSource: Sendable, Equatable {
     /// The body.
     public let data: Data
 
-    /// Creates a source of a body.
+    /// Creates a source from a body.
     public init(data: Data) { self.data = data }
 
-    /// A parser at the beginning of the text: give it a delegate and call `parse()`.
+    /// Returns a new parser for the text. Set its delegate and call `parse()`.
     public func makeParser() -> XMLParser {
         let parser = XMLParser(data: data)
         parser.shouldResolveExternalEntities = false
@@ -25,14 +25,16 @@ public struct XMLSource: Sendable, Equatable {
     }
 }
 
-/// Gives what an `XMLParser` needs. The body is checked, but not parsed. A document that declares entities, elements or
-/// attributes of its own is an error, because a parser can fill the memory with them. To parse a body without these checks, make
-/// an `XMLSource` from its data.
+/// Serializes a body into the source of an `XMLParser`. The body is checked, but not parsed.
+///
+/// A document that declares entities, elements or attributes is an error, because a parser can exhaust the memory with
+/// them. To parse a body without these checks, create an `XMLSource` from its data.
 public struct XMLParserResponseSerializer: ResponseSerializer {
     private let maximumSize: Int
     private let maximumAttributes: Int
 
-    /// A text of more than `maximumSize` bytes and an element with more than `maximumAttributes` attributes are `.limitExceeded`.
+    /// Creates a serializer. A text of more than `maximumSize` bytes, and an element with more than `maximumAttributes`
+    /// attributes, fail with `.limitExceeded`.
     public init(maximumSize: Int = 16 * 1024 * 1024, maximumAttributes: Int = 1_000) {
         self.maximumSize = maximumSize
         self.maximumAttributes = maximumAttributes
@@ -45,7 +47,7 @@ public struct XMLParserResponseSerializer: ResponseSerializer {
         error: (any Error)?
     ) throws -> XMLSource {
         let body = try body(request: request, response: response, data: data, error: error)
-        // A response without a body that may have none.
+        // The response has no body, and may have none.
         guard !body.isEmpty else { return XMLSource(data: body) }
         do {
             try XMLProlog.check(body, maximumSize: maximumSize, maximumAttributes: maximumAttributes)
@@ -56,13 +58,13 @@ public struct XMLParserResponseSerializer: ResponseSerializer {
     }
 }
 
-/// Parses the body into a tree.
+/// Parses a body into a tree.
 ///
-/// Nothing is fetched and nothing is expanded for a document: its DTD is not loaded, and one that declares entities,
-/// elements or attributes of its own is an error, and so is whatever the parser complains about. A tree takes many times
-/// the memory of its text, hence `maximumSize`.
+/// The DTD of a document is not loaded, and nothing is fetched or expanded. A document that declares entities, elements
+/// or attributes is an error, and so is everything that the parser reports. A tree takes many times the memory of its
+/// text; limit it with `maximumSize`.
 public struct XMLDocumentResponseSerializer: ResponseSerializer {
-    /// More than Foundation's trees can have is not possible: what is nested deeper would be missing from them.
+    /// The maximum depth that Foundation's trees support. They would silently lack deeper elements.
     public static let greatestDepth = 256
 
     private let options: XMLNode.Options
@@ -70,10 +72,12 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
     private let maximumDepth: Int
     private let maximumAttributes: Int
 
-    /// `options` as for `XMLDocument`, of which those that would load or validate something else have no effect. A text of
-    /// more than `maximumSize` bytes, elements nested more than `maximumDepth` deep (at most `greatestDepth`) and an element
-    /// with more than `maximumAttributes` attributes are `.limitExceeded`. The time that libxml2 takes for an element grows
-    /// with the square of the number of its attributes.
+    /// Creates a serializer. `options` are those of `XMLDocument`; options that load or validate other resources have
+    /// no effect.
+    ///
+    /// A text of more than `maximumSize` bytes, elements nested more than `maximumDepth` deep (at most
+    /// `greatestDepth`), and an element with more than `maximumAttributes` attributes fail with `.limitExceeded`. The
+    /// time that libxml2 before 2.12 takes for an element grows with the square of the number of its attributes.
     public init(
         options: XMLNode.Options = [],
         maximumSize: Int = 16 * 1024 * 1024,
@@ -86,7 +90,7 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
         self.maximumAttributes = maximumAttributes
     }
 
-    /// Validation loads the DTD, and XInclude any file.
+    /// Options that load other resources: validation loads the DTD, and XInclude loads any file.
     private static let loading: XMLNode.Options = [
         .documentValidate, .documentXInclude, .nodeLoadExternalEntitiesAlways, .nodeLoadExternalEntitiesSameOriginOnly,
     ]
@@ -100,7 +104,8 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
         let body = try body(request: request, response: response, data: data, error: error)
         do {
             try XMLProlog.check(body, maximumSize: maximumSize, maximumAttributes: maximumAttributes)
-            // FoundationXML's document accepts broken text on Linux, and prints about it: ask the parser first.
+            // On Linux, `XMLDocument` accepts malformed text and prints messages about it, so the parser checks it
+            // first.
             try WellFormedness.check(XMLSource(data: body), maximumDepth: maximumDepth)
             return XMLTree(try XMLDocument(data: body, options: options))
         } catch let flaw as XMLFlaw {
@@ -111,8 +116,8 @@ public struct XMLDocumentResponseSerializer: ResponseSerializer {
     }
 }
 
-/// Whatever the parser reports is an error, also where it goes on and says that it parsed the text; and every element that
-/// begins must end, and must not be nested too deep.
+/// Checks that a text is well-formed and not nested too deep. Every error that the parser reports counts, even if it
+/// continues and returns success, and every element that begins must end.
 private final class WellFormedness: NSObject, XMLParserDelegate {
     private let maximumDepth: Int
     private var depth = 0
@@ -150,16 +155,16 @@ private final class WellFormedness: NSObject, XMLParserDelegate {
     }
 }
 
-/// A parsed document. `XMLDocument` is a mutable class, so one thread at a time gets at it.
-// SAFETY: `document` is only touched inside `lock`.
+/// A parsed document. `XMLDocument` is a mutable class, so only one thread at a time has access to it.
+// SAFETY: `document` is only accessed while `lock` is held.
 public final class XMLTree: @unchecked Sendable {
     private let document: XMLDocument
-    // Recursive, because foreign code runs under it, which may ask this tree.
+    // Recursive, because user code runs under the lock and may use this tree.
     private let lock = NSRecursiveLock()
 
     init(_ document: sending XMLDocument) { self.document = document }
 
-    /// Runs `body` with the document to itself; nodes must not leave it.
+    /// Runs `body` with exclusive access to the document. Nodes must not escape from it.
     public func withDocument<R: Sendable>(_ body: (XMLDocument) throws -> R) rethrows -> R {
         lock.lock()
         defer { lock.unlock() }

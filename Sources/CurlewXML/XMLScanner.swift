@@ -1,9 +1,10 @@
 internal import Foundation
 
-/// Goes through the units of an XML text from left to right. In the encodings that are read at all, ASCII is ASCII.
+/// Reads the code units of an XML text from left to right. In every accepted encoding, ASCII units mean ASCII
+/// characters.
 struct XMLScanner {
     private let bytes: Data
-    /// Bytes of one unit: 1, or 2 where the text is UTF-16.
+    /// The number of bytes in a unit: 2 in UTF-16, otherwise 1.
     let width: Int
     private let isBigEndian: Bool
     private var position: Int
@@ -20,7 +21,7 @@ struct XMLScanner {
         }
     }
 
-    /// nil at the end.
+    /// The next unit; `nil` at the end.
     var peek: UInt16? { unit(at: position) }
 
     mutating func next() -> UInt16? {
@@ -35,13 +36,13 @@ struct XMLScanner {
         return true
     }
 
-    /// Steps over `end` and what stands before it. False where it is missing.
+    /// Skips the text up to and including `end`. False if `end` is missing.
     mutating func skip(until end: StaticString) -> Bool {
         while !skip(end) { if next() == nil { return false } }
         return true
     }
 
-    /// What stands before `end`, which is skipped as well; nil where it is missing.
+    /// Returns the text before `end` and skips both; `nil` if `end` is missing.
     mutating func taken(until end: StaticString) -> String? {
         var text: [UInt16] = []
         while !skip(end) {
@@ -51,8 +52,8 @@ struct XMLScanner {
         return String(decoding: text, as: UTF16.self)
     }
 
-    /// Steps over a tag or a declaration and its `>`, which may stand in quotes, too. `visit` is given each unit outside of quotes;
-    /// an opening quote is one. False where the end is missing.
+    /// Skips a tag or a declaration including its `>`; a `>` within quotes does not end it. `visit` is called with
+    /// every unit outside quotes and with opening quotes. False if the end is missing.
     mutating func skipMarkup(visit: (UInt16) throws(XMLFlaw) -> Void) throws(XMLFlaw) -> Bool {
         var quote: UInt16?
         while let unit = next() {

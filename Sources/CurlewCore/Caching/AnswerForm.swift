@@ -1,17 +1,18 @@
 package import Foundation
 
-/// In which form a stored response answers a request.
+/// The form in which a stored response answers a request.
 package enum AnswerForm: Sendable, Hashable {
-    /// As it is stored.
+    /// The stored head and the whole body.
     case whole
-    /// Its head alone, for `HEAD`.
+    /// The head without a body, for `HEAD`.
     case head
-    /// 304: what the caller has is still right.
+    /// A 304: the caller's copy is still valid.
     case notModified
-    /// 206: these bytes of the body.
+    /// A 206 with these bytes of the body.
     case part(Range<Int64>)
 
-    /// nil where the stored response cannot answer the request, and the server has to.
+    /// `nil` if the request asks for a range that the stored response cannot supply, so that only the server can
+    /// answer.
     package init?(of request: CacheRequest, from response: StoredResponse, bodySize: Int64) {
         if request.method == .head {
             self = .head
@@ -28,7 +29,8 @@ package enum AnswerForm: Sendable, Hashable {
         }
     }
 
-    /// The caller's own condition (RFC 9110, 13.1.2 and 13.1.3): the tag goes before the date.
+    /// Whether the caller's own condition (RFC 9110, 13.1.2 and 13.1.3) leads to a 304. `If-None-Match` has precedence
+    /// over `If-Modified-Since`.
     private static func isUnchanged(for request: HTTPHeaders, _ response: StoredResponse) -> Bool {
         guard response.head.status == 200 else { return false }
         let stored = Validators(response.head.headers)
@@ -47,13 +49,13 @@ package enum AnswerForm: Sendable, Hashable {
         return date <= since
     }
 
-    /// `If-Range`: the part is wanted of that version alone, which only a strong validator tells.
+    /// Whether `If-Range` allows a part of the stored version. Only a strong validator identifies a version.
     private static func allowsPart(_ request: HTTPHeaders, _ stored: HTTPHeaders) -> Bool {
         guard let condition = request.value(for: "If-Range") else { return true }
         return EntityValidator(stored)?.headerValue == condition
     }
 
-    /// What is served: the stored head in this form, with the age that it has by now.
+    /// Returns the stored head in this form, with the response's current age.
     package func head(of response: StoredResponse, age: TimeInterval, bodySize: Int64) -> ResponseHead {
         var head = response.head
         head.headers.update(name: "Age", value: String(Int64(min(max(0, age), Double(DeltaSeconds.maximum)))))
@@ -62,7 +64,7 @@ package enum AnswerForm: Sendable, Hashable {
         case .notModified:
             head.status = 304
             head.reason = "Not Modified"
-            // It has no body, and says nothing of one (RFC 9110, 15.4.5).
+            // A 304 has no body and must not describe one (RFC 9110, 15.4.5).
             for name in ["Content-Length", "Content-Encoding", "Content-Type", "Content-Range"] {
                 head.headers.remove(name: name)
             }
@@ -78,7 +80,7 @@ package enum AnswerForm: Sendable, Hashable {
         return head
     }
 
-    /// Which bytes of the body follow; nil for none.
+    /// The bytes of the body to send; `nil` for a response without a body.
     package func bytes(ofBody size: Int64) -> Range<Int64>? {
         switch self {
         case .whole: size > 0 ? 0..<size : nil
@@ -89,7 +91,7 @@ package enum AnswerForm: Sendable, Hashable {
 }
 
 extension ByteRange {
-    /// One range in bytes (RFC 9110, 14.1.2); nil for several, other units and what is no range.
+    /// Reads a single byte range (RFC 9110, 14.1.2). `nil` for several ranges, for other units and for invalid text.
     package init?(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skip(while: ASCII.isBlank)
@@ -112,7 +114,7 @@ extension ByteRange {
         guard scanner.isAtEnd else { return nil }
     }
 
-    /// Which bytes of a whole of that size it means; nil where there are none.
+    /// The bytes that the range selects from a body of this size; `nil` if it selects none.
     package func resolved(in size: Int64) -> Range<Int64>? {
         switch self {
         case .from(let first): first < size ? first..<size : nil

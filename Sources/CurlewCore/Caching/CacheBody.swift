@@ -1,32 +1,34 @@
 public import Foundation
 
-/// The body of a stored response. Making one costs nothing: bytes are read when they are asked for.
+/// The body of a stored response. Creating one is cheap: bytes are read on demand.
 ///
-/// It keeps what it needs (a file descriptor, the bytes themselves) until it is released, so that an entry that is replaced
-/// or removed meanwhile can still be read to its end. Where a store cannot promise that, the reader throws.
+/// A body keeps what it needs (a file descriptor, the bytes themselves) until it is released, so that a reader can
+/// finish an entry that is replaced or removed meanwhile. If a store cannot promise this, the reader throws.
 public protocol CacheBody: Sendable {
-    /// How many bytes it has.
+    /// The number of bytes in the body.
     var size: Int64 { get }
 
-    /// Begins to read a part of the body, which lies in `0..<size`; nil where the body is gone or damaged, which is a miss.
+    /// Begins to read a part of the body. `range` is within `0..<size`. Returns `nil` if the body is gone or damaged,
+    /// which counts as a miss.
     func reader(of range: Range<Int64>) async -> (any CacheReader)?
 }
 
-/// Reads a stored body from front to back, for one reader.
+/// Reads a stored body from front to back, on behalf of one consumer.
 public protocol CacheReader: AnyObject, Sendable {
-    /// The next bytes, never none, as many as the store finds convenient (16 KiB to 1 MiB); nil at the end of the range.
+    /// Returns the next bytes of the range, or `nil` at its end. A chunk is never empty; its size is up to the store
+    /// (16 KiB to 1 MiB).
     ///
-    /// Called by one task at a time, never again after nil or an error. A reader that is released early gives up. It throws
-    /// where the body turns out to be damaged, or is gone: the bytes so far were right, and the request fails, for its
-    /// response cannot be begun again. So a store checks before it returns bytes, not behind them.
+    /// Called by one task at a time, and not again after `nil` or an error. Releasing a reader early abandons the read.
+    /// It throws if the body turns out to be damaged or gone. The request then fails, because its response has already
+    /// begun; therefore a store must verify bytes before it returns them, not afterwards.
     func next() async throws(CurlewError) -> Data?
 }
 
-/// A body that lies in memory.
+/// A body in memory.
 public struct DataCacheBody: CacheBody {
     private let data: Data
 
-    /// Creates a body of bytes.
+    /// Creates a body that consists of these bytes.
     public init(_ data: Data) { self.data = data }
 
     public var size: Int64 { Int64(data.count) }
@@ -38,7 +40,7 @@ public struct DataCacheBody: CacheBody {
     }
 }
 
-// SAFETY: called by one task at a time.
+// SAFETY: `CacheReader` requires that one task at a time calls `next()`, so access to `rest` never overlaps.
 private final class DataCacheReader: CacheReader, @unchecked Sendable {
     private var rest: Data?
 

@@ -1,20 +1,20 @@
 package import Foundation
 
-/// What is to be done for a request (RFC 9111, 4).
+/// The cache's decision about a request (RFC 9111, 4).
 package enum CacheDecision: Sendable {
-    /// The stored response is served.
+    /// Serve the stored response.
     case serve(StoredEntry, AnswerForm, CacheStatus)
-    /// It is served, and the server is asked behind the caller's back.
+    /// Serve the stored response and revalidate it in the background.
     case serveAndRevalidate(StoredEntry, AnswerForm)
-    /// The server is asked, with these fields in addition. The stored response is there for a 304, and for the case that
+    /// Send the request with these conditional fields added. The stored response is served after a 304, and possibly if
     /// the server fails.
     case validate(StoredEntry, adding: [HTTPHeader])
-    /// The request goes to the server, with these fields in addition.
+    /// Send the request with these fields added.
     case send(CacheStatus, adding: [HTTPHeader])
-    /// Nothing that is stored may be served, and the server must not be asked.
+    /// Fail: no stored response may be served, and the server must not be asked.
     case refuse
 
-    /// The decision for requests that no stored response can answer, before the store is asked.
+    /// Decides before the store is asked. `nil` if a stored response may answer the request.
     package init?(beforeLookup request: CacheRequest, hasBody: Bool = false) {
         guard let reason = request.reasonToBypass(hasBody: hasBody) else { return nil }
         if request.policy == .onlyStored {
@@ -26,9 +26,9 @@ package enum CacheDecision: Sendable {
         self = .send(.bypassed(reason), adding: fields.map { HTTPHeader(name: $0.0, value: $0.1) })
     }
 
-    /// The decision for a request, and for what was found for it.
+    /// Decides about a request, given the entry that was found for it.
     package init(for request: CacheRequest, found stored: StoredEntry?, mode: CacheMode, now: Date) {
-        // What was found is not what such a request asks for.
+        // A request that bypasses the cache has no use for the entry.
         if request.policy == .onlyStored, request.reasonToBypass() != nil {
             self = .refuse
             return
@@ -71,7 +71,7 @@ package enum CacheDecision: Sendable {
             }
         }
         if request.control.has("only-if-cached") { return .refuse }
-        // A validation is of the whole. Other forms are the server's to give.
+        // A validation concerns the whole response; the server must supply every other form.
         guard form == .whole, !request.hasCondition else {
             let status = form == .head ? CacheStatus.miss : .bypassed(.condition)
             return .send(status, adding: request.askingFields)
@@ -86,8 +86,8 @@ package enum CacheDecision: Sendable {
         return .send(isSpecial ? .bypassed(.condition) : status, adding: request.askingFields)
     }
 
-    /// Whether a stored response may be served because the server has failed (RFC 5861, 4). Who has asked for a validation
-    /// gets none.
+    /// Whether a stored response may be served because the server has failed (RFC 5861, 4). A request that insists on
+    /// validation gets the failure instead.
     package static func allowsOnFailure(
         _ stored: StoredResponse,
         for request: CacheRequest,
@@ -105,7 +105,7 @@ package enum CacheDecision: Sendable {
 }
 
 extension CacheRequest {
-    /// Why no stored response can answer it, whatever is stored; nil where one may.
+    /// The reason why no stored response can answer the request; `nil` if one may.
     fileprivate func reasonToBypass(hasBody: Bool = false) -> CacheStatus.BypassReason? {
         if hasBody || (method != .get && method != .head) { return .method }
         if control.has("no-store") { return .noStore }
@@ -113,14 +113,14 @@ extension CacheRequest {
         return policy == .reload ? .reload : nil
     }
 
-    /// What a request says to caches on the way to the server, where its policy is to ask the server itself.
+    /// The fields by which a request with the policy `.revalidate` makes caches on the way ask the server, too.
     fileprivate var askingFields: [HTTPHeader] {
         guard policy == .revalidate, control.isEmpty else { return [] }
         return [HTTPHeader(name: "Cache-Control", value: "max-age=0")]
     }
 
-    /// Whether the request's own limits leave the response fresh enough (RFC 9111, 5.2.1). What is no number counts as the
-    /// strictest.
+    /// Whether the response is fresh enough for the request's own limits (RFC 9111, 5.2.1). A limit that is not a
+    /// number counts as the strictest one.
     fileprivate func allows(_ freshness: Freshness, at now: Date) -> Bool {
         let age = freshness.age(at: now)
         if control.has("max-age") {
@@ -132,7 +132,8 @@ extension CacheRequest {
         return freshness.lifetime - age >= TimeInterval(rest)
     }
 
-    /// `max-stale`, without a number: however stale.
+    /// Whether `max-stale` allows this staleness. Without a number it allows any. `max-age` and `min-fresh` override
+    /// it.
     fileprivate func allowsStaleness(of staleness: TimeInterval) -> Bool {
         guard let value = control.directives["max-stale"], !control.has("max-age"), !control.has("min-fresh") else {
             return false

@@ -1,6 +1,6 @@
 extension CacheEntry {
-    /// The entry as it may leave the process: without the response's fields that hold credentials. The cache leaves out
-    /// those that no cache may store; a store outside the process leaves out all whose names say that they are secret.
+    /// The entry without the response fields that hold credentials, safe to leave the process. The cache itself omits
+    /// only the fields that no cache may store; a store outside the process also omits every field with a secret name.
     package var withoutCredentials: CacheEntry {
         guard response.head.headers.contains(where: { SecretNames.containsField($0.name) }) else { return self }
         var entry = self

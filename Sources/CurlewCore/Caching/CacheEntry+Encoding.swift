@@ -1,13 +1,13 @@
 public import Foundation
 
-// The form is stable: what one version of Curlew has written, later ones read, or take for a miss.
+// The format is stable: later versions of Curlew read what earlier ones have written, or treat it as a miss.
 //
 //     version   one byte, 1
 //     texts     length (LEB128), UTF-8
 //     numbers   LEB128, signed ones zigzag
 //     dates     milliseconds since 1970, a number
 extension CacheEntry {
-    /// The entry as bytes, for stores that keep it outside the process. It has no checksum of its own.
+    /// The entry as bytes, for stores outside the process. The encoding contains no checksum.
     public var encoded: Data {
         var writer = EntryWriter()
         writer.append(byte: 1)
@@ -26,8 +26,8 @@ extension CacheEntry {
         return Data(writer.bytes)
     }
 
-    /// The entry that was encoded; nil where the bytes are no entry, or one of a later version. For a store that is a
-    /// damaged entry: a miss, and to be removed.
+    /// Decodes an entry. `nil` if the bytes are not an entry or have a later version. A store treats that as a damaged
+    /// entry: a miss, and a reason to remove it.
     public init?(encoded: Data) {
         var reader = EntryReader(Array(encoded))
         do throws(EntryReader.Damage) {

@@ -1,17 +1,18 @@
-/// What a stored response is looked up by: the URL of the request, and whose response it is.
+/// The lookup key of a stored response: the URL of the request and a partition.
 ///
-/// Responses of one key that differ in the fields that `Vary` names are its variants (`CacheEntry.variant`).
+/// Responses with one key that differ in the fields that `Vary` names are variants of each other
+/// (`CacheEntry.variant`).
 public struct CacheKey: Sendable, Hashable {
-    /// The absolute URL without its fragment, normalised as far as every server has to treat the forms alike.
+    /// The absolute URL without its fragment, normalised only in ways that every server must treat alike.
     public let url: String
-    /// Keeps apart responses of one URL that must not be shared: a digest of the session's settings that decide which
-    /// servers may answer, of the proxy and the `Host` field and, in a private cache, of the credentials. Empty if the
-    /// settings are the usual ones and the request has none of these.
+    /// Separates responses for one URL that must not be shared. The partition is a digest of the session settings that
+    /// determine which servers may answer, of the proxy and the `Host` field and, in a private cache, of the
+    /// credentials. Empty if the settings are the defaults and the request has none of these.
     public let partition: String
-    // A request asks for its key several times.
     private let hash: Int
 
-    /// Creates a key of its parts. The cache makes the keys of requests; a store makes one only of what it has stored.
+    /// Creates a key from its parts. The cache creates the keys of requests; a store only recreates keys of entries
+    /// that it holds.
     public init(url: String, partition: String = "") {
         self.url = url
         self.partition = partition
@@ -27,10 +28,10 @@ public struct CacheKey: Sendable, Hashable {
 
     public func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 
-    /// Both parts as one text, for stores that have one string or digest a key. Neither part has a line feed.
+    /// Both parts as one text, for stores that use one string or digest per key. Neither part contains a line feed.
     public var text: String { partition + "\n" + url }
 
-    /// What the URLs of its origin begin with: `https://example.org/`.
+    /// The prefix that all URLs of the key's origin share: `https://example.org/`.
     package var origin: String { Self.origin(of: url) }
 
     package static func origin(of url: String) -> String {

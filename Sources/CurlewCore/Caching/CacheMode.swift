@@ -1,9 +1,9 @@
-/// Whose responses a cache keeps (RFC 9111, 3).
+/// The kind of a cache: for one user or for several (RFC 9111, 3).
 public enum CacheMode: Sendable, Hashable {
-    /// Those of one user. Responses marked `private` are stored, and responses to requests with credentials are kept for
-    /// the same credentials.
+    /// A cache for one user. It stores responses marked `private`, and serves a response to a request with credentials
+    /// only to requests with equal credentials.
     case `private`
-    /// Those of several users: neither `private` responses nor, unless they say that they may be, responses to requests
-    /// with `Authorization`.
+    /// A cache for several users. It stores no `private` responses, and a response to a request with credentials only
+    /// if the response allows it.
     case shared
 }

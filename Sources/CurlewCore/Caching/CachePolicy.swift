@@ -1,13 +1,14 @@
-/// How a request uses the cache.
+/// The use that a request makes of the cache.
 public enum CachePolicy: Sendable, Hashable {
-    /// As HTTP says: what is fresh is served, what is stale is validated.
+    /// Follow HTTP: serve fresh responses, validate stale ones.
     case useProtocol
-    /// The server is asked, whatever is stored, and its response replaces that.
+    /// Ask the server, whatever is stored. Its response replaces the stored one.
     case reload
-    /// The server is asked whether what is stored is still right. What is fresh and `immutable` is served.
+    /// Ask the server whether the stored response is still valid. A fresh response marked `immutable` is served without
+    /// asking.
     case revalidate
-    /// What is stored is served at any age; the server is asked where nothing is stored.
+    /// Serve a stored response of any age. Ask the server only if none is stored.
     case preferStored
-    /// What is stored is served at any age; where nothing is stored the request fails with `.notInCache`.
+    /// Serve a stored response of any age. Fail with `.notInCache` if none is stored.
     case onlyStored
 }

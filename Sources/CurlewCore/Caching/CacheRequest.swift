@@ -1,6 +1,7 @@
 package import Foundation
 
-/// What a cache has to know of a request. One reference, because the run and what it stores both keep it.
+/// The facts about a request that a cache needs. A class, because the run and the storage of its response share one
+/// instance.
 package final class CacheRequest: Sendable {
     package let key: CacheKey
     package let method: HTTPMethod
@@ -8,23 +9,24 @@ package final class CacheRequest: Sendable {
     private let defaults: HTTPHeaders?
     package let control: CacheControl
     package let policy: CachePolicy
-    /// Whether the body is wanted without its content coding.
+    /// Whether the caller wants the body with its content coding removed.
     package let decodesContent: Bool
-    /// Whether it is sent with credentials, in a field or in what a transport adds.
+    /// Whether the request is sent with credentials, in a field or added by the transport.
     package let hasCredentials: Bool
-    /// Whether some of them stand in no field and not in the key either: the fields that a response varies by do not tell
-    /// whose it is.
+    /// Whether some of the credentials are neither in a field nor in the key. `Vary` then cannot tell which user a
+    /// response belongs to.
     package let hidesCredentials: Bool
     package let hasRange: Bool
-    /// Whether the caller asks under a condition of its own that a cache may answer (RFC 9111, 4.3.2).
+    /// Whether the caller has set a condition that a cache may evaluate (RFC 9111, 4.3.2).
     package let hasCondition: Bool
-    /// Whether there is a condition that only the server can judge.
+    /// Whether there is a condition that only the server can evaluate.
     package let hasPrecondition: Bool
-    /// Whether it is a `GET` without any wish of its own, as nearly all are: its response may be that of another request that
-    /// is sent at the same time.
+    /// Whether this is a `GET` without ranges, conditions, cache directives or a special policy. It may share the
+    /// response of an identical request that is in flight.
     package let isPlain: Bool
 
-    /// `defaults` go out where `headers` does not have their names. `fields`: what of both concerns a cache, where that is known.
+    /// `defaults` supplies the fields that `headers` does not name. Pass `fields` if the cache-related fields of both
+    /// are known already.
     package init(
         url: URL,
         method: HTTPMethod = .get,
@@ -52,11 +54,11 @@ package final class CacheRequest: Sendable {
         isPlain = method == .get && policy == .useProtocol && !fields.concernsCaches && control.isEmpty
     }
 
-    /// All fields that go out. Few requests need them in one list.
+    /// All fields that are sent, in one list.
     package var headers: HTTPHeaders { own.completed(by: defaults) }
 }
 
-/// Which fields of a request concern a cache. Most requests have none of them, and one pass tells.
+/// The fields of a request that concern a cache, found in one pass over the names.
 package struct RequestCacheFields: Sendable {
     /// Whether a field has a secret name: `Authorization`, `Cookie`, `X-Api-Key`, ….
     package private(set) var hasCredentials = false
@@ -66,10 +68,10 @@ package struct RequestCacheFields: Sendable {
     fileprivate var hasPrecondition = false
     fileprivate var hasControl = false
 
-    /// Credentials and the host have their place in the key.
+    /// Whether a field asks for a range or sets a condition. Credentials and the host are part of the key instead.
     fileprivate var concernsCaches: Bool { hasRange || hasCondition || hasPrecondition }
 
-    /// `secrets` are names of further fields with credentials.
+    /// `secrets` lists further names of fields that hold credentials.
     package init(_ headers: HTTPHeaders, _ defaults: HTTPHeaders?, secrets: [String] = []) {
         add(headers, secrets)
         if let defaults { add(defaults, secrets) }
@@ -90,11 +92,10 @@ package struct RequestCacheFields: Sendable {
         }
     }
 
-    /// Whether a field, by its name in lower case, tells one user from others.
+    /// Whether a field identifies a user. `name` must be in lower case.
     package static func isSecret(_ name: String, or secrets: [String]) -> Bool {
         if secrets.contains(where: { ASCII.equalsIgnoringCase($0, name) }) { return true }
         switch name {
-        // Those of nearly all requests: the list of secrets is long.
         case "accept", "accept-encoding", "accept-language", "user-agent": return false
         default: return SecretNames.containsField(name)
         }
@@ -102,10 +103,11 @@ package struct RequestCacheFields: Sendable {
 }
 
 extension CacheKey {
-    /// The key of a request: scheme and host in lower case, no default port, a path at least, no fragment.
+    /// Creates the key of a request: scheme and host in lower case, no default port, at least `/` as the path, no
+    /// fragment.
     package init(url: URL, partition: String = "") { self.init(url: Self.text(of: url), partition: partition) }
 
-    /// `CacheKey.url` of a URL.
+    /// Returns the `CacheKey.url` of a URL.
     package static func text(of url: URL) -> String {
         let text = url.absoluteString
         if isNormal(text) { return text }
@@ -118,8 +120,8 @@ extension CacheKey {
         return parts.string ?? text
     }
 
-    /// As nearly all are: `http` or `https`, lower case up to the path, which is there, no port that may be the scheme's own, no
-    /// fragment.
+    /// Whether the URL needs no normalisation: `http` or `https`, lower case up to a path that is not empty, no port
+    /// that might be a default, no fragment.
     private static func isNormal(_ text: String) -> Bool {
         text.utf8.withContiguousStorageIfAvailable(isNormal) ?? false
     }
@@ -137,7 +139,7 @@ extension CacheKey {
         return index == bytes.count
     }
 
-    /// Behind `http://` or `https://`.
+    /// The index after `http://` or `https://`; `nil` if the URL begins with neither.
     private static func endOfScheme(_ bytes: UnsafeBufferPointer<UInt8>) -> Int? {
         guard bytes.count > 8, bytes[0] == UInt8(ascii: "h"), bytes[1] == UInt8(ascii: "t"),
             bytes[2] == UInt8(ascii: "t"),
@@ -150,7 +152,8 @@ extension CacheKey {
         return colon + 3
     }
 
-    /// Behind a number that stays as it is: without zeros before it, and of no scheme's own.
+    /// The index after a port that needs no normalisation: no leading zeros and not the default of either scheme. `nil`
+    /// for any other port.
     private static func endOfPort(_ bytes: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
         var (index, number) = (start, 0)
         while index < bytes.count, index < start + 5, ASCII.isDigit(bytes[index]) {
@@ -162,6 +165,6 @@ extension CacheKey {
         return index
     }
 
-    /// A small letter, a digit, a hyphen or a dot.
+    /// A lower-case letter, a digit, a hyphen or a dot.
     private static func isOfHost(_ byte: UInt8) -> Bool { byte &- 0x61 < 26 || byte &- 0x30 < 10 || byte &- 0x2D < 2 }
 }

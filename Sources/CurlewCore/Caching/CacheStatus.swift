@@ -1,33 +1,31 @@
-/// What the cache had to do with a response.
-///
-/// `description` is the value of a `Cache-Status` field (RFC 9211): `Curlew; hit`.
+/// The part that the cache had in a response.
 public enum CacheStatus: Sendable, Hashable, CustomStringConvertible {
-    /// It was stored and fresh.
+    /// The response was stored and fresh.
     case hit
-    /// It came from the server.
+    /// The response is the server's.
     case miss
-    /// It was stored, and the server has said that it is still right.
+    /// The response was stored, and the server has confirmed it.
     case revalidated
-    /// It was stored, its time is over, and it was served all the same.
+    /// The response was stored and stale, and was served nevertheless.
     case stale(StaleReason)
-    /// It came from the server for another request, at the same time.
+    /// The response is the server's response to an identical request that was already in flight.
     case collapsed
-    /// It came from the server, and the cache was not asked.
+    /// The response is the server's; the cache was not consulted.
     case bypassed(BypassReason)
 
-    /// Why a stale response was served.
+    /// The reason why a stale response was served.
     public enum StaleReason: String, Sendable, Hashable {
-        /// `stale-while-revalidate`: the server is being asked meanwhile.
+        /// `stale-while-revalidate`: the response is being revalidated in the background.
         case whileRevalidate = "stale-while-revalidate"
-        /// `stale-if-error`: the server could not answer.
+        /// `stale-if-error`: the server failed.
         case ifError = "stale-if-error"
         /// The request allows it by `max-stale`.
         case maxStale = "max-stale"
-        /// The request's policy is to take what is stored.
+        /// The request's policy prefers stored responses of any age.
         case policy
     }
 
-    /// Why the cache was not asked.
+    /// The reason why the cache was not consulted.
     public enum BypassReason: String, Sendable, Hashable {
         /// Responses to this method are not stored.
         case method
@@ -35,7 +33,7 @@ public enum CacheStatus: Sendable, Hashable, CustomStringConvertible {
         case reload
         /// The request has `no-store`.
         case noStore = "no-store"
-        /// The request asks for a part, or under a condition, that what is stored cannot answer.
+        /// The request has a range or a condition that the stored response cannot satisfy.
         case condition
     }
 

@@ -1,17 +1,18 @@
-/// Keeps responses for a cache: in memory, on disk, or in another process.
+/// Storage for a cache's responses: in memory, on disk, or in another process.
 ///
-/// The cache decides what is stored, for how long it is of use and when it is served. A store keeps what it is given until
-/// it wants the room, and finds it again. It may forget anything at any time.
+/// The cache decides which responses are stored, how long they are useful and when they are served. A store keeps what
+/// it is given, finds it again, and may evict anything at any time.
 ///
-/// **Faults are misses.** No method of a store throws, because a cache must never be the reason why a request fails. A store
-/// that is broken, full or slower than its own limit finds nothing and keeps nothing. It counts and reports its faults in
-/// its own way.
+/// **Faults are misses.** No method of a store throws, because a cache must never cause a request to fail. A store that
+/// is broken, full or slower than its own limit finds nothing and keeps nothing. It counts and reports its faults by
+/// its own means.
 ///
-/// **Nothing torn.** What `entries(for:)` finds was committed as a whole. A store outside the process keeps checksums over
-/// the encoded entry and over the pieces of the body, takes what does not agree with them for a miss, and removes it.
+/// **Nothing torn.** Every entry that `entries(for:)` returns was committed as a whole. A store outside the process
+/// keeps checksums of the encoded entry and of the pieces of the body; it treats a mismatch as a miss and removes the
+/// entry.
 ///
-/// **Threads.** All methods are called from many tasks at once. None may block its thread: a store that reads files or
-/// sockets does it elsewhere. Where the calling task is cancelled a store may return early, with nothing.
+/// **Threads.** All methods are called from many tasks concurrently. None may block its thread: a store that reads
+/// files or sockets does so elsewhere. If the calling task is cancelled, a store may return early with an empty result.
 ///
 ///     // The least a store has to do:
 ///     func entries(for key: CacheKey) async -> [StoredEntry]
@@ -22,70 +23,74 @@
 ///     func removeAll() async
 ///     func size() async -> Int64
 public protocol CacheStore: Sendable {
-    /// Every variant that is stored under a key, in any order, also those whose time is over (the cache may have them
-    /// validated). Comparing keys by a digest alone is not enough: an entry's own `key` must be the key.
+    /// Returns every variant that is stored under a key, in any order. Expired entries are included, because the cache
+    /// may validate them. Comparing digests of keys is not enough: an entry's own `key` must equal `key`.
     ///
-    /// Finding an entry is not using it; reading its body is. A server may vary its responses without end, and all variants
-    /// are looked through: a store should bound how many it keeps for one key. Those of Curlew keep 16.
+    /// Finding an entry does not count as a use; reading its body does. A server may vary its responses without limit,
+    /// and every lookup examines all variants. A store should therefore bound the variants of one key. The stores of
+    /// Curlew keep 16.
     func entries(for key: CacheKey) async -> [StoredEntry]
 
-    /// Begins to store a response; nil where the store does not want it. `expectedSize` is the size of its body where that
-    /// is known, so that what is too large can be refused before its first byte.
+    /// Begins to store a response. Returns `nil` if the store declines. `expectedSize` is the size of the body, if
+    /// known, so that a store can decline a large body before its first byte.
     ///
-    /// The store may have dropped the entry at `entry.lifetime.usableUntil`, or later where it `canBeValidated`.
+    /// The store may drop the entry at `entry.lifetime.usableUntil`, or later if it `canBeValidated`.
     func writer(for entry: CacheEntry, expectedSize: Int64?) async -> (any CacheWriter)?
 
-    /// The server has validated an entry: head and lifetime are new, the body is the same. Where the entry with this `id` is
-    /// not stored any more, another one has taken its place or none, and nothing is to be changed.
+    /// Replaces the head and the lifetime of an entry that the server has validated; the body stays. Does nothing if
+    /// the entry with this `id` is not stored, even if another one with its key and variant is.
     func update(_ entry: CacheEntry) async
 
     /// Removes the entry with this `id`, and no other.
     func remove(_ entry: CacheEntry) async
 
-    /// Removes every variant in every partition that is stored for a URL (`CacheKey.url`).
+    /// Removes every variant of a URL (`CacheKey.url`) in every partition.
     func removeAll(url: String) async
 
-    /// Removes everything that is stored for an origin: entries whose `key.url` begins with `origin`, which ends with a
-    /// slash (`https://example.org/`). Servers ask for it by `Clear-Site-Data`.
+    /// Removes all entries of an origin: those whose `key.url` begins with `origin`, which ends with a slash
+    /// (`https://example.org/`). Servers request this with `Clear-Site-Data`.
     ///
-    /// The default removes everything, which a store may always do.
+    /// The default implementation removes everything, which a store may always do.
     func removeAll(origin: String) async
 
-    /// Removes everything.
+    /// Removes all entries.
     func removeAll() async
 
-    /// How many bytes the entries take up, bodies and heads.
+    /// The number of bytes that the entries occupy, bodies and heads.
     func size() async -> Int64
 
-    /// A request for `key` is about to be sent, because no stored response can answer it.
+    /// Called before a request for `key` is sent, because no stored response can answer it.
     ///
-    /// A store that several processes share can see to it that one of them sends it. It answers true where this process is
-    /// to send it: no other process does so, or it has waited for the other long enough. It answers false once the request of
-    /// another process has stored a response: the cache then looks for it. It is asked for requests whose responses are
-    /// likely to be stored, once for all of the process that wait for the same response. Every true is followed by one
-    /// `fetchEnded`, unless the process ends before: a claim has to run out by itself.
+    /// A store that several processes share can ensure that only one of them sends the request. It returns `true` if
+    /// this process is to send it: no other process is doing so, or the wait for the other process took too long. It
+    /// returns `false` once the request of another process has stored a response; the cache then looks it up. The cache
+    /// asks only about requests whose responses are likely to be stored, and once for all requests of the process that
+    /// wait for one response. Each `true` is followed by exactly one `fetchEnded`, unless the process ends first: a
+    /// claim therefore needs an expiry.
     ///
-    /// The request's own reader and time limits end its wait by cancelling the calling task: the store then returns soon,
-    /// whatever it answers.
+    /// If the request is cancelled or reaches a time limit, the calling task is cancelled. The store must then return
+    /// soon, with either value.
     ///
-    /// The default is true at once.
+    /// The default implementation returns `true` at once.
     func claimFetch(of key: CacheKey) async -> Bool
 
-    /// What was claimed is over: `stored` tells whether there is an entry for others now. It is called as soon as it is known
-    /// that nothing will be stored, while the response may still be on its way. Where there is no entry, others need not
+    /// Ends a claim. `stored` tells whether there is an entry for other processes. Called as soon as it is certain that
+    /// nothing will be stored, even if the response is still being received. After `false`, other processes need not
     /// wait for each other either, and the store may remember for a while that this key is not worth a claim.
     func fetchEnded(of key: CacheKey, stored: Bool) async
 }
 
-/// A store that answers `claimFetch` at once, so that nothing has to watch over it.
+/// A store whose `claimFetch` returns at once. The cache need not enforce the request's time limits while it waits for
+/// a claim.
 package protocol UnclaimedStore: CacheStore {}
 
-/// A store whose entries are at hand, so that nothing has to wait for a lookup.
+/// A store in memory that can be searched synchronously.
 package protocol ImmediateStore: AnyObject, UnclaimedStore {
-    /// The same as `entries(for:)`.
+    /// Returns the result of `entries(for:)` without suspending.
     func entriesAtHand(for key: CacheKey) -> [StoredEntry]
 
-    /// Most bytes of a body. It is collected where it will stay, and given to the writer as a whole.
+    /// The largest body that the store accepts, in bytes. The cache collects a body up to this size and passes it to
+    /// the writer as a whole.
     var maximumEntrySize: Int { get }
 }
 

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// How one request uses the cache, where that differs from its session.
+/// The caching options of one request that differ from those of its session.
 package struct CacheWishes: Sendable {
-    /// Sees a response before it is stored: what it answers is stored, or nothing.
+    /// Examines a response before it is stored. The result is stored in its place; `nil` prevents storing.
     package typealias Review =
         @Sendable (_ request: TransferRequest, _ head: ResponseHead, _ body: Data) async -> (
             head: ResponseHead, body: Data
@@ -10,7 +10,7 @@ package struct CacheWishes: Sendable {
 
     package var policy: CachePolicy
     package var review: Review?
-    /// Whether a response is not to be stored that is too large to be seen.
+    /// Whether a response that is too large for `review` must not be stored.
     package var mustReview = false
 
     package init(policy: CachePolicy = .useProtocol) { self.policy = policy }

@@ -1,8 +1,8 @@
 internal import Foundation
 
-/// Reads the parts of an encoded entry. The bytes may be anything: every length is checked before it is used.
+/// Reads the parts of an encoded entry. The bytes are untrusted: every length is checked before it is used.
 struct EntryReader {
-    /// The bytes are no entry.
+    /// The bytes are not an encoded entry.
     struct Damage: Error {}
 
     private let bytes: [UInt8]
@@ -22,7 +22,7 @@ struct EntryReader {
         var (value, shift): (UInt64, UInt64) = (0, 0)
         while true {
             let byte = try byte()
-            // The tenth byte has room for one bit.
+            // The tenth byte of a 64-bit number has room for one bit.
             guard shift < 63 || (shift == 63 && byte <= 1) else { throw Damage() }
             value |= UInt64(byte & 0x7F) << shift
             guard byte & 0x80 != 0 else { return value }
@@ -35,7 +35,8 @@ struct EntryReader {
         return number
     }
 
-    /// How many parts follow, of at least so many bytes each.
+    /// Reads the number of parts that follow, each of at least `size` bytes. Rejects a count that the remaining bytes
+    /// cannot hold.
     private mutating func count(ofSize size: Int) throws(Damage) -> Int {
         let count = try number()
         guard count <= (bytes.count - position) / size else { throw Damage() }
@@ -51,7 +52,7 @@ struct EntryReader {
 
     private static func text(_ bytes: ArraySlice<UInt8>) -> String? {
         bytes.withUnsafeBufferPointer { bytes in
-            // Validating takes five times as long, and nearly all texts need none.
+            // ASCII is valid UTF-8 and needs no validation.
             bytes.allSatisfy { $0 < 0x80 }
                 ? String(decoding: bytes, as: UTF8.self) : String(validating: bytes, as: UTF8.self)
         }
@@ -78,7 +79,7 @@ struct EntryReader {
         var fields: [HTTPHeader] = []
         for _ in 0..<(try count(ofSize: 2)) {
             let field = HTTPHeader(name: try text(), value: try text())
-            // Validators are sent again, and heads are written to files: no field may become two.
+            // Validators are sent again, and heads are written to files: a line end must not split a field in two.
             guard !field.name.isEmpty, field.name.isHTTPFieldValue, field.value.isHTTPFieldValue else { throw Damage() }
             fields.append(field)
         }

@@ -22,7 +22,7 @@ struct EntryWriter {
         bytes.append(contentsOf: text.utf8)
     }
 
-    /// Dates that no clock shows are brought to the ends of what can be told apart.
+    /// The range of dates that can be encoded. Dates outside of it are clamped.
     static let milliseconds: ClosedRange<Int64> = -1_000_000_000_000_000...1_000_000_000_000_000
 
     mutating func append(_ date: Date) {

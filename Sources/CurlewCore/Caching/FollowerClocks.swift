@@ -1,11 +1,11 @@
-/// How long a request waits for the response to another one, which was sent before it.
+/// The time limits of a request that waits for the response to an identical request in flight.
 package struct FollowerClocks: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     package enum Verdict: Sendable, Hashable {
         case firstByteTimedOut
         case totalTimedOut
-        /// The response has begun, and does not go on: its own reader may have paused.
+        /// The response has begun but makes no progress: the reader of the other request may have paused.
         case stalled
     }
 
@@ -13,15 +13,15 @@ package struct FollowerClocks: Sendable {
     private let remaining: Duration?
     private let joined: Instant
 
-    /// `remaining` is what is left of the request's total time when it `joined` those who wait.
+    /// `remaining` is the request's remaining total time at the instant `joined`, when it began to wait.
     package init(_ timeouts: Timeouts, remaining: Duration?, joined: Instant) {
         self.timeouts = timeouts
         self.remaining = remaining
         self.joined = joined
     }
 
-    /// What comes about if nothing else does, and when; nil for never. `lastHeard` is when something of the response has
-    /// come last, nil before its head.
+    /// Returns the next time limit to expire and its meaning; `nil` without a limit. `lastHeard` is when bytes of the
+    /// response last arrived, `nil` before its head.
     package func limit(lastHeard: Instant?) -> (instant: Instant, verdict: Verdict)? {
         let own: (Instant, Verdict)? =
             if let lastHeard {

@@ -1,23 +1,26 @@
 package import Foundation
 
-/// How old a stored response is, and how long it stays fresh (RFC 9111, 4.2).
+/// The age of a stored response and the time for which it stays fresh (RFC 9111, 4.2).
 package struct Freshness: Sendable, Equatable {
-    /// How old the response was when it came (`corrected_initial_age`).
+    /// The age of the response when it was received (`corrected_initial_age`).
     package let initialAge: TimeInterval
-    /// How old it may get.
+    /// The age at which the response becomes stale.
     package let lifetime: TimeInterval
-    /// For how long after that it may be served while, or if, …
+    /// The time after `lifetime` during which the response may be served while it is revalidated.
     package let staleWhileRevalidate: TimeInterval
+    /// The time after `lifetime` during which the response may be served if the server fails.
     package let staleIfError: TimeInterval
-    /// Whether it must not be served stale, whatever else it or the request says.
+    /// Whether the response must not be served stale, whatever other directives or the request allow.
     package let mustRevalidate: Bool
-    /// Whether it has to be validated before each use.
+    /// Whether the response must be validated before each use.
     package let needsValidation: Bool
     package let isImmutable: Bool
     private let responseTime: Date
 
-    /// The part of its age at which a response stays fresh that says nothing about that, and at most so long.
+    /// Heuristic freshness (RFC 9111, 4.2.2): a response without an explicit lifetime stays fresh for a tenth of the
+    /// time since `Last-Modified`.
     static let heuristicFraction = 0.1
+    /// The upper limit of heuristic freshness, and the lifetime of permanent statuses without `Last-Modified`.
     static let longestHeuristic: TimeInterval = 86_400
 
     package init(_ response: StoredResponse, mode: CacheMode) {
@@ -29,7 +32,7 @@ package struct Freshness: Sendable, Equatable {
         needsValidation = control.hasUnqualified("no-cache")
         let revalidatesShared = mode == .shared && (control.has("proxy-revalidate") || control.has("s-maxage"))
         mustRevalidate = needsValidation || control.has("must-revalidate") || revalidatesShared
-        // Both speak of responses that may be stale at all.
+        // Both directives concern stale responses, which `mustRevalidate` forbids.
         staleWhileRevalidate = mustRevalidate ? 0 : TimeInterval(control.seconds("stale-while-revalidate") ?? 0)
         staleIfError = mustRevalidate ? 0 : TimeInterval(control.seconds("stale-if-error") ?? 0)
         isImmutable = control.has("immutable")
@@ -42,7 +45,7 @@ package struct Freshness: Sendable, Equatable {
         return max(apparent, age(in: response.head.headers) + delay)
     }
 
-    /// The first member of the first line; what is no number counts as nothing (RFC 9111, 5.1).
+    /// The first member of the first `Age` line; an invalid value counts as 0 (RFC 9111, 5.1).
     private static func age(in fields: HTTPHeaders) -> TimeInterval {
         let first = fields.value(for: "Age")?.split(separator: ",", omittingEmptySubsequences: false).first
         return first.flatMap { DeltaSeconds.parse(String($0)) }.map(TimeInterval.init) ?? 0
@@ -53,7 +56,7 @@ package struct Freshness: Sendable, Equatable {
         _ control: CacheControl,
         _ mode: CacheMode
     ) -> TimeInterval {
-        // A directive that is no number makes the response stale, instead of leaving it to a later rule.
+        // An invalid directive makes the response stale; later rules must not apply.
         if mode == .shared, control.has("s-maxage") { return TimeInterval(control.seconds("s-maxage") ?? 0) }
         if control.has("max-age") { return TimeInterval(control.maxAge ?? 0) }
         let fields = response.head.headers
@@ -69,7 +72,7 @@ package struct Freshness: Sendable, Equatable {
         return min(max(0, sent.timeIntervalSince(modified)) * heuristicFraction, longestHeuristic)
     }
 
-    /// Dates in the case in which they should have been written: some servers write `AUG` or `gmt`.
+    /// Parses a date. Retries with standard capitalisation, because some servers write `AUG` or `gmt`.
     private static func date(_ text: String?, _ response: StoredResponse) -> Date? {
         guard let text else { return nil }
         return HTTPDate.date(from: text, now: response.responseTime)
@@ -85,21 +88,21 @@ package struct Freshness: Sendable, Equatable {
 
     // MARK: At a time
 
-    /// How old it is, in seconds (`current_age`).
+    /// The age in seconds (`current_age`).
     package func age(at now: Date) -> TimeInterval { initialAge + max(0, now.timeIntervalSince(responseTime)) }
 
-    /// How long it has been stale; negative while it is fresh.
+    /// The time since the response became stale; negative while it is fresh.
     package func staleness(at now: Date) -> TimeInterval { age(at: now) - lifetime }
 
-    /// Whether the clock shows a time before the response came, so that its age is unknown.
+    /// Whether `now` is more than a second before the response was received, so that its age is unknown.
     package func isFromTheFuture(at now: Date) -> Bool { now.timeIntervalSince(responseTime) < -1 }
 
-    /// Whether it may be served without asking the server.
+    /// Whether the response may be served without asking the server.
     package func isFresh(at now: Date) -> Bool {
         !needsValidation && staleness(at: now) < 0 && !isFromTheFuture(at: now)
     }
 
-    /// The same as dates, for the store.
+    /// Returns the freshness as dates, for the store.
     package func cacheLifetime(canBeValidated: Bool) -> CacheLifetime {
         let end = needsValidation ? 0 : lifetime - initialAge
         return CacheLifetime(

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// What a response makes out of date beside itself (RFC 9111, 4.4, and `Clear-Site-Data`).
+/// The stored responses that a response invalidates (RFC 9111, 4.4, and `Clear-Site-Data`).
 package enum Invalidation: Sendable, Hashable {
     case none
-    /// Everything that is stored for these URLs, as `CacheKey.url` has them.
+    /// All entries of these URLs, in the form of `CacheKey.url`.
     case urls([String])
-    /// Everything that is stored for the origin: the server asks for it.
+    /// All entries of the origin, as requested by the server.
     case origin(String)
 
     package init(method: HTTPMethod, url: URL, head: ResponseHead) {
@@ -20,7 +20,7 @@ package enum Invalidation: Sendable, Hashable {
         var urls = [CacheKey.text(of: url)]
         for name in ["Location", "Content-Location"] {
             guard let value = head.headers.value(for: name), let other = RedirectLocation.resolve(value, against: url),
-                // A response must not make another origin's out of date.
+                // A response must not invalidate entries of another origin.
                 RedirectLocation.isSameOrigin(url, other)
             else { continue }
             let text = CacheKey.text(of: other)

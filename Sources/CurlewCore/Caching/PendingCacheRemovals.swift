@@ -1,4 +1,4 @@
-/// What is to be removed.
+/// The entries that a removal concerns.
 package enum CacheRemoval: Sendable, Hashable {
     case entry(id: String, key: CacheKey, variant: String)
     case url(String)
@@ -8,12 +8,13 @@ package enum CacheRemoval: Sendable, Hashable {
     package init(_ entry: CacheEntry) { self = .entry(id: entry.id, key: entry.key, variant: entry.variant) }
 }
 
-/// Removals that have failed. What they name may be out of date: until they are done it is not found.
+/// Removals that have failed. The entries may be outdated, so lookups ignore them until the removal succeeds.
 package struct PendingCacheRemovals: Sendable {
-    /// More of them become the removal of everything, which a store may always do.
+    /// The most pending removals. Beyond that they become one removal of everything, which a store may always do.
     package static let most = 256
 
-    // A removal that fails again gets another number: an earlier attempt that ends now has not done it.
+    // A removal that fails again gets a new number. If an earlier attempt succeeds afterwards, its number is outdated
+    // and the removal stays pending.
     package private(set) var numbers: [CacheRemoval: Int] = [:]
     private var last = 0
     private var isRetrying = false
@@ -32,8 +33,8 @@ package struct PendingCacheRemovals: Sendable {
         }
     }
 
-    /// What is to be tried again, until one fails; empty where there is nothing, and while another task does so. A task that gets
-    /// some calls `endRetry` at last.
+    /// Returns the removals to try again, in any order; the caller stops at the first failure and must then call
+    /// `endRetry`. Empty if nothing is pending or another task is retrying.
     package mutating func beginRetry() -> [CacheRemoval: Int] {
         guard !isRetrying, !isEmpty else { return [:] }
         isRetrying = true
@@ -42,12 +43,12 @@ package struct PendingCacheRemovals: Sendable {
 
     package mutating func endRetry() { isRetrying = false }
 
-    /// The removal that had this number is done.
+    /// Removes a removal from the list, unless it has failed again under another number.
     package mutating func finish(_ removal: CacheRemoval, number: Int) {
         if numbers[removal] == number { numbers[removal] = nil }
     }
 
-    /// Whether all that stands under a key was to be removed.
+    /// Whether a pending removal covers all entries of a key.
     package func cover(_ key: CacheKey) -> Bool {
         guard !isEmpty else { return false }
         return [.everything, .url(key.url), .origin(key.origin)].contains { numbers[$0] != nil }
@@ -58,8 +59,8 @@ package struct PendingCacheRemovals: Sendable {
         return numbers[CacheRemoval(entry)] != nil || cover(entry.key)
     }
 
-    /// What a lookup may give that began while this was pending and ended while `later` was: a removal that is done meanwhile may
-    /// have come too late for it.
+    /// Filters the result of a lookup. `self` is the state before the lookup and `later` the state after it. Both
+    /// apply: a removal that was completed during the lookup may have been too late for its result.
     package func uncovered(_ found: [StoredEntry], _ later: PendingCacheRemovals) -> [StoredEntry] {
         guard !(isEmpty && later.isEmpty) else { return found }
         return found.filter { !cover($0.entry) && !later.cover($0.entry) }

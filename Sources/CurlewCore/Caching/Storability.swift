@@ -1,8 +1,9 @@
 internal import Foundation
 
-/// Whether a response may be stored (RFC 9111, 3).
+/// Decides whether a response may be stored (RFC 9111, 3).
 package enum Storability {
-    /// Statuses whose responses may be fresh by a guess (RFC 9110, 15.1), without 206, whose parts are not put together.
+    /// Whether responses with this status may have heuristic freshness (RFC 9110, 15.1). A 206 is excluded, because
+    /// parts are not combined.
     static func isHeuristicallyCacheable(_ status: Int) -> Bool {
         switch status {
         case 200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501: true
@@ -10,8 +11,9 @@ package enum Storability {
         }
     }
 
-    /// Parts are not put together, a 304 is no response of its own, challenges concern those who are asked, and RFC 6585
-    /// forbids to store its own statuses.
+    /// Whether a response with this status concerns one exchange only. A 206 is excluded because parts are not
+    /// combined, a 304 because it only updates another response, 401 and 407 because they challenge one client, and the
+    /// others because RFC 6585 forbids storing them.
     private static func isForOneExchange(_ status: Int) -> Bool {
         switch status {
         case 206, 304, 401, 407, 428, 429, 431, 511: true
@@ -23,7 +25,7 @@ package enum Storability {
         isStorable(head, ResponseCacheFields(head.headers), for: request, mode: mode)
     }
 
-    /// `fields`: those of the head that concern caches.
+    /// `fields` are the fields of `head` that concern caches.
     package static func isStorable(
         _ head: ResponseHead,
         _ fields: ResponseCacheFields,
@@ -33,7 +35,8 @@ package enum Storability {
         request.method == .get && mayBeKept(head, fields, for: request, mode: mode)
     }
 
-    /// Whether a stored response that this request has changed may stay: for a `HEAD` as for the `GET` that it was stored of.
+    /// Whether a stored response may stay after a response to this request has updated it. Unlike `isStorable` this
+    /// applies to `HEAD` as well as to `GET`.
     package static func mayStay(_ head: ResponseHead, for request: CacheRequest, mode: CacheMode) -> Bool {
         mayBeKept(head, ResponseCacheFields(head.headers), for: request, mode: mode)
     }
@@ -47,7 +50,7 @@ package enum Storability {
         guard head.status >= 200, !isForOneExchange(head.status), !request.control.has("no-store"),
             !request.hasPrecondition,
             fields.sayHowToStore || HTTPStatus(head.status).isPermanent,
-            // Any other answer may be to the range alone, as a 416 is.
+            // Another status may concern the range alone, as a 416 does.
             !request.hasRange || head.status == 200
         else { return false }
         let control = CacheControl(head.headers)
@@ -59,7 +62,8 @@ package enum Storability {
         }
         if mode == .shared {
             if control.hasUnqualified("private") { return false }
-            // RFC 9111, 3.5.
+            // Only these directives allow a shared cache to store a response to a request with `Authorization`
+            // (RFC 9111, 3.5).
             let mayBeShared =
                 control.permits("public") || control.permits("must-revalidate")
                 || (control.permits("s-maxage") && control.seconds("s-maxage") != nil)
@@ -69,7 +73,7 @@ package enum Storability {
         return isWorthwhile(head, control, mode)
     }
 
-    /// Whether it says anything about being stored, or can be validated.
+    /// Whether the response has a lifetime, permits storing, or can be validated.
     private static func isWorthwhile(_ head: ResponseHead, _ control: CacheControl, _ mode: CacheMode) -> Bool {
         if (500..<600).contains(head.status) { return isFresh(failure: head, mode) }
         let fields = head.headers
@@ -79,25 +83,25 @@ package enum Storability {
         return !control.isEmpty || HTTPStatus(head.status).isPermanent || Validators(fields).areUsable
     }
 
-    /// A failure takes the place of a good response, so it has to be of use without being validated.
+    /// A failure replaces a good response, so it must be usable without validation.
     private static func isFresh(failure head: ResponseHead, _ mode: CacheMode) -> Bool {
-        // Of its times only that of an `Expires` without a `Date` counts: what that means is not known here.
+        // The time of receipt is unknown here. It matters only without a `Date`, and then `Expires` counts as past.
         let unknown = Date.distantFuture
         let response = StoredResponse(head: head, requestTime: unknown, responseTime: unknown)
         let freshness = Freshness(response, mode: mode)
         return !freshness.needsValidation && freshness.lifetime > 0
     }
 
-    /// Fields that concern one connection or one exchange, and are not stored (RFC 9111, 3.1).
+    /// Fields that concern one connection or one exchange and are not stored (RFC 9111, 3.1).
     private static let transient: Set<String> = [
         "connection", "keep-alive", "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
         "proxy-connection", "te", "trailer", "transfer-encoding", "upgrade",
-        // What was said to one exchange must not be said to the next: cookies have been kept already.
+        // Cookies are for one exchange and must not be repeated to the next. The cookie store has them already.
         "set-cookie",
     ]
 
-    /// The head as it is stored: without what belongs to one exchange, and without fields that may only be used once they
-    /// are validated (`no-cache="…"`), or by one user (`private="…"`).
+    /// Returns the head to store: without the fields of one exchange, and without fields that may be used only after
+    /// validation (`no-cache="…"`) or by one user (`private="…"`).
     package static func stored(_ head: ResponseHead, mode: CacheMode) -> ResponseHead {
         let control = CacheControl(head.headers)
         var dropped = transient.union(control.fields(of: "no-cache"))
@@ -114,10 +118,10 @@ package enum Storability {
 }
 
 extension HTTPStatus {
-    /// Whether the cache knows what it asks of a cache, for `must-understand`.
+    /// Whether the cache implements the caching rules of this status, for `must-understand`.
     var isUnderstood: Bool { !reasonPhrase.isEmpty && rawValue != 206 && rawValue != 304 }
 
-    /// Whether it says that nothing will change.
+    /// Whether the status says that the response is permanent.
     var isPermanent: Bool {
         switch rawValue {
         case 300, 301, 308, 410: true

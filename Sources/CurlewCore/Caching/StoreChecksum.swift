@@ -1,16 +1,15 @@
 package import Foundation
 
-/// The checksum of stores outside the process: XXH64, as its specification describes it.
+/// The checksum of stores outside the process: XXH64.
 ///
-/// It finds what a disk, a full file system or a killed process has left damaged. It is no protection against a person who
-/// may write there.
+/// It detects damage by a disk, a full file system or a killed process. It does not protect against deliberate changes.
 package enum StoreChecksum {
     private static let primes: (UInt64, UInt64, UInt64, UInt64, UInt64) = (
         0x9E37_79B1_85EB_CA87, 0xC2B2_AE3D_27D4_EB4F, 0x1656_67B1_9E37_79F9, 0x85EB_CA77_C2B2_AE63,
         0x27D4_EB2F_1656_67C5
     )
 
-    /// The checksum of bytes. Different seeds keep apart what must not be taken for each other.
+    /// Returns the checksum of bytes. Different seeds separate data that must not be mistaken for each other.
     package static func of(_ bytes: UnsafeRawBufferPointer, seed: UInt64 = 0) -> UInt64 {
         let count = bytes.count
         var position = 0

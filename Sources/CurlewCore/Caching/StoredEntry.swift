@@ -1,8 +1,8 @@
-/// What a store has found: an entry and its body.
+/// An entry that a store has found, with its body.
 public struct StoredEntry: Sendable {
     /// The entry without its body.
     public var entry: CacheEntry
-    /// The body, which is read when it is wanted.
+    /// The body, read on demand.
     public var body: any CacheBody
 
     /// Creates a stored entry.

@@ -1,14 +1,14 @@
 public import Foundation
 
-/// The head of a stored response, and when it came.
+/// The head of a stored response, with the times of its exchange.
 public struct StoredResponse: Sendable, Equatable {
     /// Status line and fields, without those that must not be stored (`Connection`, `Set-Cookie`, …).
     public var head: ResponseHead
-    /// When the request was sent.
+    /// The time when the request was sent.
     public var requestTime: Date
-    /// When the head of the response had been received.
+    /// The time when the head of the response had been received.
     public var responseTime: Date
-    /// Whether the stored body is what remains after `Content-Encoding` was undone.
+    /// Whether the stored body has its `Content-Encoding` removed.
     public var isContentDecoded: Bool
 
     /// Creates a stored response.

@@ -1,6 +1,6 @@
-/// What a stored response can be validated by: its entity tag, or its date (RFC 9111, 4.3.1).
+/// The validators of a stored response: entity tag and modification date (RFC 9111, 4.3.1).
 package struct Validators: Sendable, Hashable {
-    /// With its quotes, `W/` in front of a weak one. As the server wrote it, also where it forgot the quotes.
+    /// The tag with its quotes, prefixed by `W/` if it is weak. Verbatim, even if the server has omitted the quotes.
     package let entityTag: String?
     package let lastModified: String?
 
@@ -11,8 +11,8 @@ package struct Validators: Sendable, Hashable {
 
     package var areUsable: Bool { entityTag != nil || lastModified != nil }
 
-    /// The fields with which to ask whether it is still right. The tag goes before, and the date along for servers that do
-    /// not know tags.
+    /// The conditional fields for a validation. Both are sent: the tag has precedence, the date serves servers that do
+    /// not support tags.
     package var conditions: [HTTPHeader] {
         var fields: [HTTPHeader] = []
         if let entityTag { fields.append(HTTPHeader(name: "If-None-Match", value: entityTag)) }
@@ -20,7 +20,7 @@ package struct Validators: Sendable, Hashable {
         return fields
     }
 
-    /// Whether each validator of a response to `HEAD` is stored and the same. Where it has none, nothing disagrees.
+    /// Whether each validator of a response to `HEAD` equals the stored one. A response without validators agrees.
     package func agree(with head: Validators) -> Bool {
         if let tag = head.entityTag {
             guard let entityTag, Self.areWeaklyEqual(entityTag, tag) else { return false }
@@ -41,14 +41,14 @@ package struct Validators: Sendable, Hashable {
             scanner.skip { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }
             let weak = scanner.skip("W/")
             guard scanner.peek == UInt8(ascii: "\"") else {
-                // No quotes: it is taken as it stands up to the comma.
+                // A tag without quotes is read verbatim up to the comma.
                 let bare = ASCII.trimmingBlanks(scanner.take { $0 != UInt8(ascii: ",") })
                 let text = String(decoding: bare, as: UTF8.self)
                 if !text.isEmpty, areWeaklyEqual((weak ? "W/" : "") + text, tag) { return true }
                 continue
             }
             _ = scanner.next()
-            // A tag has no escapes: a backslash is a byte like others.
+            // Tags have no escapes: a backslash is an ordinary byte.
             let opaque = scanner.take { $0 != UInt8(ascii: "\"") }
             _ = scanner.next()
             if areWeaklyEqual("\"" + String(decoding: opaque, as: UTF8.self) + "\"", tag) { return true }

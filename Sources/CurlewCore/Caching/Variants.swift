@@ -1,15 +1,15 @@
-/// How responses under one key are told apart by the request fields that `Vary` names (RFC 9111, 4.1).
+/// Distinguishes responses with one key by the request fields that `Vary` names (RFC 9111, 4.1).
 package enum Variants {
-    /// A short text for a long one that must not be kept, such as the value of a credential.
+    /// Returns a short text in place of one that must not be kept, such as the value of a credential.
     package typealias Digest = (String) -> String
 
-    /// The most entries that a store keeps for one key. A server whose responses vary by a field that differs in each request
-    /// would otherwise make the key grow without a limit, and every lookup reads all of its entries. Beyond it the one that was
-    /// used least recently goes, or the oldest where a store does not know.
+    /// The most entries that a store keeps for one key. Every lookup reads all entries of a key, and a server that
+    /// varies by a field with a new value in each request would add entries without limit. Beyond the limit a store
+    /// evicts the least recently used entry, or the oldest one if it does not track uses.
     package static let maximumPerKey = 16
 
-    /// The names that a response varies by, in lower case and sorted; nil if it varies by more than fields (`*`), or if
-    /// `Vary` cannot be read, so that the response might be another user's.
+    /// The field names that a response varies by, in lower case and sorted. `nil` if it varies by more than fields
+    /// (`*`), or if `Vary` cannot be parsed and the response might belong to another user.
     package static func fields(of headers: HTTPHeaders) -> [String]? {
         guard let value = headers.combinedValue(for: "Vary") else { return [] }
         var names: Set<String> = []
@@ -22,34 +22,37 @@ package enum Variants {
         return names.sorted()
     }
 
-    /// The variant to which a request belongs, among those that differ in these fields. Values are digested as they go in:
-    /// they may be credentials.
+    /// Returns the name of the variant to which a request belongs if responses vary by `fields`. The values are
+    /// digested, because they may be credentials.
     package static func name(of request: HTTPHeaders, varyingBy fields: [String], digest: Digest) -> String {
         guard !fields.isEmpty else { return "" }
         return digest(
             fields.map { name in "\(name):\(normalised(request.values(for: name), of: name) ?? "\n")\n" }.joined())
     }
 
-    /// Fields whose values are lists of tokens with weights. Their own definitions (RFC 9110, 12.5) say what makes no
-    /// difference: empty members, the case of tokens, blanks around `;`, and the order of members with the same weight.
+    /// Fields whose values are lists of tokens with weights. By their definitions (RFC 9110, 12.5) the following makes
+    /// no difference: empty members, the case of tokens, blanks around `;`, and the order of members with equal
+    /// weights.
     private static let weighted: Set<String> = ["accept", "accept-charset", "accept-encoding", "accept-language"]
 
-    /// The values of a field as one text that is the same for the same list; nil where the field is missing.
+    /// Joins the values of a field into one text that is equal for equivalent lists; `nil` if the field is missing.
     ///
-    /// Two requests that a server may answer differently must not have the same text. What a field means is known of a few
-    /// alone: of the others only the blanks around commas, and the lines that values come in, make no difference.
+    /// Two requests that a server may answer differently must not have equal texts. The meaning of most fields is
+    /// unknown. For them only blanks around commas and the division into lines are ignored.
     static func normalised(_ values: [String], of name: String) -> String? {
         guard !values.isEmpty else { return nil }
         var members = values.flatMap(members)
         if weighted.contains(name) {
             members = members.filter { !$0.isEmpty }.map { weightedMember($0, isMediaRange: name == "accept") }
-            // Any parameter may be a weight. Where a member is there twice with two, the order might decide.
+            // Sorted only if no member has a parameter. Any parameter may be a weight, and if a member is listed twice
+            // with different weights, the order might matter.
             if !members.contains(where: { $0.contains(";") }) { members.sort() }
         }
         return members.joined(separator: ",")
     }
 
-    /// A parameter of a media range may have a value whose case matters, and quotes around blanks.
+    /// Normalises one member of a weighted list. Parameters of a media range keep their case, and a member with quotes
+    /// is unchanged, because both may be significant.
     private static func weightedMember(_ member: String, isMediaRange: Bool) -> String {
         guard !member.contains("\"") else { return member }
         let parts = member.split(separator: ";", omittingEmptySubsequences: false).map {
@@ -60,7 +63,7 @@ package enum Variants {
             .joined(separator: ";")
     }
 
-    /// Split at the commas outside quotes, without blanks at the ends.
+    /// Splits a value at the commas outside of quotes, and trims blanks.
     private static func members(of value: String) -> [String] {
         var scanner = ByteScanner(value)
         var (members, member): ([String], [UInt8]) = ([], [])
@@ -81,10 +84,9 @@ package enum Variants {
         return members
     }
 
-    /// Whether the variant of a response says whose it is: not where it varies by credentials that stand in no field, because
-    /// a transport adds them.
+    /// Whether the variant of a response identifies its user. It does not if the response varies by credentials that
+    /// are in no field because the transport adds them.
     package static func canTell(_ request: CacheRequest, from head: ResponseHead) -> Bool {
-        // Asked first: few requests need more.
         guard request.hidesCredentials else { return true }
         return fields(of: head.headers).map { canTell(request, varyingBy: $0) } ?? false
     }
@@ -93,7 +95,7 @@ package enum Variants {
         !request.hidesCredentials || !fields.contains { $0 == "authorization" || $0 == "proxy-authorization" }
     }
 
-    /// The entry that answers a request: of those that match the one that came last.
+    /// Returns the entry that answers a request: the most recent one that matches.
     package static func select(_ entries: [StoredEntry], for request: CacheRequest, digest: Digest) -> StoredEntry? {
         var names: [[String]: String] = [:]
         var best: StoredEntry?
@@ -113,7 +115,7 @@ package enum Variants {
 }
 
 extension CacheEntry {
-    /// Whether the body is in the form that the request wants: with its content coding or without.
+    /// Whether the body has the form that the request wants: with its content coding or without.
     func suits(_ request: CacheRequest) -> Bool {
         response.isContentDecoded == request.decodesContent || !response.head.headers.contains(name: "Content-Encoding")
     }

@@ -1,34 +1,34 @@
 public import Foundation
 
-/// Parses server-sent events (HTML standard, 9.2.6) from a stream of bytes, however it was cut into chunks.
+/// Parses server-sent events (HTML standard, 9.2.6) from a stream of bytes, regardless of its division into chunks.
 public struct EventStreamParser: Sendable {
-    /// Most bytes of one event; a bigger one is `.limitExceeded`.
+    /// The most bytes of one event. A larger event throws `.limitExceeded`.
     public let maximumEventSize: Int
-    /// What `Last-Event-ID` says when connecting again; nil for no header.
+    /// The value of `Last-Event-ID` for the next connection; `nil` to omit the field.
     public private(set) var lastEventID: String?
-    /// The reconnection time last asked for; nil for the client's own.
+    /// The reconnection time that the server requested last; `nil` for the client's default.
     public private(set) var reconnectionTime: Duration?
 
-    /// The line that has begun, and has not ended.
+    /// The bytes of a line whose end has not arrived yet.
     private var partial: [UInt8] = []
     private var isFirstLine = true
-    /// The last chunk ended in CR: a LF at the start of the next one belongs to it.
+    /// Whether the last chunk ended with CR. An LF at the start of the next chunk then belongs to it.
     private var skipsLineFeed = false
 
-    // The event that is being read.
+    // The event that is being parsed.
     private var data = EventData()
     private var type: String?
     private var pendingID: String?
     private var retry: Duration?
 
-    /// `lastEventID` is carried over from the connection before.
+    /// Creates a parser. Pass the `lastEventID` of the previous connection to continue its stream.
     public init(maximumEventSize: Int, lastEventID: String? = nil) {
         self.maximumEventSize = maximumEventSize
         self.lastEventID = lastEventID
         pendingID = lastEventID
     }
 
-    /// The events that end in `chunk`.
+    /// Returns the events that end in `chunk`.
     public mutating func events(in chunk: Data) throws(CurlewError) -> [ServerSentEvent] {
         var events: [ServerSentEvent] = []
         let result = chunk.withUnsafeBytes { bytes in
@@ -38,8 +38,8 @@ public struct EventStreamParser: Sendable {
         return events
     }
 
-    /// Calls `body` with each event that ends in `bytes`, in order. There is nothing to be done at the end
-    /// of the stream: an event without its blank line is dropped.
+    /// Calls `body` with each event that ends in `bytes`, in order. The end of the stream needs no call: an event
+    /// without its final blank line is dropped.
     public mutating func parse(
         _ bytes: UnsafeRawBufferPointer,
         _ body: (ServerSentEvent) -> Void
@@ -48,19 +48,20 @@ public struct EventStreamParser: Sendable {
         while let event = try next(in: bytes, from: &place) { body(event) }
     }
 
-    /// How far some bytes were read.
+    /// The progress of reading a buffer.
     package struct Place: Sendable {
-        /// The first byte that was not read.
+        /// The index of the first unread byte.
         package fileprivate(set) var position = 0
-        /// The first line feed from there on, the count of the bytes where there is none, or one that was passed. A text
-        /// without line feeds is not walked for each of its lines.
+        /// The index of the first line feed at or after `position`, or the size of the buffer if there is none.
+        /// Recomputed once `position` has passed it. Kept so that a text with CR line ends is not searched for a line
+        /// feed once per line.
         fileprivate var lineFeed = -1
 
         package init() {}
     }
 
-    /// The next event that ends in `bytes`, from `place` on. Without one the rest is kept until more bytes come, and `place`
-    /// is at the end. So a caller takes event after event of the same bytes as it needs them.
+    /// Returns the next event that ends in `bytes`, beginning at `place`. Without one, the rest of `bytes` is stored
+    /// until more arrives, and `place` moves to the end. A caller can thus take events one by one from the same buffer.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer,
         from place: inout Place
@@ -86,7 +87,7 @@ public struct EventStreamParser: Sendable {
         return nil
     }
 
-    /// Where the next line is that ends in `bytes`. `place` is moved behind its end.
+    /// Returns the next line that ends in `bytes`, and moves `place` past its end.
     private mutating func nextLine(in bytes: UnsafeRawBufferPointer, from place: inout Place) -> Range<Int>? {
         let (start, count) = (place.position, bytes.count)
         guard let base = bytes.baseAddress, start < count else { return nil }
@@ -108,7 +109,7 @@ public struct EventStreamParser: Sendable {
         return start..<place.lineFeed
     }
 
-    /// The line that began in earlier bytes has ended. True where it is blank.
+    /// Processes a line that began in an earlier buffer. Returns whether it is blank.
     private mutating func takePartial(endingWith end: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
         partial.append(contentsOf: end)
         let line = exchange(&partial, with: [])
@@ -120,9 +121,9 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    /// Reads a line. True where it is blank.
+    /// Processes a line. Returns whether it is blank.
     private mutating func take(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) throws(CurlewError) -> Bool {
-        // The byte order mark counts, as it does while its line comes in pieces.
+        // Checked with the byte order mark, which also counts while its line is incomplete.
         try check(line.count + data.count)
         var line = line
         if isFirstLine {
@@ -158,7 +159,7 @@ public struct EventStreamParser: Sendable {
         }
     }
 
-    /// After a blank line: the event, where it has data.
+    /// Ends the event at a blank line. Returns `nil` if it has no data.
     private mutating func dispatch(_ bytes: UnsafeRawBufferPointer) -> ServerSentEvent? {
         lastEventID = pendingID
         let (type, retry) = (exchange(&self.type, with: nil), exchange(&self.retry, with: nil))
@@ -179,14 +180,15 @@ public struct EventStreamParser: Sendable {
     }
 }
 
-/// The data lines of one event. The first is not copied while the bytes are there in which it lies: most events have no other.
+/// The data lines of one event. The first line stays a range in the caller's buffer until another line or the end of
+/// the buffer forces a copy.
 private struct EventData: Sendable {
-    /// The first line, in the bytes that are being read.
+    /// The range of the first line in the current buffer.
     private var first: Range<Int>?
-    /// Every line is followed by a line feed here, also the last.
+    /// The copied lines. A line feed follows each line, including the last.
     private var lines: [UInt8] = []
 
-    /// Bytes, with a line feed after each line.
+    /// The size of the data, including a line feed after each line.
     var count: Int { first.map { $0.count + 1 } ?? lines.count }
 
     mutating func add(_ line: Range<Int>, of bytes: UnsafeRawBufferPointer) {
@@ -198,12 +200,12 @@ private struct EventData: Sendable {
         }
     }
 
-    /// Copies what lies in the bytes: they are about to go.
+    /// Copies the first line if it is still in the buffer, which becomes invalid.
     mutating func keep(_ bytes: UnsafeRawBufferPointer) {
         if let line = exchange(&first, with: nil) { append(line, of: bytes) }
     }
 
-    /// The text of all lines, and none from now on; nil where there was none.
+    /// Returns the text of all lines and clears them; `nil` if there are none.
     mutating func take(from bytes: UnsafeRawBufferPointer) -> String? {
         if let line = exchange(&first, with: nil) {
             return String(decoding: UnsafeRawBufferPointer(rebasing: bytes[line]), as: UTF8.self)

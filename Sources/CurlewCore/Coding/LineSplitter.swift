@@ -1,31 +1,31 @@
 package import Foundation
 
-/// Cuts a stream of bytes into lines, however the stream was cut into chunks.
+/// Splits a stream of bytes into lines, regardless of its division into chunks.
 ///
-/// `\n` and `\r\n` end a line; a lone `\r` belongs to it. Blank lines count; there is no extra line after
-/// the last line's end. A line above the maximum length is `.limitExceeded`.
+/// `\n` and `\r\n` end a line; a single `\r` is part of it. Blank lines count. The end of the last line is not followed
+/// by an empty one. A line above the maximum length throws `.limitExceeded`.
 package struct LineSplitter: Sendable {
-    /// Most bytes of a line, its end not counted.
+    /// The most bytes of a line, without its end.
     package let maximumLength: Int
 
-    /// The line that has begun, and has not ended.
+    /// The bytes of a line whose end has not arrived yet.
     private var partial: [UInt8] = []
 
-    /// Makes a splitter that refuses lines above this length.
+    /// Creates a splitter that refuses lines above this length.
     package init(maximumLength: Int) { self.maximumLength = maximumLength }
 
-    /// Where a line is that has ended.
+    /// A complete line.
     package enum Line {
-        /// In the bytes that were searched.
+        /// A range of the bytes that were searched.
         case inside(Range<Int>)
-        /// It began in earlier bytes.
+        /// The bytes of a line that began in an earlier buffer.
         case joined([UInt8])
     }
 
-    /// The next line that ends in `bytes`, from `position` on, which is moved behind it.
+    /// Returns the next line that ends in `bytes`, beginning at `position`, and moves `position` past its end.
     ///
-    /// Without one the rest is kept until more bytes come, and `position` moves to the end. So a caller takes line after line
-    /// of the same bytes as it needs them.
+    /// Without one, the rest of `bytes` is stored until more arrives, and `position` moves to the end. A caller can
+    /// thus take lines one by one from the same buffer.
     package mutating func next(
         in bytes: UnsafeRawBufferPointer,
         from position: inout Int
@@ -35,7 +35,7 @@ package struct LineSplitter: Sendable {
         guard let found = memchr(base + start, Int32(UInt8(ascii: "\n")), bytes.count - start) else {
             position = bytes.count
             partial.append(contentsOf: UnsafeRawBufferPointer(rebasing: bytes[start...]))
-            // The last byte may be the beginning of `\r\n`.
+            // A final `\r` may be the first half of `\r\n`.
             try check(partial.count - (partial.last == UInt8(ascii: "\r") ? 1 : 0))
             return nil
         }
@@ -62,14 +62,14 @@ package struct LineSplitter: Sendable {
         }
     }
 
-    /// The stream has ended: the last line, if its end is missing.
+    /// Call at the end of the stream. Returns the last line if its end is missing.
     package mutating func last() throws(CurlewError) -> [UInt8]? {
         guard !partial.isEmpty else { return nil }
         try check(partial.count)
         return exchange(&partial, with: [])
     }
 
-    /// The lines that end in `chunk`.
+    /// Returns the lines that end in `chunk`.
     package mutating func lines(in chunk: Data) throws(CurlewError) -> [String] {
         var lines: [String] = []
         let result = chunk.withUnsafeBytes { bytes in
@@ -81,7 +81,7 @@ package struct LineSplitter: Sendable {
         return lines
     }
 
-    /// The last line, if the stream ended without an end of line.
+    /// Returns the last line as text if the stream ended without a line end.
     package mutating func lastLine() throws(CurlewError) -> String? {
         try last().map { String(decoding: $0, as: UTF8.self) }
     }

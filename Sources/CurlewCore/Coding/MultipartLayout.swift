@@ -1,12 +1,12 @@
 package import Foundation
 
-/// How a multipart body is put together: which bytes stand around its parts, and how long the whole is.
+/// The layout of a multipart body: the bytes around its parts, and the total length.
 ///
-/// It knows the parts' headers and lengths only, so that a body of any size can be laid out without being read.
+/// It needs only the headers and lengths of the parts, so that a body of any size can be laid out without reading it.
 package struct MultipartLayout: Sendable {
     package struct Part: Sendable {
         package var headers: HTTPHeaders
-        /// nil where it is not known before the part has been read.
+        /// `nil` if the length is unknown until the part has been read.
         package var length: Int64?
 
         package init(headers: HTTPHeaders, length: Int64?) {
@@ -15,19 +15,19 @@ package struct MultipartLayout: Sendable {
         }
     }
 
-    /// What goes onto the wire, in order.
+    /// The pieces of the body, in the order to send them.
     package enum Piece: Sendable, Equatable {
         /// Delimiters and headers.
         case framing(Data)
-        /// The content of the part at that index.
+        /// The content of the part with this index.
         case content(part: Int)
     }
 
     package let pieces: [Piece]
-    /// nil where a part's length is not known.
+    /// `nil` if the length of a part is unknown or the sum overflows.
     package let contentLength: Int64?
 
-    /// Fails for a boundary that RFC 2046 does not allow and for a header that would forge another one.
+    /// Throws for a boundary that RFC 2046 does not allow, and for a header that would forge another one.
     package init(boundary: String, parts: [Part]) throws(CurlewError) {
         guard Self.isValid(boundary) else {
             throw CurlewError(.multipartEncodingFailed, phase: .creation, reason: "the boundary is not valid")
@@ -57,7 +57,8 @@ package struct MultipartLayout: Sendable {
         return Data((text + "\r\n").utf8)
     }
 
-    /// A part's fields stand in a body, where a NUL in a name does no harm; lines must not end early.
+    /// Whether a field can be written. `Content-Disposition` may contain NUL, which is harmless in a field of a body. A
+    /// line end must not appear in any field.
     private static func isWritable(_ header: HTTPHeader) -> Bool {
         if header.isValid { return true }
         guard header.name.lowercased() == "content-disposition", header.value.utf8.contains(0) else { return false }
@@ -71,7 +72,7 @@ package struct MultipartLayout: Sendable {
         return overflows || overflowsAgain ? nil : whole
     }
 
-    /// `boundary` of RFC 2046, 5.1.1: 1 to 70 of these, the last no blank.
+    /// The syntax of a boundary (RFC 2046, 5.1.1): 1 to 70 of these characters, the last not a blank.
     private static func isValid(_ boundary: String) -> Bool {
         let bytes = boundary.utf8
         guard (1...70).contains(bytes.count), bytes.last != 0x20 else { return false }
@@ -82,15 +83,15 @@ package struct MultipartLayout: Sendable {
 }
 
 extension MultipartLayout {
-    /// The `Content-Disposition` of a form's part, names escaped as browsers do (HTML standard, "multipart
-    /// form data"): line ends in a field's name become CRLF first; CR, LF and `"` are escaped, and nothing else.
+    /// Returns the `Content-Disposition` of a form's part. Names are escaped as browsers do (HTML standard, "multipart
+    /// form data"): line ends in a field's name become CRLF first; then CR, LF and `"` are escaped, and nothing else.
     package static func formDisposition(name: String, filename: String? = nil) -> String {
         var text = "form-data; name=\"\(escaped(normalizingLineEnds(name)))\""
         if let filename { text += "; filename=\"\(escaped(filename))\"" }
         return text
     }
 
-    /// CR, LF and CRLF all become CRLF.
+    /// Replaces CR, LF and CRLF by CRLF.
     private static func normalizingLineEnds(_ text: String) -> String {
         var result: [UInt8] = []
         var previous: UInt8 = 0

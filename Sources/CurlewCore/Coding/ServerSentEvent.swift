@@ -1,12 +1,12 @@
-/// One event of a `text/event-stream`.
+/// An event of a `text/event-stream`.
 public struct ServerSentEvent: Sendable, Hashable {
-    /// The last event id: the one of this event, or of an earlier one. nil where there is none.
+    /// The last event ID: that of this event or of an earlier one. `nil` if the stream has sent none.
     public var id: String?
-    /// The event's type.
+    /// The type of the event.
     public var event: String
-    /// Its data lines, joined by `\n`.
+    /// The data lines, joined by `\n`.
     public var data: String
-    /// How long to wait before connecting again, where this event says so.
+    /// The time to wait before connecting again, if this event sets it.
     public var retry: Duration?
 
     /// Creates an event, for tests and fakes.

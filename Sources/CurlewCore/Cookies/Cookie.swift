@@ -1,39 +1,39 @@
 public import Foundation
 
-/// One cookie (RFC 6265bis), with all that decides where it is sent.
+/// A cookie (RFC 6265bis) with all attributes that determine which requests it is sent with.
 public struct Cookie: Sendable, Hashable, Codable {
-    /// May be empty: such a cookie is sent as its value alone.
+    /// The name. A cookie with an empty name is sent as its value alone.
     public var name: String
     /// The value, as the server sent it.
     public var value: String
     /// The domain in lower case, without a leading dot.
     public var domain: String
-    /// The path under which it is sent.
+    /// The path at or below which the cookie is sent.
     public var path: String
-    /// When the cookie expires; nil for a session cookie.
+    /// The date when the cookie expires; `nil` for a session cookie.
     public var expires: Date?
     /// Whether the cookie is sent over https only.
     public var isSecure: Bool
-    /// Kept as sent: it keeps scripts off, and Curlew runs none.
+    /// Whether scripts must not see the cookie. Stored, but without effect: Curlew runs no scripts.
     public var isHTTPOnly: Bool
-    /// Sent to `domain` itself and not to names below it.
+    /// Whether the cookie is sent to `domain` itself only, and not to its subdomains.
     public var isHostOnly: Bool
-    /// Kept as sent: a client that is no browser has no sites.
+    /// The `SameSite` attribute. Stored, but without effect: only browsers have a notion of sites.
     public var sameSite: SameSite?
-    /// When it was first stored; of two with paths of one length the older is sent first.
+    /// The date when the cookie was created. A cookie that replaces another one keeps the earlier date.
     public var created: Date
 
-    /// Which requests from other sites it goes with.
+    /// The requests from other sites that include the cookie.
     public enum SameSite: String, Sendable, Hashable, Codable {
-        /// With none.
+        /// No requests.
         case strict
-        /// With navigations only.
+        /// Navigations only.
         case lax
-        /// With all.
+        /// All requests.
         case none
     }
 
-    /// Creates a cookie; how a response's header becomes one is `CookieStore`'s business.
+    /// Creates a cookie. To parse a `Set-Cookie` field, use a `CookieStore`.
     public init(
         name: String,
         value: String,
@@ -58,13 +58,13 @@ public struct Cookie: Sendable, Hashable, Codable {
         self.created = created
     }
 
-    /// Whether it is past its end.
+    /// Whether the cookie has expired.
     package func isExpired(at now: Date) -> Bool { expires.map { $0 <= now } ?? false }
 
     /// `name=value`, as in a `Cookie` header.
     public var pair: String { name.isEmpty ? value : "\(name)=\(value)" }
 
-    /// Whether name and value may go onto the wire.
+    /// Whether name and value may be sent.
     package var isSendable: Bool {
         let name = name.utf8
         let value = value.utf8
@@ -74,10 +74,10 @@ public struct Cookie: Sendable, Hashable, Codable {
     }
 }
 
-/// Which domains have no single owner, so that no cookie may be set for all below them (publicsuffix.org).
+/// A list of domains without a single owner (publicsuffix.org). No cookie may be set for such a domain as a whole.
 package protocol PublicSuffixes: Sendable {
     /// Whether names directly below `domain` belong to different owners (`com`, `co.uk`, `github.io`).
     func isPublicSuffix(_ domain: String) -> Bool
-    /// The public suffix and one label more; nil where `domain` is itself a suffix.
+    /// Returns the public suffix of `domain` and one more label; `nil` if `domain` is itself a suffix.
     func registrableDomain(of domain: String) -> String?
 }

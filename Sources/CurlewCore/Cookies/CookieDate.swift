@@ -1,7 +1,7 @@
 package import Foundation
 
-/// The lenient date algorithm of cookies (RFC 6265bis, 5.6.1): whatever has a time, a day, a month and a year
-/// in any order is a date, always in UTC.
+/// The lenient date algorithm of cookies (RFC 6265bis, 5.6.1): a text with a time, a day, a month and a year in any
+/// order is a date in UTC.
 package enum CookieDate {
     package static func parse(_ text: String) -> Date? {
         var time: (hour: Int, minute: Int, second: Int)?
@@ -34,7 +34,7 @@ package enum CookieDate {
         }
     }
 
-    /// `hh:mm:ss`, one or two digits each, and then no digit.
+    /// Reads `hh:mm:ss` with one or two digits each. Text after the last digit is ignored.
     private static func time(_ token: Substring.UTF8View) -> (hour: Int, minute: Int, second: Int)? {
         let parts = token.split(separator: UInt8(ascii: ":"), maxSplits: 2, omittingEmptySubsequences: false)
         guard parts.count == 3, parts[0].allSatisfy(ASCII.isDigit), parts[1].allSatisfy(ASCII.isDigit),
@@ -49,7 +49,8 @@ package enum CookieDate {
         return CivilDate.months.firstIndex { $0.lowercased() == start }.map { $0 + 1 }
     }
 
-    /// The digits that a token begins with, where there are as many as wanted; what follows them is ignored.
+    /// Reads the digits at the start of a token. `nil` if their number is not in `digits`; the text after them is
+    /// ignored.
     private static func number(_ token: Substring.UTF8View, digits: ClosedRange<Int>) -> Int? {
         let found = token.prefix(while: ASCII.isDigit)
         guard digits.contains(found.count) else { return nil }

@@ -1,13 +1,13 @@
 internal import Foundation
 
-/// Paths of cookies (RFC 6265bis, 5.1.4).
+/// The paths of cookies (RFC 6265bis, 5.1.4).
 enum CookiePath {
     static func requestPath(of url: URL) -> String {
         let path = url.path(percentEncoded: true)
         return path.isEmpty ? "/" : path
     }
 
-    /// The directory that the URL is in.
+    /// The directory of the URL, which is the path of a cookie without a `Path` attribute.
     static func defaultPath(of url: URL) -> String {
         let path = requestPath(of: url)
         guard path.hasPrefix("/"), let slash = path.lastIndex(of: "/"), slash != path.startIndex else { return "/" }
@@ -21,7 +21,8 @@ enum CookiePath {
         return request[request.index(request.startIndex, offsetBy: cookie.count)] == UInt8(ascii: "/")
     }
 
-    /// The paths of cookies that match `path`: itself, and each directory above it, with and without its slash.
+    /// Returns all cookie paths that match `path`: the path itself, and each directory above it with and without its
+    /// slash.
     static func directories(of path: String) -> [String] {
         var paths = [path]
         for slash in path.indices where path[slash] == "/" {

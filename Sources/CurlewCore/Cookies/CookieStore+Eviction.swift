@@ -1,9 +1,9 @@
 internal import Foundation
 
 extension CookieStore {
-    /// Keeps the limits, in RFC 6265bis's order: expired ones go first, then of a domain with too many those
-    /// that are not Secure, then any of it, then any at all; among equals the one longest not used. Only `changed`
-    /// domains can have too many. All that is too much goes at once, so that one look at the store is enough.
+    /// Enforces the limits. The order of eviction is RFC 6265bis's: expired cookies, then cookies without `Secure` of a
+    /// domain that exceeds its limit, then any of that domain, then any cookie; the least recently used first within
+    /// each group. Only the `changed` domains can exceed the limit per domain.
     mutating func evict(around changed: Set<String>, at now: Date) {
         for domain in changed where (domains[domain]?.count ?? 0) > limits.perDomain {
             keep(in: domain) { !$0.cookie.isExpired(at: now) }
@@ -21,18 +21,18 @@ extension CookieStore {
         }
     }
 
-    /// The last one to go of the `excess` least useful ones.
+    /// The most useful of the `excess` least useful cookies: everything up to it is evicted.
     private static func last(of excess: Int, _ stored: [Key: Stored]) -> Usefulness? {
         smallest(excess, of: stored.values.map(Usefulness.init))
     }
 
-    /// The greatest of the `count` smallest values; nil for none.
+    /// The greatest of the `count` smallest values; `nil` if there are none.
     private static func smallest<Value: Comparable>(_ count: Int, of values: [Value]) -> Value? {
         guard count > 0, !values.isEmpty else { return nil }
         return count == 1 ? values.min() : values.sorted()[min(count, values.count) - 1]
     }
 
-    /// No two cookies have the same.
+    /// The order of last use. The sequence number makes it unique.
     private struct Age: Comparable {
         let lastAccess: Date
         let sequence: UInt64

@@ -1,39 +1,40 @@
 package import Foundation
 
 extension CookieStore {
-    /// No cookie lives longer (RFC 6265bis, 5.5).
+    /// The longest lifetime of a cookie (RFC 6265bis, 5.5).
     static let maximumLifetime: TimeInterval = 400 * 86_400
 
-    /// What a response wants to set, as far as that can be judged without the store.
+    /// The cookies that a response sets, after all checks that do not need the store.
     package struct Offer: Sendable {
         let host: String
         let isSecure: Bool
         let cookies: [Cookie]
     }
 
-    /// Takes in one `Set-Cookie` header of a response from `url` (RFC 6265bis, 5.7). False where the cookie
-    /// was refused.
+    /// Stores the cookie of one `Set-Cookie` field of a response from `url` (RFC 6265bis, 5.7). Returns `false` if the
+    /// cookie was refused.
     @discardableResult
     package mutating func receive(_ header: String, from url: URL, at now: Date) -> Bool {
         guard let offer = Self.offer([header], from: url, at: now, publicSuffixes: publicSuffixes) else { return false }
         return receive(offer, at: now) == 1
     }
 
-    /// Takes in every `Set-Cookie` of a response's head.
+    /// Stores the cookies of all `Set-Cookie` fields of a response.
     package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) {
         let values = headers.values(for: "Set-Cookie")
         guard let offer = Self.offer(values, from: url, at: now, publicSuffixes: publicSuffixes) else { return }
         receive(offer, at: now)
     }
 
-    /// How many were taken. What looks at the whole store does so once for all of them: a response may bring thousands.
+    /// Stores the offered cookies and returns the number of those accepted. `SecureCookieShadows` and the eviction scan
+    /// the store once for all cookies, because a response may set thousands.
     @discardableResult
     package mutating func receive(_ offer: Offer, at now: Date) -> Int {
         let shadows = offer.isSecure ? nil : SecureCookieShadows(of: domains, around: offer.host, at: now)
         return set(offer.cookies.filter { shadows?.contains($0) != true }, at: now)
     }
 
-    /// nil where nothing may be set.
+    /// Parses and checks `Set-Cookie` fields. `nil` if they set no cookie.
     package static func offer(
         _ headers: [String],
         from url: URL,
@@ -49,7 +50,7 @@ extension CookieStore {
                 isSecure || !parsed.isSecure, keepsPrefixPromise(parsed, isHostOnly: isHostOnly)
             else { return nil }
             let path = parsed.path.flatMap { $0.isEmpty ? nil : $0 } ?? defaultPath
-            // A `Path` attribute is bounded by its parser, the path of a URL is not.
+            // The parser bounds the `Path` attribute, but not the path of the URL.
             guard path.utf8.count <= SetCookieParser.maximumAttributeLength else { return nil }
             return Cookie(
                 name: parsed.name,
@@ -73,9 +74,10 @@ extension CookieStore {
         _ publicSuffixes: (any PublicSuffixes)?
     ) -> (String, isHostOnly: Bool)? {
         guard let attribute = parsed.domain, !attribute.isEmpty else { return (host, true) }
-        // A dot at the end names no domain (the web platform's tests), though it is no part of a host's name.
+        // A domain with a trailing dot is refused, as the web platform tests require, although the dot is no part of a
+        // host name.
         guard !attribute.hasSuffix("."), let domain = Hostname.canonical(attribute) else { return nil }
-        // An address has no subdomains: `www.192.168.0.10` is not part of `192.168.0.10`.
+        // An address has no subdomains: `www.192.168.0.10` does not belong to `192.168.0.10`.
         if IPAddress(domain) != nil || isPublicSuffix(domain, publicSuffixes) {
             return domain == host ? (host, true) : nil
         }
@@ -86,7 +88,8 @@ extension CookieStore {
         publicSuffixes?.isPublicSuffix(domain) ?? !domain.utf8.contains(UInt8(ascii: "."))
     }
 
-    /// `__Secure-` and `__Host-` promise what the server cannot see otherwise. A value must not fake a name.
+    /// Whether a cookie fulfils the conditions of the prefixes `__Secure-` and `__Host-`, on which servers rely. A
+    /// cookie without a name must not imitate a prefix with its value.
     private static func keepsPrefixPromise(_ parsed: SetCookie, isHostOnly: Bool) -> Bool {
         let name = ASCII.lowercased(parsed.name.isEmpty ? parsed.value : parsed.name)
         let isHost = name.hasPrefix("__host-")

@@ -1,58 +1,59 @@
 package import Foundation
 
-/// The cookies of a client, as a value: RFC 6265bis, with time passed in.
+/// The cookies of a client as a value (RFC 6265bis). It has no clock: the caller passes the time.
 package struct CookieStore: Sendable {
-    /// How many cookies are kept; above that the least useful go (`evict`).
+    /// The limits for the number of cookies. Beyond them the least useful cookies are evicted (`evict`).
     package struct Limits: Sendable, Hashable {
-        /// At most so many for one domain.
+        /// The most cookies for one domain.
         package var perDomain: Int
-        /// At most so many altogether.
+        /// The most cookies in total.
         package var total: Int
 
-        /// Makes limits; the defaults are what browsers have.
+        /// Creates limits; the defaults are those of browsers.
         package init(perDomain: Int = 180, total: Int = 3300) {
             self.perDomain = perDomain
             self.total = total
         }
     }
 
-    /// A cookie with what only its place in the store gives it.
+    /// A cookie with the store's bookkeeping.
     struct Stored: Sendable {
         var cookie: Cookie
-        /// Orders cookies of the same moment.
+        /// The order in which the cookies were first stored.
         var sequence: UInt64
         var lastAccess: Date
     }
 
-    /// What no two cookies of a domain have in common.
+    /// Identifies a cookie within its domain.
     struct Key: Hashable, Sendable {
         let name: String
         let path: String
         let isHostOnly: Bool
     }
 
-    /// How many cookies are kept.
+    /// The limits for the number of cookies.
     package let limits: Limits
     let publicSuffixes: (any PublicSuffixes)?
-    /// By domain, so that only a host's own names are looked at.
+    /// The cookies by domain, so that a lookup examines only the host and its parent domains.
     private(set) var domains: [String: [Key: Stored]] = [:]
-    /// How many cookies there are, expired ones included.
+    /// The number of cookies, including expired ones.
     public private(set) var count = 0
     private var nextSequence: UInt64 = 0
 
-    /// Without `publicSuffixes` every name of one label counts as one.
+    /// Creates an empty store. Without `publicSuffixes` every name with a single label counts as a public suffix.
     package init(limits: Limits = Limits(), publicSuffixes: (any PublicSuffixes)? = nil) {
         self.limits = limits
         self.publicSuffixes = publicSuffixes
     }
 
-    /// Every cookie that has not expired, oldest first.
+    /// Returns every cookie that has not expired, in the order in which the cookies were first stored.
     package func all(at now: Date) -> [Cookie] {
         domains.values.flatMap(\.values).filter { !$0.cookie.isExpired(at: now) }.sorted { $0.sequence < $1.sequence }
             .map(\.cookie)
     }
 
-    /// The cookies to send to `url`, in the order to send them: longer paths first, then older ones.
+    /// Returns the cookies for `url` in the order to send them: longer paths first, then those that were stored
+    /// earlier.
     package mutating func cookies(for url: URL, at now: Date) -> [Cookie] {
         guard let host = Hostname.canonical(of: url) else { return [] }
         let path = CookiePath.requestPath(of: url)
@@ -79,18 +80,18 @@ package struct CookieStore: Sendable {
         return found.map(\.cookie)
     }
 
-    /// The value of the `Cookie` header for `url`; nil for none.
+    /// Returns the value of the `Cookie` field for `url`; `nil` if there is no cookie.
     package mutating func header(for url: URL, at now: Date) -> String? {
         let cookies = cookies(for: url, at: now)
         return cookies.isEmpty ? nil : cookies.map(\.pair).joined(separator: "; ")
     }
 
-    /// Puts a cookie in, in the place of one with the same name, domain and path. False where it cannot be
-    /// sent (control characters, too long). An expired one removes.
+    /// Stores a cookie, replacing the one with the same name, domain, host-only flag and path. Setting an expired
+    /// cookie removes the stored one. Returns `false` if the cookie cannot be sent (control characters, too long).
     @discardableResult
     package mutating func set(_ cookie: Cookie, at now: Date) -> Bool { set([cookie], at: now) == 1 }
 
-    /// Puts several in, and says how many could be. The limits are kept after the last one.
+    /// Stores several cookies and returns the number of those accepted. The limits are enforced after the last one.
     @discardableResult
     package mutating func set(_ cookies: [Cookie], at now: Date) -> Int {
         var taken = 0
@@ -99,7 +100,7 @@ package struct CookieStore: Sendable {
         return taken
     }
 
-    /// Without a look at the limits.
+    /// Stores a cookie without enforcing the limits.
     private mutating func insert(_ cookie: Cookie, at now: Date) -> Bool {
         guard cookie.isSendable else { return false }
         let key = Key(name: cookie.name, path: cookie.path, isHostOnly: cookie.isHostOnly)
@@ -111,11 +112,11 @@ package struct CookieStore: Sendable {
         var item = Stored(cookie: cookie, sequence: nextSequence, lastAccess: now)
         if known == nil { count += 1 }
         if let known, !known.cookie.isExpired(at: now) {
-            // The place among its likes stays: servers rely on the order.
+            // A replacement keeps its position in the order, on which servers rely.
             item.sequence = known.sequence
             item.cookie.created = known.cookie.created
         } else {
-            // One that has expired is gone, though it may still lie here.
+            // The cookie is new. An expired cookie counts as removed, even if it is still stored.
             nextSequence += 1
         }
         domains[cookie.domain, default: [:]][key] = item
@@ -128,7 +129,7 @@ package struct CookieStore: Sendable {
         if domains[domain]?.isEmpty == true { domains[domain] = nil }
     }
 
-    /// Removes those of a domain for which the condition does not hold.
+    /// Removes the cookies of a domain for which the condition does not hold.
     mutating func keep(in domain: String, where condition: (Stored) -> Bool) {
         guard let stored = domains[domain] else { return }
         let kept = stored.filter { condition($0.value) }
@@ -141,13 +142,13 @@ package struct CookieStore: Sendable {
         for domain in Array(domains.keys) { keep(in: domain) { !condition($0.cookie) } }
     }
 
-    /// Forgets every cookie.
+    /// Removes all cookies.
     package mutating func removeAll() {
         domains = [:]
         count = 0
     }
 
-    /// Removes what has expired.
+    /// Removes all expired cookies.
     package mutating func removeExpired(at now: Date) { remove { $0.isExpired(at: now) } }
 
     static func isSecure(_ url: URL) -> Bool { url.scheme?.lowercased() == "https" }

@@ -1,11 +1,11 @@
 package import Foundation
 
-/// The cookie file that Netscape began and that curl and wget read and write: a line for each cookie, fields
-/// separated by tabs. It has no place for SameSite.
+/// The cookie file format of Netscape, which curl and wget also use: one line per cookie, fields separated by tabs. It
+/// cannot express `SameSite`.
 package enum NetscapeCookieFile {
     private static let httpOnlyMark = "#HttpOnly_"
 
-    /// The file's text. Cookies with a TAB or a line's end anywhere cannot be written and are left out.
+    /// Returns the text of the file. Cookies with control characters cannot be written and are omitted.
     package static func text(of cookies: [Cookie]) -> String {
         var text = "# Netscape HTTP Cookie File\n\n"
         for cookie in cookies where isWritable(cookie) {
@@ -14,7 +14,7 @@ package enum NetscapeCookieFile {
                 cookie.isHostOnly ? "FALSE" : "TRUE",
                 cookie.path,
                 cookie.isSecure ? "TRUE" : "FALSE",
-                // 0 means a session cookie: one that has expired must not become one.
+                // 0 means a session cookie. An expired cookie must not become one.
                 cookie.expires.map { String(max(1, Int64(clamped: $0.timeIntervalSince1970))) } ?? "0",
                 cookie.name,
                 cookie.value,
@@ -28,7 +28,7 @@ package enum NetscapeCookieFile {
         ![cookie.name, cookie.value, cookie.path, cookie.domain].contains { $0.utf8.contains { $0 < 0x20 } }
     }
 
-    /// The cookies of such a file; lines that make no sense are left out. `now` becomes their creation time.
+    /// Parses the text of a file and skips invalid lines. `now` becomes the creation time of the cookies.
     package static func cookies(in text: String, now: Date) -> [Cookie] {
         text.split { $0 == "\n" || $0 == "\r\n" }.compactMap { line in
             var line = line
@@ -55,7 +55,7 @@ package enum NetscapeCookieFile {
 }
 
 extension Int64 {
-    /// The whole part, cut to what fits.
+    /// Creates an integer from the whole part, clamped to `.max`. Negative values out of range and NaN become 0.
     fileprivate init(clamped value: Double) {
         self = Int64(exactly: value.rounded(.down)) ?? (value > 0 ? .max : 0)
     }

@@ -1,13 +1,14 @@
 internal import Foundation
 
-/// "Leave Secure cookies alone": http must not overlay a cookie that https set (RFC 6265bis, 5.7). Which cookies of one
-/// host would, worked out once for a response, however many cookies it sets.
+/// Enforces "leave Secure cookies alone": a response over http must not shadow a cookie that was set over https
+/// (RFC 6265bis, 5.7). Built once per response, so that the cost does not grow with the number of cookies it sets.
 struct SecureCookieShadows {
-    /// By name and path: how many labels the domain of another cookie may have that would be overlaid by it. All domains
-    /// that a host may name are its own ends, so that their number of labels tells them apart.
+    /// By name and path of the Secure cookies: the largest number of labels of a domain for which a new cookie would
+    /// shadow one of them. A response may only name its host and the parents of its host, so the number of labels
+    /// identifies the domain.
     private var reaches: [String: [String: Int]] = [:]
 
-    /// Cookies that have expired count as gone.
+    /// Expired cookies are ignored.
     init(of domains: [String: [CookieStore.Key: CookieStore.Stored]], around host: String, at now: Date) {
         let host = Self.labels(host)
         for (domain, stored) in domains {
@@ -15,7 +16,8 @@ struct SecureCookieShadows {
             guard !secure.isEmpty else { continue }
             let labels = Self.labels(domain)
             let common = zip(labels.reversed(), host.reversed()).prefix { $0 == $1 }.count
-            // The host itself or a name above it: every domain of the host is below or above that one.
+            // The cookie's domain is the host or one of its parents. Every domain that the response may name is then
+            // above or below it.
             let reach = common == labels.count ? Int.max : common
             guard reach > 0 else { continue }
             for cookie in secure {
@@ -25,6 +27,7 @@ struct SecureCookieShadows {
         }
     }
 
+    /// Whether storing `cookie` would shadow a Secure cookie.
     func contains(_ cookie: Cookie) -> Bool {
         guard let paths = reaches[cookie.name] else { return false }
         let labels = Self.labels(cookie.domain).count

@@ -1,14 +1,14 @@
 package import Foundation
 
-/// What one `Set-Cookie` header says, before it is known whether the sender may say so.
+/// The content of one `Set-Cookie` field, before the checks of what the sender may set.
 package struct SetCookie: Sendable, Equatable {
     package var name = ""
     package var value = ""
-    /// nil where neither Max-Age nor a valid Expires was there.
+    /// `nil` if there is neither `Max-Age` nor a valid `Expires`.
     package var lifetime: SetCookieLifetime?
-    /// Without its leading dot; nil or empty for the host alone.
+    /// The domain without its leading dot; `nil` or empty for the host alone.
     package var domain: String?
-    /// nil where there is no Path attribute at all; "" where it is unusable.
+    /// The path; `nil` without a `Path` attribute, empty if its value is unusable.
     package var path: String?
     package var isSecure = false
     package var isHTTPOnly = false
@@ -22,12 +22,12 @@ package enum SetCookieLifetime: Sendable, Equatable {
 
 /// The parsing algorithm of RFC 6265bis, 5.6.
 package enum SetCookieParser {
-    /// Most bytes of name and value together.
+    /// The most bytes of name and value together.
     package static let maximumPairLength = 4096
-    /// An attribute with a longer value is not there.
+    /// The most bytes of an attribute's value. Attributes with longer values are ignored.
     static let maximumAttributeLength = 1024
 
-    /// nil where the header is to be ignored as a whole.
+    /// Parses a field value. `nil` if the field must be ignored as a whole.
     package static func parse(_ header: String) -> SetCookie? {
         let bytes = Array(header.utf8)
         guard !bytes.contains(where: isControl) else { return nil }
@@ -54,7 +54,7 @@ package enum SetCookieParser {
             case "expires": expires = CookieDate.parse(text(argument)) ?? expires
             case "max-age": maxAge = seconds(argument) ?? maxAge
             case "domain":
-                // A dot alone stays, and matches no host; an empty value means the host itself.
+                // A single dot is kept and matches no host; an empty value means the host itself.
                 let hasDot = argument.count > 1 && argument.first == UInt8(ascii: ".")
                 cookie.domain = text(hasDot ? argument.dropFirst() : argument)
             case "path": cookie.path = argument.first == UInt8(ascii: "/") ? text(argument) : ""
@@ -68,7 +68,7 @@ package enum SetCookieParser {
         return cookie
     }
 
-    /// Every control character but TAB.
+    /// Whether a byte is a control character other than TAB.
     static func isControl(_ byte: UInt8) -> Bool { byte < 0x20 && byte != 0x09 || byte == 0x7F }
 
     private static func split(_ part: ArraySlice<UInt8>) -> (ArraySlice<UInt8>, ArraySlice<UInt8>?) {
@@ -76,7 +76,7 @@ package enum SetCookieParser {
         return (ASCII.trimmingBlanks(part[..<equals]), ASCII.trimmingBlanks(part[(equals + 1)...]))
     }
 
-    /// Digits, perhaps after a minus; what is too large is cut.
+    /// Reads digits after an optional minus. Negative numbers become 0, too large ones `.max`.
     private static func seconds(_ bytes: ArraySlice<UInt8>) -> Int64? {
         let isNegative = bytes.first == UInt8(ascii: "-")
         let digits = isNegative ? bytes.dropFirst() : bytes

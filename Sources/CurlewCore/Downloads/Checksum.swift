@@ -1,4 +1,4 @@
-/// How a checksum is computed.
+/// The algorithm of a checksum.
 public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable {
     /// SHA-256.
     case sha256
@@ -6,12 +6,12 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
     case sha512
     /// SHA-384.
     case sha384
-    /// Finds accidents, not attacks.
+    /// SHA-1. Detects accidental damage, not attacks.
     case sha1
-    /// Finds accidents, not attacks.
+    /// MD5. Detects accidental damage, not attacks.
     case md5
 
-    /// Length of the checksum in bytes.
+    /// The length of the checksum in bytes.
     package var byteCount: Int {
         switch self {
         case .md5: 16
@@ -23,14 +23,14 @@ public enum ChecksumAlgorithm: String, Sendable, Hashable, CaseIterable, Codable
     }
 }
 
-/// What the bytes of a file must come to.
+/// The checksum that the bytes of a file must have.
 package struct Checksum: Sendable, Hashable, CustomStringConvertible {
-    /// How it is computed.
+    /// The algorithm of the checksum.
     package let algorithm: ChecksumAlgorithm
-    /// The checksum itself.
+    /// The bytes of the checksum.
     package let bytes: [UInt8]
 
-    /// nil where `hex` is not the right number of hexadecimal digits, of either case.
+    /// Reads hexadecimal digits of either case. `nil` if their number is wrong for the algorithm or one is invalid.
     package init?(_ algorithm: ChecksumAlgorithm, hex: String) {
         let digits = Array(hex.utf8)
         guard digits.count == algorithm.byteCount * 2 else { return nil }
@@ -45,7 +45,7 @@ package struct Checksum: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { "\(algorithm.rawValue):\(Self.hex(bytes))" }
 
-    /// Lower-case hexadecimal digits.
+    /// Returns the bytes as lower-case hexadecimal digits.
     package static func hex(_ bytes: [UInt8]) -> String {
         let digits = Array("0123456789abcdef".utf8)
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)

@@ -1,19 +1,19 @@
 internal import Foundation
 
-/// What tells one version of a file on a server from the next, byte for byte (RFC 9110, 8.8).
+/// A validator that identifies one version of a file on a server, byte for byte (RFC 9110, 8.8).
 ///
-/// Two parts may only be put together if they come from the same version. A weak entity tag does not say
-/// that, nor does a date of which the server could have made two versions.
+/// Two parts may be combined only if they belong to the same version. Neither a weak entity tag proves that, nor a date
+/// within which the server could have made two versions.
 package enum EntityValidator: Hashable, Sendable {
     /// A strong entity tag, with its quotes.
     case entityTag(String)
-    /// A modification date, as the server wrote it: it is compared as text, never read and written again.
+    /// A modification date, verbatim: dates are compared as text and never reformatted.
     case lastModified(String)
 
-    /// The validator of a response; nil where it has none that is strong enough for ranges.
+    /// Reads the validator of a response; `nil` if it has none that is strong enough for ranges.
     package init?(_ headers: HTTPHeaders) {
         if let tag = headers.value(for: "ETag") {
-            // With a weak tag the date must not be used either (RFC 9110, 13.1.5).
+            // With a weak tag the date must not be used, either (RFC 9110, 13.1.5).
             guard Self.isStrong(tag) else { return nil }
             self = .entityTag(tag)
         } else if let modified = headers.value(for: "Last-Modified") {
@@ -24,7 +24,7 @@ package enum EntityValidator: Hashable, Sendable {
         }
     }
 
-    /// The value for `If-Range`.
+    /// The value of `If-Range`.
     package var headerValue: String {
         switch self {
         case .entityTag(let tag): tag
@@ -32,14 +32,14 @@ package enum EntityValidator: Hashable, Sendable {
         }
     }
 
-    /// Whether a response shows that the file is another version by now. Saying nothing contradicts nothing.
+    /// Whether a response proves that the file has another version. A missing validator is no contradiction.
     package func isContradicted(by headers: HTTPHeaders) -> Bool {
         switch self {
         case .entityTag(let tag):
             guard let other = headers.value(for: "ETag") else { return false }
             return other != tag
         case .lastModified(let date):
-            // A tag that was not there before belongs to another state of the server.
+            // Only the dates are compared. The earlier response had no entity tag, so a new tag proves nothing.
             guard let other = headers.value(for: "Last-Modified") else { return false }
             return other != date
         }
@@ -53,9 +53,11 @@ package enum EntityValidator: Hashable, Sendable {
         return bytes[1..<(bytes.count - 1)].allSatisfy { $0 != UInt8(ascii: "\"") && $0 > 0x20 && $0 != 0x7F }
     }
 
-    /// A date is strong if the server wrote its answer at least a second later (RFC 9110, 8.8.2.2).
+    /// Whether a date is strong: the server wrote its response at least a second later (RFC 9110, 8.8.2.2). A
+    /// modification date counts as strong if the response's own date is missing or unreadable.
     static func isStrong(_ modified: String, sentAt sent: String?) -> Bool {
-        // Only the difference counts, so any present will do for the dates that leave out the century.
+        // The reference date only completes years without a century. It is the same for both dates, so their difference
+        // is right.
         let present = Date(timeIntervalSince1970: 1_800_000_000)
         guard let modified = HTTPDate.date(from: modified, now: present) else { return false }
         guard let sent = sent.flatMap({ HTTPDate.date(from: $0, now: present) }) else { return true }

@@ -1,27 +1,28 @@
-/// A part of a file that one of several requests fetches, and how far it has come.
+/// A part of a file that one of several requests fetches, and its progress.
 package struct FileSegment: Hashable, Sendable, Codable {
-    /// Its first byte.
+    /// The offset of the first byte.
     package var first: Int64
-    /// The byte after its last.
+    /// The offset after the last byte.
     package var end: Int64
-    /// How many of its bytes are there, counted from `first`.
+    /// The number of bytes written, counted from `first`.
     package var written: Int64
 
-    /// Makes a segment of a range of bytes.
+    /// Creates a segment from a range of bytes.
     package init(_ range: Range<Int64>, written: Int64 = 0) {
         first = range.lowerBound
         end = range.upperBound
         self.written = written
     }
 
-    /// How many bytes it has.
+    /// The number of bytes in the segment.
     package var length: Int64 { end - first }
-    /// Whether all its bytes are written.
+    /// Whether all bytes are written.
     package var isComplete: Bool { written >= length }
-    /// Where the next byte belongs.
+    /// The offset of the next byte to write.
     package var position: Int64 { first + written }
 
-    /// Whether they cover a file of that length once, in order, and add up to what is said to be there.
+    /// Whether the segments cover a file of length `total` once and in order, and their written bytes add up to
+    /// `written`.
     static func areSound(_ segments: [FileSegment], total: Int64?, written: Int64) -> Bool {
         guard let total else { return false }
         var position: Int64 = 0

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// What a broken or cancelled download leaves behind, so that a later one can go on: a small JSON text.
+/// The state of a broken or cancelled download, from which a later one can continue: a small JSON text.
 ///
 ///     {
 ///       "curlewResumeData": 1,
@@ -11,33 +11,33 @@ package import Foundation
 ///       "file": "/srv/in/.curlew-2jq5ms7vc6n4k-1g61uvemlsj5k.part"
 ///     }
 ///
-/// `validator` has `entityTag` (strong) or `lastModified`. A download in segments adds `segments`, each
-/// with `first` and `end` (not included) and how much of it was `written`. The bytes themselves are in
-/// `file`, which is only accepted if a download has left it there. Credentials are left out: user information in the
-/// URL, and headers that hold a secret. When read, such headers are ignored.
-/// The URL keeps its query, without which there would be nothing to ask for; treat the data accordingly.
+/// `validator` has `entityTag` (strong) or `lastModified`. A download in segments adds `segments`, each with `first`,
+/// `end` (not included) and the number of bytes `written`. The received bytes are in `file`, which is accepted only if
+/// its name is one that downloads use. Credentials are omitted when writing and ignored when reading: user information
+/// in the URL, and headers that hold a secret. The query of the URL is kept, because the request needs it; treat the
+/// data accordingly.
 package struct ResumeData: Hashable, Sendable {
-    /// The version that is written.
+    /// The format version that is written.
     package static let currentVersion = 1
 
-    /// Where the file is.
+    /// The URL of the file.
     package var url: URL
-    /// How it was asked for.
+    /// The method of the request.
     package var method: HTTPMethod
     /// The request's own fields, without secrets and without those that a resumed request sets itself.
     package var headers: [HTTPHeader]
-    /// What tells whether the server's file is still the same.
+    /// The validator that identifies the version of the server's file.
     package var validator: EntityValidator
-    /// How many bytes of the file there are.
+    /// The number of bytes received.
     package var bytesWritten: Int64
-    /// Length of the whole file, where the server told.
+    /// The length of the whole file, if the server has stated it.
     package var expectedTotal: Int64?
-    /// Path of the file with the bytes so far.
+    /// The path of the file with the received bytes.
     package var file: String
-    /// Which parts of the file are there; nil where it is simply the first `bytesWritten` bytes.
+    /// The segments of the file with their progress; `nil` if the file simply holds the first `bytesWritten` bytes.
     package var segments: [FileSegment]?
 
-    /// Makes resume data.
+    /// Creates resume data.
     package init(
         url: URL,
         headers: HTTPHeaders = [:],
@@ -57,7 +57,7 @@ package struct ResumeData: Hashable, Sendable {
         self.segments = segments
     }
 
-    /// Reads resume data; what is not sound is `.resumeRejected`.
+    /// Reads resume data. Throws `.resumeRejected` if it is invalid.
     package init(_ data: Data) throws(CurlewError) {
         do {
             self = try JSONDecoder().decode(ResumeData.self, from: data)
@@ -66,8 +66,8 @@ package struct ResumeData: Hashable, Sendable {
         }
     }
 
-    /// How long the file has to be for those bytes to be in it. Segments are written to their places, so there may be
-    /// holes in between.
+    /// The length that the file must have to contain the received bytes. Segments are written at their offsets, so the
+    /// file may have holes.
     package var lengthOfFile: Int64 {
         segments?.filter { $0.written > 0 }.map(\.position).max() ?? (segments == nil ? bytesWritten : 0)
     }
@@ -76,7 +76,7 @@ package struct ResumeData: Hashable, Sendable {
     package var encoded: Data {
         let encoder = JSONEncoder()
         encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-        // Strings and integers only: it cannot fail.
+        // Encoding strings and integers cannot fail.
         return (try? encoder.encode(self)) ?? Data()
     }
 
@@ -95,7 +95,7 @@ package struct ResumeData: Hashable, Sendable {
         var parts = URLComponents(url: url, resolvingAgainstBaseURL: true)
         parts?.user = nil
         parts?.password = nil
-        // Better one that nothing can be asked for than one with a password in a file.
+        // A useless URL is better than a password in a file.
         return parts?.url ?? URL(filePath: "/")
     }
 }

@@ -1,10 +1,10 @@
-/// Decides how a download goes on from where an earlier one stopped.
+/// Decides how a download continues after an interruption.
 ///
-/// The rule behind every line: two versions of a file are never mixed. When in doubt, start over.
+/// Two versions of a file must never be mixed. In doubt, the download starts over.
 package struct ResumePlan: Sendable, Hashable {
-    /// The first byte to ask for.
+    /// The offset of the first byte to request.
     package let offset: Int64
-    /// How many bytes are there, at least `offset`.
+    /// The number of bytes already received, at least `offset`.
     package let have: Int64
     package let validator: EntityValidator
     package let expectedTotal: Int64?
@@ -16,22 +16,22 @@ package struct ResumePlan: Sendable, Hashable {
         self.expectedTotal = expectedTotal
     }
 
-    /// What the response to a resumed request means for the file.
+    /// The meaning of the response to a resumed request.
     package enum Decision: Hashable, Sendable {
-        /// Its body belongs at the offset. The length of the whole, by which its end is known.
+        /// The body belongs at the offset. `total` is the length of the whole file, which tells when it is complete.
         case append(total: Int64)
-        /// Its body is the whole file: begin a new one.
+        /// The body is the whole file: start a new file with it.
         case startOver
-        /// The file is complete already; the body is an error page.
+        /// The file was complete already; the body is an error page.
         case alreadyComplete
-        /// Its body is of no use: ask for the whole file.
+        /// The body is useless: request the whole file.
         case askAgain
-        /// An error or the like, which says nothing about the file. What is there may be used later.
+        /// An error or another response that says nothing about the file. The received bytes may be used later.
         case unrelated
     }
 
-    /// What a resumed request carries beside the original fields. A part of an encoded body could not be
-    /// decoded, so none is accepted.
+    /// The fields that a resumed request adds to the original ones. It accepts no content coding, because a part of an
+    /// encoded body cannot be decoded.
     package var headers: [HTTPHeader] {
         [
             HTTPHeader(name: "Range", value: ByteRange.from(offset).headerValue),
@@ -50,13 +50,14 @@ package struct ResumePlan: Sendable, Hashable {
     }
 
     private func decisionForPart(_ headers: HTTPHeaders) -> Decision {
-        // multipart/byteranges has no Content-Range of its own, and ends here too.
+        // A `multipart/byteranges` response has no `Content-Range` field and is rejected here, too.
         guard let content = Self.contentRange(in: headers), let range = content.range, range.lowerBound == offset,
             !Self.isEncoded(headers), !validator.isContradicted(by: headers),
             Self.agree(content.length, expectedTotal),
-            // A part may end before the end that was asked for (RFC 9110, 15.3.7), and with `*` as the length of the
-            // whole it does not tell whether it does (14.4). Where nothing else tells, the end of this body cannot be
-            // taken for the end of the file; that of a whole body can.
+            // A part may end before the end that was requested (RFC 9110, 15.3.7), and with `*` as the length of the
+            // whole it does not tell whether it does (14.4). Without another source for the length, the end of a part
+            // must not be taken for the end of the file. Starting over is safe, because the end of a whole body is the
+            // end of the file.
             let total = content.length ?? expectedTotal, range.upperBound < total
         else { return .askAgain }
         return .append(total: total)
@@ -70,7 +71,7 @@ package struct ResumePlan: Sendable, Hashable {
 
     // MARK: First response
 
-    /// The validator with which a download of this response could be continued later; nil where it could not.
+    /// Returns the validator with which a download of this response could be continued later; `nil` if it could not.
     package static func validator(of head: ResponseHead, method: HTTPMethod, hasBody: Bool) -> EntityValidator? {
         guard method == .get, !hasBody, head.status == 200 || head.status == 206, !isEncoded(head.headers),
             !refusesRanges(head.headers)
@@ -78,7 +79,7 @@ package struct ResumePlan: Sendable, Hashable {
         return EntityValidator(head.headers)
     }
 
-    /// Whether the bytes of the body are not the bytes of the file.
+    /// Whether the body has a content coding, so that its bytes are not those of the file.
     package static func isEncoded(_ headers: HTTPHeaders) -> Bool {
         headers.values(for: "Content-Encoding").contains { value in
             value.split(separator: ",").contains { coding in
@@ -92,7 +93,7 @@ package struct ResumePlan: Sendable, Hashable {
         headers.value(for: "Accept-Ranges").map { ASCII.equalsIgnoringCase($0, "none") } ?? false
     }
 
-    /// How many bytes the body of a part must have, where its head says so; nil for all other responses.
+    /// Returns the length of the body that the head of a 206 announces; `nil` for all other responses.
     package static func lengthOfPart(_ head: ResponseHead) -> Int64? {
         guard head.status == 206, !isEncoded(head.headers), let range = contentRange(in: head.headers)?.range else {
             return nil
@@ -100,7 +101,8 @@ package struct ResumePlan: Sendable, Hashable {
         return range.upperBound - range.lowerBound + 1
     }
 
-    /// Two of them would be two truths.
+    /// Returns the content range. `nil` if the field is missing, malformed or repeated: several ranges could contradict
+    /// each other.
     static func contentRange(in headers: HTTPHeaders) -> ContentRange? {
         let values = headers.values(for: "Content-Range")
         return values.count == 1 ? ContentRange(values[0]) : nil

@@ -1,24 +1,24 @@
-/// Decides how one file is fetched by several requests at a time.
+/// Decides how one file is fetched by several concurrent requests.
 ///
-/// The first request asks for the file's beginning only. Its answer tells whether the server has ranges,
-/// how long the file is and which version it is; then the rest is divided. Nothing is asked for twice,
-/// and a small file is there with the first answer.
+/// The first request asks for the beginning of the file only. Its response tells whether the server supports ranges,
+/// and gives the length and the version of the file. Then the rest is divided. The requests do not overlap, and a small
+/// file is complete with the first response.
 package struct SegmentPlan: Sendable, Hashable {
     package let validator: EntityValidator
     package let total: Int64
     package private(set) var segments: [FileSegment]
 
-    /// Below this another request costs more than it gains.
+    /// The smallest segment. For a smaller one, another request costs more than it gains.
     package static let minimumSegment: Int64 = 1024 * 1024
 
-    /// Goes on with segments of an earlier download.
+    /// Continues with the segments of an earlier download.
     package init(validator: EntityValidator, total: Int64, segments: [FileSegment]) {
         self.validator = validator
         self.total = total
         self.segments = segments
     }
 
-    /// Divides a file of which the first `have` bytes are coming already.
+    /// Divides a file whose first `have` bytes are the body of the first response.
     package init(
         validator: EntityValidator,
         total: Int64,
@@ -34,7 +34,7 @@ package struct SegmentPlan: Sendable, Hashable {
         let parts = max(1, min(Int64(max(1, count)), rest / max(1, minimum)))
         var first = total - rest
         for index in 0..<parts {
-            // The remainder goes to the first ones, a byte each.
+            // The first segments get one byte of the remainder each.
             let length = rest / parts + (index < rest % parts ? 1 : 0)
             segments.append(FileSegment(first..<(first + length)))
             first += length
@@ -45,7 +45,7 @@ package struct SegmentPlan: Sendable, Hashable {
         segments[index].written = min(segments[index].length, segments[index].written + count)
     }
 
-    /// Has the last byte fetched again.
+    /// Marks the last byte as not written, so that it is fetched again.
     package mutating func forgetLastByte() {
         guard let last = segments.indices.last, segments[last].written > 0 else { return }
         segments[last].written -= 1
@@ -56,7 +56,7 @@ package struct SegmentPlan: Sendable, Hashable {
 
     // MARK: Requests
 
-    /// What the first request carries.
+    /// The fields of the first request.
     package static func probeHeaders(length: Int64 = minimumSegment) -> [HTTPHeader] {
         [
             HTTPHeader(name: "Range", value: ByteRange.bytes(0...(max(1, length) - 1)).headerValue),
@@ -64,7 +64,7 @@ package struct SegmentPlan: Sendable, Hashable {
         ]
     }
 
-    /// What the request for the rest of a segment carries; nil where nothing is left.
+    /// Returns the fields of the request for the rest of a segment; `nil` if the segment is complete.
     package func headers(forSegment index: Int) -> [HTTPHeader]? {
         let segment = segments[index]
         guard !segment.isComplete else { return nil }
@@ -75,17 +75,17 @@ package struct SegmentPlan: Sendable, Hashable {
         ]
     }
 
-    // MARK: Answers
+    // MARK: Responses
 
-    /// What the answer to the first request means.
+    /// The meaning of the response to the first request.
     package enum ProbeDecision: Hashable, Sendable {
-        /// The server has ranges: its body is the first so many bytes of so many.
+        /// The server supports ranges. The body is the first `have` bytes of a file of length `total`.
         case divide(validator: EntityValidator, have: Int64, total: Int64)
-        /// Its body is the whole file: one stream it is.
+        /// The body is the whole file: continue with a single stream.
         case wholeFile
-        /// No ranges, and no use for its body: ask for the whole file.
+        /// The server does not support ranges, and the body is useless: request the whole file.
         case askAgain
-        /// An error or the like.
+        /// An error or another response that says nothing about the file.
         case unrelated
     }
 
@@ -97,19 +97,19 @@ package struct SegmentPlan: Sendable, Hashable {
                 let validator = ResumePlan.validator(of: head, method: .get, hasBody: false)
             else { return .askAgain }
             return .divide(validator: validator, have: range.upperBound + 1, total: total)
-        // An empty file has no first byte.
+        // A server may reject the range of an empty file, which has no first byte.
         case 416: return .askAgain
         default: return .unrelated
         }
     }
 
-    /// What the answer for one segment means.
+    /// The meaning of the response for one segment.
     package enum SegmentDecision: Hashable, Sendable {
-        /// Its body belongs at the segment's position.
+        /// The body belongs at the segment's position.
         case write
-        /// The file has changed or the server has no ranges any more: start over with one stream.
+        /// The file has changed, or the server has ceased to support ranges: start over with a single stream.
         case startOver
-        /// An error or the like, which says nothing about the file.
+        /// An error or another response that says nothing about the file.
         case unrelated
     }
 

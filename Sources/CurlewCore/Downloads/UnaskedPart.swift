@@ -1,13 +1,13 @@
-/// How much of the resource an unrequested 206 brings (RFC 9110, 15.3.7).
+/// The portion of the resource that an unrequested 206 contains (RFC 9110, 15.3.7).
 package enum UnaskedPart: Hashable, Sendable {
-    /// All of it, from the first byte to the last.
+    /// The whole resource, from the first byte to the last.
     case whole
-    /// Something else, or the server does not know how long the whole is.
+    /// A part of the resource, or an unknown portion because the length of the whole is not stated.
     case part
-    /// It does not say.
+    /// The head does not state a range.
     case unsaid
 
-    /// Reads what the head says about its body.
+    /// Reads the portion from the fields of a response.
     package init(_ headers: HTTPHeaders) {
         if let content = ResumePlan.contentRange(in: headers)?.located {
             self = content.range == 0...(content.length - 1) ? .whole : .part

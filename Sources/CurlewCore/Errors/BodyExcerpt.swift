@@ -1,14 +1,17 @@
 package import Foundation
 
 extension Redaction {
-    /// The beginning of a body as one line, for an error's sentence: without control characters, values of secret fields,
-    /// credentials and query values. It ends before the first tag, because markup has too many ways to pair names and values.
-    /// "12 bytes" for what is not text, "12 bytes of text/html" for markup.
+    /// Returns the beginning of a body as one line, for an error message.
+    ///
+    /// Control characters, values of secret fields, credentials and query values are left out. The excerpt ends before
+    /// the first tag, because markup has too many ways to pair names with values. The result is
+    /// "12 bytes" for a body that is not text, and "12 bytes of text/html" for one that begins with markup.
     package static func excerpt(of body: Data, type: String = "", limit: Int = 160) -> String {
-        // More than is shown, so that a secret's name is seen with it; not all, because bodies can be large.
+        // Longer than the excerpt, so that the name of a secret is read together with its value; bounded, because
+        // bodies can be large.
         let beginning = body.prefix(max(4 * limit, 4_096))
         var text = String(decoding: beginning, as: UTF8.self)
-        // A character that was cut in two.
+        // The cut may have split a character.
         if beginning.count < body.count { while text.last == "\u{FFFD}" { text.removeLast() } }
         if text.unicodeScalars.contains(where: { $0 == "\0" || $0 == "\u{FFFD}" }) { return "\(body.count) bytes" }
         let plain = beforeMarkup(text)
@@ -16,12 +19,12 @@ extension Redaction {
             let mediaType = MediaType(type).map { " of " + excerpt(of: $0.essence, limit: 80) }
             return "\(body.count) bytes" + (mediaType ?? "")
         }
-        // Without a type `body` takes every text for a form.
+        // `body` treats a text without a type as a form.
         let shown = excerpt(of: Redaction.body(plain, type: type.isEmpty ? "text/plain" : type), limit: limit)
         return plain.utf8.count < body.count && !shown.hasSuffix("…") ? shown + "…" : shown
     }
 
-    /// The text before the first tag, comment or declaration.
+    /// Returns the text before the first tag, comment or declaration.
     private static func beforeMarkup(_ text: String) -> String {
         let bytes = text.utf8
         var rest = bytes[...]
@@ -35,17 +38,18 @@ extension Redaction {
         return text
     }
 
-    /// The same for a text.
+    /// Returns the beginning of a text as one line, with the same values left out.
     package static func excerpt(of text: String, limit: Int) -> String {
         var scanner = ExcerptScanner()
-        // URLs and passwords first: they may hold characters that end a word.
+        // URLs and passwords are redacted first, because they may contain characters that end a word for the scanner.
         for scalar in withoutPasswords(Redaction.text(text)).unicodeScalars { scanner.take(scalar) }
         let line = scanner.finished()
         return line.count > limit ? line.prefix(limit) + "…" : line
     }
 
-    /// Leaves out the password of `ada:password@host`: all between a colon and the last `@` that follows it without a
-    /// blank or a double quote in between. A form is left as it is, because its values are left out as a whole.
+    /// Replaces the password of `ada:password@host`: everything between a colon and the last `@` that follows it
+    /// without whitespace, a double quote, a backtick or an angle bracket in between. A form is not changed here,
+    /// because `ExcerptScanner` hides all of its values.
     private static func withoutPasswords(_ text: String) -> String {
         guard text.unicodeScalars.contains("@") else { return text }
         var shown = String.UnicodeScalarView()
@@ -66,7 +70,7 @@ extension Redaction {
         return String(shown)
     }
 
-    /// The first colon that does not belong to `://`.
+    /// Returns the index of the first colon that is not part of `://`.
     private static func passwordColon(_ text: Substring.UnicodeScalarView) -> String.Index? {
         text.indices.first { text[$0] == ":" && !text[$0...].dropFirst().starts(with: "//".unicodeScalars) }
     }
@@ -76,27 +80,29 @@ extension Redaction {
     }
 }
 
-/// Goes through a text word by word. A query is shown without its values, as servers repeat the URL that they refuse
-/// (`Cannot GET /a?token=…`). What follows a secret name (`Authorization: …`, `password=…`) or the name of a scheme
-/// (`Bearer …`) is left out: after a colon to the end of the line, else to the next blank, or to the end of a
-/// quotation. After a value that may have several lines (`password: |`), or that has quotes or brackets within,
-/// nothing is shown. A name may be separated from its value by quotes, backslashes and brackets (`"token":"…"`,
-/// `\"token\": …`, `<token>…`, `card[pin]=…`): then nothing after it is shown, because where the value ends depends
-/// on a format that is not known here.
+/// Redacts a text word by word.
+///
+/// - A query is shown without its values, because servers repeat the URL that they refuse (`Cannot GET /a?token=…`).
+/// - A value that follows a secret name (`Authorization: …`, `password=…`) or the name of a scheme (`Bearer …`) is
+///   hidden: after a colon to the end of the line, otherwise to the next blank or to the end of a quotation.
+/// - Nothing is shown after a value that may span several lines (`password: |`) or that contains quotes or brackets.
+/// - Quotes, backslashes and brackets may separate a name from its value (`"token":"…"`, `\"token\": …`, `<token>…`,
+///   `card[pin]=…`). Nothing is shown after such a name, because the end of the value depends on an unknown format.
 private struct ExcerptScanner {
     private enum Hiding {
         case nothing
-        /// The next word, or the next quotation.
+        /// Hides the next word, or the next quotation.
         case word
-        /// Everything to the end of a quotation.
+        /// Hides everything up to the end of a quotation.
         case quotation(Unicode.Scalar)
-        /// The value has been left out, and what follows it without a blank is part of it: `password=a,b`.
+        /// The value has been hidden, and text that follows it without a blank is part of it: `password=a,b`.
         case glued
-        /// The rest of the line.
+        /// Hides the rest of the line.
         case line
-        /// The rest of the line. Everything if no word follows on this line, or something else stands before the word.
+        /// Hides the rest of the line; hides everything if no word follows on this line, or if punctuation precedes the
+        /// word.
         case value
-        /// Everything from the next word on, unless that stands for a value that has been left out.
+        /// Hides everything from the next word on, unless that word is the mark of a value that has been left out.
         case rest
         case everything
     }
@@ -105,9 +111,9 @@ private struct ExcerptScanner {
     private var word = ""
     private var isInQuery = false
     private var hiding = Hiding.nothing
-    /// Punctuation after a value that was left out. Shown if a blank follows.
+    /// Punctuation after a hidden value, shown only if whitespace follows.
     private var held = ""
-    /// The last word was a secret name, and only what may stand between a name and its value has followed.
+    /// Whether the last word was a secret name, followed so far only by characters that may separate it from its value.
     private var isAfterName = false
 
     mutating func take(_ scalar: Unicode.Scalar) {
@@ -193,7 +199,7 @@ private struct ExcerptScanner {
     private mutating func show(_ word: String) {
         let scalars = word.unicodeScalars
         if isAfterName {
-            // `card[pin][0]=…`
+            // A nested form field: `card[pin][0]=…`.
             isAfterName = shown.unicodeScalars.last == "["
             if let end = scalars.firstIndex(where: { $0 == "=" || $0 == ":" }) {
                 let value = word[scalars.index(after: end)...]
@@ -226,15 +232,15 @@ private struct ExcerptScanner {
         }
     }
 
-    /// Whether a word begins with a quote that does not end words.
+    /// Whether a word begins with one of the quotes that do not end words.
     private static func beginsQuotation(_ word: Substring) -> Bool {
         word.unicodeScalars.first.map { "“”„«»‘’‚‹›".unicodeScalars.contains($0) } ?? false
     }
 
-    /// The schemes of credentials that are one word.
+    /// The authentication schemes whose credentials are one word.
     private static let schemes: Set<String> = ["bearer", "basic", "negotiate", "ntlm", "dpop", "apikey"]
 
-    /// The place of the `=` or `:` behind the first secret name: `password=…`, `user:password=…`.
+    /// Returns the index of the `=` or `:` that follows the first secret name: `password=…`, `user:password=…`.
     private static func endOfSecretName(in word: String) -> String.Index? {
         let scalars = word.unicodeScalars
         var start = scalars.startIndex
@@ -249,7 +255,8 @@ private struct ExcerptScanner {
         SecretNames.containsField(String(name)) || SecretNames.containsMember(String(name))
     }
 
-    /// Within a query only what no URL holds ends a word: the rest of a value must not be taken for a word of its own.
+    /// Whether a character ends the current word. Within a query, only characters that a URL cannot contain do:
+    /// otherwise the rest of a value would be read as a new word and shown.
     private func endsWord(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar {
         case "\"", "<", ">", "`": true
@@ -258,7 +265,8 @@ private struct ExcerptScanner {
         }
     }
 
-    /// Controls and marks of direction, which would move a terminal or turn the line round.
+    /// Whether a character is a control or formatting character, such as those that move a terminal's cursor or reverse
+    /// the direction of the text.
     private static func isInvisible(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.properties.generalCategory {
         case .control, .format, .lineSeparator, .paragraphSeparator: true

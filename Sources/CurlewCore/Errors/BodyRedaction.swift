@@ -1,13 +1,14 @@
 internal import Foundation
 
 extension Redaction {
-    /// A body of text without the values of fields that are secret by their names: in forms and, at any depth, in
-    /// JSON. Whatever else it holds stays as it is.
+    /// Returns the text of a body with the values of secret fields replaced: in forms and, at any depth, in JSON. Other
+    /// text is returned unchanged.
     package static func body(_ text: String, type: String) -> String {
         let type = ASCII.lowercased(type)
         if type.contains("x-www-form-urlencoded") { return form(text) }
         if type.contains("json") { return json(text) }
-        // Servers label JSON as text/plain or text/html too: what looks like JSON is treated as such under any type.
+        // Servers also label JSON as text/plain or text/html, so a text that looks like JSON is redacted under any
+        // type.
         let first = text.unicodeScalars.first { !$0.properties.isWhitespace && $0 != "\u{FEFF}" }
         if first == "{" || first == "[" { return json(text) }
         return type.isEmpty ? form(text) : text
@@ -22,14 +23,14 @@ extension Redaction {
         }.joined(separator: "&")
     }
 
-    /// Works on the text, so that one that was cut off, or that is no JSON after all, is no way out.
+    /// Scans the text instead of decoding it, so that truncated or invalid JSON is redacted as well.
     private static func json(_ text: String) -> String {
         var scanner = JSONRedaction(bytes: Array(text.utf8))
         return String(decoding: scanner.redacted(), as: UTF8.self)
     }
 }
 
-/// Goes through a JSON text once and leaves out the values of members with a secret name.
+/// Scans a JSON text once and replaces the values of members with a secret name.
 private struct JSONRedaction {
     let bytes: [UInt8]
     private var position = 0
@@ -60,7 +61,7 @@ private struct JSONRedaction {
         return shown
     }
 
-    /// With its quotes, or as far as the text goes.
+    /// Consumes a string including its quotes, or the rest of the text if the closing quote is missing.
     private mutating func takeString() -> ArraySlice<UInt8> {
         let start = position
         position += 1
@@ -86,7 +87,7 @@ private struct JSONRedaction {
         return index
     }
 
-    /// A string, a number or word, or all of an object or array.
+    /// Skips a string, a number or word, or a complete object or array.
     private mutating func skipValue() {
         var depth = 0
         while position < bytes.count {

@@ -1,21 +1,23 @@
 internal import Foundation
 
 extension CurlewError: CustomStringConvertible, CustomDebugStringConvertible {
-    /// One line: code, reason, phase, URL, attempt, status and native code, without credentials and query values.
+    /// The error in one line: code, reason, phase, URL, attempt, status and native code. It contains no credentials or
+    /// query values.
     public var description: String {
         var text = code.rawValue
         if !reason.isEmpty { text += ": \(reason)" }
         text += " (phase \(phase.rawValue)"
         if let url { text += ", \(url.absoluteString)" }
-        // The property counts from zero, people from one. The first try needs no number.
+        // `attempt` counts from zero; the text counts from one, and leaves the first attempt out.
         if attempt > 0 { text += ", attempt \(attempt + 1)" }
         if let responseCode { text += ", status \(responseCode)" }
         if let native { text += ", \(native)" }
         return text + ")"
     }
 
-    /// The description, and below it what else is known: the error inside, the beginning of the body, how a WebSocket was
-    /// closed, the metrics, and what to try. Without credentials and query values, too.
+    /// The description, followed by every other known detail on lines below it: the underlying error, the beginning of
+    /// the body, the close frame of a WebSocket, the metrics and the suggestion. It contains no credentials or query
+    /// values either.
     public var debugDescription: String {
         var lines = [description]
         if let underlying {

@@ -9,7 +9,7 @@ extension CurlewError {
         }
     }
 
-    /// The server could not be reached, or the connection to it broke.
+    /// Whether the server or proxy could not be reached, or the connection broke.
     public var isConnectivity: Bool {
         switch code {
         case .resolveFailed, .connectFailed, .proxyFailed, .sendFailed, .receiveFailed, .truncated,
@@ -22,7 +22,7 @@ extension CurlewError {
     /// Whether the request was cancelled.
     public var isCancellation: Bool { code == .cancelled }
 
-    /// The connection could not be made secure.
+    /// Whether the connection could not be secured.
     public var isTLS: Bool {
         switch code {
         case .tlsFailed, .certificateExpired, .certificateHostMismatch, .certificateUntrusted,
@@ -32,7 +32,7 @@ extension CurlewError {
         }
     }
 
-    /// A feature that the running libcurl lacks.
+    /// Returns the error for a feature that the running libcurl lacks.
     public static func unsupported(feature: String, needs: String) -> CurlewError {
         CurlewError(.unsupported, phase: .creation, reason: "\(feature) needs \(needs)")
     }

@@ -21,7 +21,7 @@ public import Foundation
 ///
 /// Catch by code: `catch CurlewError.Code.cancelled`, or ask `error.isTimeout`, `error.isSafeToRetry`.
 public struct CurlewError: Error, Sendable {
-    /// What went wrong.
+    /// The kind of failure.
     public var code: Code {
         get { shared.values.code }
         set { shared.values.code = newValue }
@@ -31,7 +31,7 @@ public struct CurlewError: Error, Sendable {
         get { shared.values.phase }
         set { shared.values.phase = newValue }
     }
-    /// What happened, in one sentence, without credentials, cookies or query values.
+    /// A sentence that describes the failure, without credentials, cookies or query values.
     public var reason: String {
         get { shared.values.reason }
         set { shared.values.reason = newValue }
@@ -46,42 +46,43 @@ public struct CurlewError: Error, Sendable {
         get { shared.values.attempt }
         set { shared.values.attempt = newValue }
     }
-    /// The error that your own code or the system threw, if any.
+    /// The error that your code or the system threw; `nil` if there is none.
     public var underlying: (any Error)? {
         get { shared.values.underlying }
         set { shared.values.underlying = newValue }
     }
-    /// The error number and name of libcurl or the system.
+    /// The number and name of the error in libcurl or the system; `nil` if neither reported one.
     public var native: NativeCode? {
         get { shared.values.native }
         set { shared.values.native = newValue }
     }
-    /// The metrics up to the failure, if anything was sent.
+    /// The metrics up to the failure; `nil` if no exchange had begun.
     public var metrics: TransferMetrics? {
         get { shared.values.metrics }
         set { shared.values.metrics = newValue }
     }
-    /// The status of the response, if there was one.
+    /// The status of the response; `nil` if there was none.
     public var responseCode: Int? {
         get { shared.values.responseCode }
         set { shared.values.responseCode = newValue }
     }
-    /// The beginning of the body of an unacceptable response.
+    /// The beginning of the body of a response that was not acceptable or could not be decoded.
     public var responseBody: Data? {
         get { shared.values.responseBody }
         set { shared.values.responseBody = newValue }
     }
-    /// The data to resume a failed download with, if there is any. Treat it as confidentially as the URL that it contains.
+    /// The data with which to resume a failed download; `nil` if it cannot be resumed. Treat it as confidentially as
+    /// the URL that it contains.
     public var downloadResumeData: Data? {
         get { shared.values.downloadResumeData }
         set { shared.values.downloadResumeData = newValue }
     }
-    /// The code of the close frame, if a WebSocket was closed.
+    /// The code with which a WebSocket was closed; `nil` if there is none.
     public var closeCode: WebSocketCloseCode? {
         get { shared.values.closeCode }
         set { shared.values.closeCode = newValue }
     }
-    /// The reason in the close frame, as the peer sent it.
+    /// The reason in the close frame, exactly as the peer sent it.
     public var closeReason: String? {
         get { shared.values.closeReason }
         set { shared.values.closeReason = newValue }
@@ -92,13 +93,13 @@ public struct CurlewError: Error, Sendable {
         set { shared.values.isSafeToRetry = newValue }
     }
 
-    /// A suggestion that knows more than the code; set where the error is made.
+    /// A suggestion that replaces the general one for the code; set by the code that creates the error.
     package var suggestion: String? {
         get { shared.values.suggestion }
         set { shared.values.suggestion = newValue }
     }
 
-    // One reference: typed throws and results move one word, and most of them move none.
+    // One reference, so that typed throws and results move a single word.
     private var shared: CopyOnWrite<Values>
 
     private struct Values {
@@ -187,9 +188,9 @@ public struct CurlewError: Error, Sendable {
 
     /// A number with its C name: `28 CURLE_OPERATION_TIMEDOUT`, `13 EACCES`.
     public struct NativeCode: Sendable, Hashable, CustomStringConvertible {
-        /// The number that libcurl or the system gave.
+        /// The number that libcurl or the system reported.
         public let number: Int
-        /// The name of the number in the manual.
+        /// The name that the manual gives to the number.
         public let name: String
 
         /// Creates a native code.

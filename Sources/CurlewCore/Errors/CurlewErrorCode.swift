@@ -1,5 +1,5 @@
 extension CurlewError {
-    /// What went wrong. An open set: a later version may add members, so a `switch` needs a default.
+    /// The kind of failure. The set is open: a later version may add members, so a `switch` needs a default.
     public struct Code: RawRepresentable, Hashable, Sendable, CustomStringConvertible {
         /// The member's name.
         public let rawValue: String
@@ -8,7 +8,7 @@ extension CurlewError {
 
         public var description: String { rawValue }
 
-        /// `catch CurlewError.Code.cancelled { … }`
+        /// Matches an error by its code: `catch CurlewError.Code.cancelled { … }`.
         public static func ~= (code: Code, error: any Error) -> Bool {
             (error as? CurlewError)?.code == code
         }
@@ -16,105 +16,106 @@ extension CurlewError {
 }
 
 extension CurlewError.Code {
-    /// Not a URL, or not one of http or https.
+    /// The URL is malformed, or its scheme is not http or https.
     public static let invalidURL = Self(rawValue: "invalidURL")
-    /// A header's name is no token, or its value has CR, LF or NUL in it.
+    /// A header's name is not a token, or its value contains CR, LF or NUL.
     public static let invalidHeader = Self(rawValue: "invalidHeader")
-    /// A body where the method has none.
+    /// The request has a body, but its method allows none.
     public static let invalidBody = Self(rawValue: "invalidBody")
     /// Your `asURLRequest` or request modifier threw.
     public static let requestCreationFailed = Self(rawValue: "requestCreationFailed")
-    /// An encoder could not encode the parameters.
+    /// An encoder failed to encode the parameters.
     public static let parameterEncodingFailed = Self(rawValue: "parameterEncodingFailed")
-    /// A part of the form cannot be read.
+    /// A part of the form could not be read.
     public static let multipartEncodingFailed = Self(rawValue: "multipartEncodingFailed")
-    /// The body's source failed, or would be needed twice.
+    /// The body's source failed, or the body would have to be read twice.
     public static let bodyUnavailable = Self(rawValue: "bodyUnavailable")
     /// An adapter threw.
     public static let adaptationFailed = Self(rawValue: "adaptationFailed")
-    /// No address was found for the name.
+    /// The host name has no address.
     public static let resolveFailed = Self(rawValue: "resolveFailed")
-    /// No server listens at the address, or there is no way to it.
+    /// No server listens at the address, or there is no route to it.
     public static let connectFailed = Self(rawValue: "connectFailed")
-    /// The proxy refused, or cannot be reached.
+    /// The proxy refused the request, or could not be reached.
     public static let proxyFailed = Self(rawValue: "proxyFailed")
-    /// The two sides could not agree on TLS, or the handshake broke.
+    /// Client and server could not agree on TLS, or the handshake broke off.
     public static let tlsFailed = Self(rawValue: "tlsFailed")
-    /// The server's certificate has expired, or is not valid yet.
+    /// The server's certificate has expired or is not yet valid.
     public static let certificateExpired = Self(rawValue: "certificateExpired")
     /// The server's certificate was issued for another name.
     public static let certificateHostMismatch = Self(rawValue: "certificateHostMismatch")
-    /// The server's certificate has no issuer that is trusted, or is not a pinned one.
+    /// The server's certificate has no trusted issuer, or its key is not among the pinned ones.
     public static let certificateUntrusted = Self(rawValue: "certificateUntrusted")
     /// The server's certificate was revoked.
     public static let certificateRevoked = Self(rawValue: "certificateRevoked")
-    /// The server wants a certificate of the client.
+    /// The server requires a client certificate.
     public static let clientCertificateRequired = Self(rawValue: "clientCertificateRequired")
     /// The connection broke while the request was being sent.
     public static let sendFailed = Self(rawValue: "sendFailed")
     /// The connection broke before the response was complete.
     public static let receiveFailed = Self(rawValue: "receiveFailed")
-    /// The answer breaks the rules of HTTP.
+    /// The response violates HTTP.
     public static let protocolViolation = Self(rawValue: "protocolViolation")
-    /// The body's coding is broken or unknown.
+    /// The body's content coding is corrupt or unknown.
     public static let contentDecodingFailed = Self(rawValue: "contentDecodingFailed")
-    /// The body ended before the length that was announced.
+    /// The body ended before its announced length.
     public static let truncated = Self(rawValue: "truncated")
-    /// A header, a body, a line or an event is above its limit.
+    /// A header, a body, a line or an event exceeds its limit.
     public static let limitExceeded = Self(rawValue: "limitExceeded")
-    /// The name leads to an address that the policy does not allow.
+    /// The host name resolves to an address that the address policy refuses.
     public static let addressRefused = Self(rawValue: "addressRefused")
     /// No connection became free in time.
     public static let queueTimedOut = Self(rawValue: "queueTimedOut")
-    /// No connection was made in time.
+    /// No connection was established in time.
     public static let connectTimedOut = Self(rawValue: "connectTimedOut")
-    /// The answer did not begin in time.
+    /// The response did not begin in time.
     public static let firstByteTimedOut = Self(rawValue: "firstByteTimedOut")
-    /// Nothing came or went for too long.
+    /// No byte was sent or received for too long.
     public static let idleTimedOut = Self(rawValue: "idleTimedOut")
-    /// All of it together took too long.
+    /// The request as a whole took too long.
     public static let totalTimedOut = Self(rawValue: "totalTimedOut")
-    /// More redirects than the policy allows, or a loop.
+    /// There were more redirects than the policy allows, possibly in a loop.
     public static let tooManyRedirects = Self(rawValue: "tooManyRedirects")
-    /// A redirect that the policy does not follow, such as one from https to http.
+    /// The policy does not follow the redirect, for instance from https to http.
     public static let redirectRefused = Self(rawValue: "redirectRefused")
-    /// An authentication could not be carried out. Credentials that a server does not accept are a response with status 401.
+    /// Authentication could not be carried out. Credentials that the server rejects are not this error, but a response
+    /// with status 401.
     public static let authenticationFailed = Self(rawValue: "authenticationFailed")
-    /// The retrier answered with an error.
+    /// The retrier returned an error.
     public static let retryFailed = Self(rawValue: "retryFailed")
-    /// The status is not among those that are accepted.
+    /// The status is not acceptable.
     public static let unacceptableStatus = Self(rawValue: "unacceptableStatus")
-    /// The content type is not among those that are accepted, or missing.
+    /// The content type is missing or not acceptable.
     public static let unacceptableContentType = Self(rawValue: "unacceptableContentType")
-    /// A validator of yours refused the response, or the checksum is wrong.
+    /// One of your validators refused the response, or the checksum does not match.
     public static let validationFailed = Self(rawValue: "validationFailed")
-    /// The body is not what was asked for.
+    /// The body does not have the expected form.
     public static let decodingFailed = Self(rawValue: "decodingFailed")
-    /// A file to send cannot be read.
+    /// A file to send could not be read.
     public static let fileUnreadable = Self(rawValue: "fileUnreadable")
-    /// There is a file at the destination.
+    /// A file exists at the destination.
     public static let destinationExists = Self(rawValue: "destinationExists")
     /// The destination's directory does not exist.
     public static let destinationMissing = Self(rawValue: "destinationMissing")
-    /// There is no room on the disk, or a quota is used up.
+    /// The disk is full, or a quota is used up.
     public static let diskFull = Self(rawValue: "diskFull")
-    /// The file could not be put in its place.
+    /// The file could not be moved to its destination.
     public static let moveFailed = Self(rawValue: "moveFailed")
-    /// The resume data cannot be used.
+    /// The resume data could not be used.
     public static let resumeRejected = Self(rawValue: "resumeRejected")
-    /// Only a stored response was wanted, and there is none that may be used.
+    /// The request allows only a stored response, and the cache has none that may be used.
     public static let notInCache = Self(rawValue: "notInCache")
     /// The request was cancelled.
     public static let cancelled = Self(rawValue: "cancelled")
-    /// The session was invalidated, or is gone.
+    /// The session was invalidated or released.
     public static let sessionClosed = Self(rawValue: "sessionClosed")
-    /// The server did not open the WebSocket.
+    /// The server did not accept the WebSocket handshake.
     public static let webSocketRefused = Self(rawValue: "webSocketRefused")
-    /// The peer closed the WebSocket with a code that is not an ordinary end, or without any.
+    /// The peer closed the WebSocket without a code, or with a code that does not mean a normal end.
     public static let webSocketClosed = Self(rawValue: "webSocketClosed")
-    /// The running libcurl, or Curlew, cannot do what was asked for.
+    /// Curlew or the running libcurl does not support the requested feature.
     public static let unsupported = Self(rawValue: "unsupported")
-    /// A fault of Curlew.
+    /// A defect in Curlew.
     public static let `internal` = Self(rawValue: "internal")
 
     /// Every code that Curlew knows.

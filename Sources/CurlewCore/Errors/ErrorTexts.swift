@@ -1,7 +1,7 @@
-// Sentences of errors that several places make.
+// Errors and sentences that are needed in more than one place.
 
 extension CurlewError {
-    /// Which timeout expired, and its value.
+    /// Names the timeout that expired, and its value.
     package static func timeoutReason(_ code: Code, after limit: Duration?) -> String {
         let (what, name) =
             switch code {
@@ -14,17 +14,18 @@ extension CurlewError {
         return "\(what) within " + (limit.map { "\($0), the \(name) timeout" } ?? "the \(name) timeout")
     }
 
-    /// The error of a header field that may not be sent.
+    /// Returns the error for a header field that may not be sent.
     ///
-    /// The value may be a secret, and so may what follows a colon in a name: `HTTPHeader(name: "Authorization: Bearer …")`.
-    /// Only the characters that a name may have are shown, and the first one that it may not have.
+    /// The value may be a secret, and so may the part of a name after a colon:
+    /// `HTTPHeader(name: "Authorization: Bearer …")`. The message therefore shows only the valid beginning of the name,
+    /// and the first character that is not allowed.
     package static func invalidHeader(_ field: HTTPHeader) -> CurlewError {
         let reason: String
         if field.name.isHTTPToken {
             reason =
                 "the value of the header field \(field.name) has characters that HTTP does not allow, such as a line break"
         } else if let end = field.name.utf8.firstIndex(where: { !ASCII.isTokenByte($0) }) {
-            // The bytes before it are ASCII, so that a scalar begins there.
+            // Every byte before `end` is ASCII, so a scalar begins at `end`.
             let (start, bad) = (field.name[..<end].prefix(60), field.name.unicodeScalars[end])
             let code = String(bad.value, radix: 16, uppercase: true)
             let number = String(repeating: "0", count: max(0, 4 - code.count)) + code
@@ -36,10 +37,11 @@ extension CurlewError {
         return CurlewError(.invalidHeader, phase: .creation, reason: reason)
     }
 
-    /// Whether libcurl found that the server's key is none of the pinned ones: CURLE_SSL_PINNEDPUBKEYNOTMATCH.
+    /// Whether libcurl reported CURLE_SSL_PINNEDPUBKEYNOTMATCH: the server's key is not among the pinned ones.
     package var isOfUnpinnedKey: Bool { native?.number == 90 }
 
-    /// For keys that are not the pinned ones: to trust something else would defeat the pins.
+    /// The suggestion for a key that is not pinned. It must not advise trusting another certificate, which would defeat
+    /// the pins.
     package static let pinSuggestion =
         "If the server's owner has changed its key, pin the new one. Otherwise do not connect: another may be in between."
 }

@@ -1,5 +1,5 @@
 extension CurlewError {
-    /// Suggests a remedy in one or two sentences; `nil` if there is none.
+    /// A remedy in one or two sentences; `nil` if there is none.
     public var recoverySuggestion: String? {
         if let suggestion { return suggestion }
         if code == .unacceptableStatus { return Self.suggestion(forStatus: responseCode) }
@@ -16,7 +16,8 @@ extension CurlewError {
         }
     }
 
-    /// For codes whose cause says enough by itself. They name no setting: the command shows them as well.
+    /// The suggestions for codes that identify the cause well enough. They name no setting of the library, because the
+    /// command-line tool shows them as well.
     private static let suggestions: [Code: String] = [
         .invalidURL: "Write the whole URL, beginning with https:// or http://.",
         .invalidHeader: "Check where the field's name and value come from: it may be an attempt to add another field.",

@@ -1,9 +1,9 @@
 internal import Foundation
 
-// What values that hold secrets print of themselves. Without this, Swift would print every stored property.
+// Descriptions and mirrors of values that contain secrets. Without them, Swift would print every stored property.
 
 extension TransferAuthentication: CustomStringConvertible, CustomReflectable {
-    /// The scheme; nothing of the credentials.
+    /// The scheme, without the credentials.
     public var description: String { "\(scheme) \(Redaction.replacement)" }
 
     public var customMirror: Mirror { Mirror(self, children: ["scheme": scheme]) }
@@ -25,7 +25,7 @@ extension Proxy: CustomStringConvertible, CustomReflectable {
 }
 
 extension ClientIdentity: CustomStringConvertible, CustomReflectable {
-    /// The kind and, where it lies in files, the certificate's; never a key or a passphrase.
+    /// The kind of identity; for files, the path of the certificate. Never a key or a passphrase.
     public var description: String {
         switch self {
         case .pem: "PEM"
@@ -38,7 +38,7 @@ extension ClientIdentity: CustomStringConvertible, CustomReflectable {
 }
 
 extension Cookie: CustomStringConvertible, CustomReflectable {
-    /// The name and where it is sent; not the value.
+    /// The name, domain and path, without the value.
     public var description: String { "\(name)=\(Redaction.mark); domain=\(domain); path=\(path)" }
 
     public var customMirror: Mirror { Mirror(self, children: []) }
@@ -49,7 +49,7 @@ extension HTTPHeader: CustomReflectable {
 }
 
 extension RedirectHop: CustomStringConvertible, CustomReflectable {
-    /// From where to where, without secrets.
+    /// The status and both URLs, without secrets.
     public var description: String {
         "\(status) \(Redaction.redacted(url).absoluteString) → \(Redaction.redacted(location).absoluteString)"
     }
@@ -58,14 +58,14 @@ extension RedirectHop: CustomStringConvertible, CustomReflectable {
 }
 
 extension TransferRequest: CustomStringConvertible, CustomReflectable {
-    /// Method and URL without secrets.
+    /// The method and the URL, without secrets.
     public var description: String { "\(method.rawValue) \(Redaction.redacted(url).absoluteString)" }
 
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension DNSConfiguration: CustomStringConvertible {
-    /// Every setting; the DoH server's URL without credentials.
+    /// Every setting, with the URL of the DNS-over-HTTPS server without credentials.
     public var description: String {
         var parts = [
             "overrides \(overrides.keys.sorted())", "servers \(servers)", "cache \(cacheLifetime)", "\(ipVersion)",

@@ -1,31 +1,31 @@
 package import Foundation
 
-/// Takes out of what Curlew prints what must never be printed: credentials, cookies, tokens and query values.
+/// Removes credentials, cookies, tokens and query values from everything that Curlew prints.
 ///
-/// It works on texts, because what has to be shown is not always a URL that Foundation can take apart.
+/// The functions work on text, because Foundation cannot parse everything that has to be shown as a URL.
 package enum Redaction {
-    /// Stands for the value of a header field or of a password.
+    /// Replaces the value of a header field or a password.
     package static let replacement = "<redacted>"
-    /// Stands for a value in a URL or in a body.
+    /// Replaces a value in a URL or in a body.
     package static let mark = "_"
 
     // MARK: URLs
 
-    /// Without user information, and without the values of query and fragment.
+    /// Returns the URL without user information, and without the values in its query and fragment.
     package static func redacted(_ url: URL) -> URL {
         let text = url.absoluteString
         let shown = reference(text)
         if shown == text { return url }
-        // A URL that cannot be put together again is not shown at all.
+        // If the redacted text is not a URL, nothing of the original is shown.
         return URL(string: shown) ?? URL(filePath: "/")
     }
 
-    /// The same for a text that is a URL, absolute or relative, or was meant to be one.
+    /// Redacts a text that is, or was meant to be, an absolute or relative URL.
     package static func reference(_ text: String) -> String {
         guard text.utf8.contains(where: { $0 == 0x3F || $0 == 0x23 || $0 == 0x40 }) else { return text }
         var rest = text[...]
         var end = ""
-        // By scalars, here and below: a mark that combines with what separates parts makes another character of it.
+        // Here and below, search for scalars: a separator with a combining mark after it is a different `Character`.
         if let hash = rest.unicodeScalars.firstIndex(of: "#") {
             end = "#" + values(rest[rest.unicodeScalars.index(after: hash)...])
             rest = rest[..<hash]
@@ -37,7 +37,7 @@ package enum Redaction {
         return withoutUser(rest) + end
     }
 
-    /// Each value of `a=1&b=2` gives way to `_`, and so does what has no name.
+    /// Replaces each value of `a=1&b=2`, and each item that has no name, with `_`.
     private static func values(_ text: Substring) -> String {
         text.unicodeScalars.split(separator: "&", omittingEmptySubsequences: false).map { pair in
             guard let equals = pair.firstIndex(of: "=") else { return pair.isEmpty ? "" : mark }
@@ -47,7 +47,7 @@ package enum Redaction {
 
     private static func withoutUser(_ text: Substring) -> String {
         guard let slashes = text.range(of: "//") else {
-            // `mailto:` and worse: what stands before the last @ may be a password.
+            // In `mailto:` and similar URLs, the text before the last @ may be a password.
             guard let at = text.unicodeScalars.lastIndex(of: "@") else { return String(text) }
             guard let colon = text[..<at].unicodeScalars.firstIndex(of: ":") else {
                 return text[..<at].contains("/") ? String(text) : mark + text[at...]
@@ -59,7 +59,7 @@ package enum Redaction {
         return String(text[..<slashes.upperBound] + text[text.unicodeScalars.index(after: at)...])
     }
 
-    /// A text in which URLs may stand: each of them redacted.
+    /// Redacts every URL within a text.
     package static func text(_ text: String) -> String {
         guard text.contains("://") else { return text }
         var shown = ""
@@ -73,8 +73,9 @@ package enum Redaction {
         return shown + rest
     }
 
-    /// Returns the index behind the user information of a URL. A password may hold what ends a URL in quotes and, if it
-    /// was not encoded, what ends an authority: then the host is behind the last `@`.
+    /// Returns the index after the user information of a URL. A password that was not encoded may contain a quote,
+    /// which would end the URL, or a character that would end the authority. In that case, the host begins after the
+    /// last `@`.
     private static func hostStart(in rest: Substring) -> String.Index {
         let run = rest.prefix { !$0.isWhitespace && !"<>`".contains($0) }
         let authority = run.prefix { !"\"/?#".contains($0) }.unicodeScalars
@@ -91,7 +92,8 @@ package enum Redaction {
 
     private static let references: Set<String> = ["location", "content-location", "referer", "refresh", "link"]
 
-    /// What may be shown of a field's value. `more` are further names, in lower case, of fields that are secret.
+    /// Returns the part of a field's value that may be shown. `more` contains the lower-case names of further secret
+    /// fields.
     package static func value(of header: HTTPHeader, andOf more: Set<String> = []) -> String {
         if SecretNames.containsField(header.name) || more.contains(ASCII.lowercased(header.name)) { return replacement }
         guard references.contains(ASCII.lowercased(header.name)) else { return header.value }

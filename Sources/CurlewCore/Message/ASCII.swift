@@ -1,4 +1,4 @@
-/// Byte classes and case folding of ASCII text: HTTP's syntax is defined on bytes, never on characters.
+/// Byte classes and case folding of ASCII text. HTTP defines its syntax on bytes, not on characters.
 package enum ASCII {
     package static func lowercased(_ byte: UInt8) -> UInt8 {
         byte &- 0x41 < 26 ? byte | 0x20 : byte
@@ -8,7 +8,7 @@ package enum ASCII {
 
     package static func isAlpha(_ byte: UInt8) -> Bool { (byte | 0x20) &- 0x61 < 26 }
 
-    /// `tchar` of RFC 9110, 5.6.2.
+    /// Whether a byte is a `tchar` (RFC 9110, 5.6.2).
     package static func isTokenByte(_ byte: UInt8) -> Bool {
         if isAlpha(byte) || isDigit(byte) { return true }
         switch byte {
@@ -21,12 +21,12 @@ package enum ASCII {
         }
     }
 
-    /// Whether two strings are equal but for the case of ASCII letters.
+    /// Whether two strings are equal apart from the case of ASCII letters.
     package static func equalsIgnoringCase(_ lhs: String, _ rhs: String) -> Bool {
         guard lhs.utf8.count == rhs.utf8.count else { return false }
-        // Names are written alike nearly always, and a short one is as quick to compare as a number.
+        // Most names are written alike, and comparing short strings is as fast as comparing numbers.
         if lhs == rhs { return true }
-        // Native strings lie in memory in one piece: there this is a plain loop.
+        // The bytes of a native string are contiguous, so `withUTF8` copies nothing.
         var (left, right) = (lhs, rhs)
         return left.withUTF8 { left in
             right.withUTF8 { right in

@@ -1,29 +1,31 @@
-/// The value of an `Alt-Svc` field (RFC 7838, 3): where else a server's origin can be reached, and by which protocol.
+/// The value of an `Alt-Svc` field (RFC 7838, 3): the hosts, ports and protocols by which an origin can also be
+/// reached.
 package enum AltSvcField: Sendable, Equatable {
-    /// What was announced before holds no longer.
+    /// Invalidates earlier announcements.
     case clear
-    /// In the server's order of preference.
+    /// The alternatives in the server's order of preference.
     case alternatives([Alternative])
 
-    /// One way to reach the origin.
+    /// One alternative for the origin.
     package struct Alternative: Sendable, Equatable {
-        /// The ALPN identifier, escapes undone: `h3`.
+        /// The ALPN identifier without escapes: `h3`.
         package var protocolID: [UInt8]
-        /// Lower case, IPv6 without brackets; nil is the origin's own.
+        /// Lower case, IPv6 without brackets; `nil` is the origin's host.
         package var host: String?
         package var port: Int
-        /// Seconds; a day where nothing is said.
+        /// The lifetime in seconds; a day if the server does not state it.
         package var maxAge: Int64 = 86_400
-        /// Holds in other networks, too.
+        /// Whether the alternative stays valid when the network changes.
         package var persists = false
     }
 
-    /// What is longer is not looked at: a server has no reason for it.
+    /// The maximum length of a field. Longer ones are ignored, because no server needs them.
     package static let maximumLength = 8 * 1024
-    /// Those behind are left out.
+    /// The maximum number of alternatives. Further ones are ignored.
     package static let maximumCount = 16
 
-    /// Several fields are one, joined by commas. nil where the grammar is broken: the field is to be ignored then.
+    /// Parses the value; several fields are joined by commas. `nil` if the syntax is invalid: the field must be ignored
+    /// then.
     package init?(_ value: String) {
         guard value.utf8.count <= Self.maximumLength else { return nil }
         var scanner = ByteScanner(value)
@@ -32,7 +34,7 @@ package enum AltSvcField: Sendable, Equatable {
         repeat {
             scanner.skip(while: ASCII.isBlank)
             let name = scanner.take(while: ASCII.isTokenByte)
-            // RFC 9110, 5.6.1: empty elements of a list do not count.
+            // Empty list elements are ignored (RFC 9110, 5.6.1).
             if name.isEmpty {
                 guard scanner.isAtEnd || scanner.peek == UInt8(ascii: ",") else { return nil }
                 continue
@@ -44,7 +46,7 @@ package enum AltSvcField: Sendable, Equatable {
                 continue
             }
             guard let authority = Self.quoted(&scanner), let parameters = Self.parameters(&scanner) else { return nil }
-            // What is no authority or no identifier spoils its own alternative alone.
+            // An invalid authority or identifier affects only its own alternative.
             guard found.count < Self.maximumCount, var alternative = Alternative(name, authority: authority) else {
                 continue
             }
@@ -55,7 +57,7 @@ package enum AltSvcField: Sendable, Equatable {
             if !isKnown { found.append(alternative) }
         } while scanner.skip(UInt8(ascii: ","))
         guard scanner.isAtEnd else { return nil }
-        // Also beside alternatives: they are invalid then.
+        // `clear` invalidates the alternatives beside it as well.
         self = clears ? .clear : .alternatives(found)
     }
 
@@ -89,7 +91,8 @@ package enum AltSvcField: Sendable, Equatable {
 
 extension AltSvcField.Alternative {
     fileprivate init?(_ name: ArraySlice<UInt8>, authority: [UInt8]) {
-        // RFC 7838, 3: what a token cannot have is escaped. Other escapes are compared as they are meant, too.
+        // Characters that a token cannot contain are escaped (RFC 7838, 3). All other escapes are decoded as well
+        // before the identifier is compared.
         guard let identifier = ByteScanner.unescaped(name), let colon = authority.lastIndex(of: UInt8(ascii: ":"))
         else { return nil }
         let digits = authority[(colon + 1)...]
@@ -118,7 +121,7 @@ extension AltSvcField.Alternative {
         return ASCII.lowercased(text)
     }
 
-    /// Of repeated ones the first counts, unknown ones do not.
+    /// Applies the parameters. The first of repeated parameters counts; unknown ones are ignored.
     fileprivate mutating func take(_ parameters: [(name: String, value: [UInt8])]) {
         var seen: Set<String> = []
         for (name, value) in parameters where seen.insert(name).inserted {

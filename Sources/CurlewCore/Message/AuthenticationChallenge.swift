@@ -1,10 +1,10 @@
-/// One challenge of a `WWW-Authenticate` or `Proxy-Authenticate` header (RFC 9110, 11.6.1).
+/// A challenge from a `WWW-Authenticate` or `Proxy-Authenticate` header (RFC 9110, 11.6.1).
 public struct AuthenticationChallenge: Hashable, Sendable {
-    /// As sent; compare it without regard to case.
+    /// The scheme as sent; compare it without regard to case.
     public let scheme: String
-    /// Names in lower case, values without quotes.
+    /// The parameters, with names in lower case and values without quotes.
     public let parameters: [String: String]
-    /// The single value of schemes that have no parameters (`Negotiate`, `NTLM`).
+    /// The single value of a scheme that has no parameters (`Negotiate`, `NTLM`).
     public let token68: String?
 
     /// Creates a challenge.
@@ -14,11 +14,11 @@ public struct AuthenticationChallenge: Hashable, Sendable {
         self.token68 = token68
     }
 
-    /// What the credentials are for, as the server names it.
+    /// The server's name for the area that the credentials protect.
     public var realm: String? { parameters["realm"] }
 
-    /// The challenges of all such fields of a response, in order. What follows a syntax error in a field is
-    /// not used, nor is the challenge with the error.
+    /// Returns the challenges of all fields in order. If a field contains a syntax error, the challenge with the error
+    /// and the rest of that field are left out.
     public static func parse(_ lines: [String]) -> [AuthenticationChallenge] {
         lines.flatMap { line in
             var parser = ChallengeParser(line)
@@ -28,7 +28,8 @@ public struct AuthenticationChallenge: Hashable, Sendable {
 }
 
 private struct ChallengeParser {
-    /// A scheme that was read as the end of the challenge before, and whether the comma behind it was skipped.
+    /// A word that ended the previous challenge, and whether a comma was skipped after it. It is the scheme of the next
+    /// one.
     private typealias Peeked = (scheme: String, hasCommaAfter: Bool)
 
     private var scanner: ByteScanner
@@ -66,7 +67,7 @@ private struct ChallengeParser {
         }
     }
 
-    /// Reads `name=value` pairs as far as they go; `next` gets the scheme that ended them. nil is an error.
+    /// Reads `name=value` pairs. Stores the scheme that ended them in `next`. `nil` after a syntax error.
     private mutating func parameters(
         startingWith first: Peeked,
         equals: Int,
@@ -84,7 +85,7 @@ private struct ChallengeParser {
             guard let value = value() else { return nil }
             guard parameters.updateValue(value, forKey: ASCII.lowercased(name)) == nil else { return nil }
 
-            // A missing comma between two parameters is forgiven: servers forget it.
+            // Some servers omit the comma between two parameters, so it is optional here.
             _ = skipSeparators()
             guard let following = word() else { return scanner.isAtEnd ? parameters : nil }
             name = following
@@ -102,14 +103,14 @@ private struct ChallengeParser {
             ? String(decoding: scanner.quotedString().value, as: UTF8.self) : word()
     }
 
-    /// Whether a comma was among what was skipped.
+    /// Skips blanks and commas. Returns whether there was a comma.
     private mutating func skipSeparators() -> Bool {
         scanner.take { ASCII.isBlank($0) || $0 == UInt8(ascii: ",") }.contains(UInt8(ascii: ","))
     }
 
     private mutating func skipEquals() -> Int { scanner.take { $0 == UInt8(ascii: "=") }.count }
 
-    /// Wider than a token, as token68 has slashes and the values of real servers have more.
+    /// Reads more than a token: token68 contains slashes, and servers send further characters in unquoted values.
     private mutating func word() -> String? {
         let bytes = scanner.take { byte in
             switch byte {

@@ -1,18 +1,19 @@
 public import Foundation
 
-/// Where the bytes of a request's body come from. It says whether it can be sent a second time.
+/// The source of a request's body, which also determines whether the body can be sent again.
 public enum BodySource: Sendable {
     /// No body.
     case none
     /// Bytes in memory.
     case data(Data)
-    /// `range` counts bytes from the start of the file; nil is the whole file as long as it is when the
-    /// attempt starts.
+    /// A file. `range` counts bytes from the start of the file; `nil` is the whole file, with the length that it has
+    /// when the attempt starts.
     case file(URL, range: Range<Int64>? = nil)
-    /// Bytes pulled one buffer at a time. `length` nil means unknown: chunked on HTTP/1.1.
+    /// Bytes that are read one buffer at a time. If `length` is `nil`, it is unknown, and HTTP/1.1 sends the body
+    /// chunked.
     case stream(any BodyStream, length: Int64? = nil)
 
-    /// Whether a retry, a redirect or an authentication round may send it again.
+    /// Whether a retry, a redirect or an authentication round can send the body again.
     public var isReplayable: Bool {
         switch self {
         case .none, .data, .file: true
@@ -21,41 +22,41 @@ public enum BodySource: Sendable {
     }
 }
 
-/// A body that is pulled as fast as the peer takes it.
+/// A body that is read as fast as the peer accepts it.
 ///
-/// The engine calls `read` and `rewind` one at a time, in turns of its loop: neither may block. A source
-/// that has nothing yet answers `.pending` and calls the waker, from any thread, when it has more.
+/// The engine calls `read` and `rewind` one at a time on its loop, so neither may block. A source that has no bytes yet
+/// returns `.pending`, and calls the waker from any thread when it has some.
 public protocol BodyStream: AnyObject, Sendable {
-    /// Whether `rewind` can work.
+    /// Whether `rewind` can succeed.
     var isReplayable: Bool { get }
 
-    /// Called before the first `read` of every attempt. The waker resumes a source that was `.pending`.
+    /// Called before the first `read` of every attempt. The waker resumes reading after `.pending`.
     func open(waker: any BodyWaker)
 
-    /// Fills the front of `buffer`, which is not empty.
+    /// Copies bytes to the start of `buffer`, which is never empty.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> BodyRead
 
-    /// Back to the first byte, or false where that is impossible.
+    /// Returns to the first byte; false if that is impossible.
     func rewind() -> Bool
 
-    /// The attempt is over: nothing is read any more until the next `open`.
+    /// Called when the attempt has ended. Nothing is read until the next `open`.
     func close()
 }
 
-/// What one `read` of a body gave.
+/// The result of one `read` of a body.
 public enum BodyRead: Sendable {
-    /// That many bytes, at least one.
+    /// The number of bytes that were copied, at least one.
     case bytes(Int)
-    /// Nothing yet: the waker tells when.
+    /// There are no bytes yet; the waker will be called.
     case pending
-    /// There is nothing more.
+    /// The body is complete.
     case end
-    /// The source failed, and with it the request.
+    /// The source failed, which fails the request.
     case failed(CurlewError)
 }
 
-/// Wakes a transfer whose body was `.pending`. Callable from any thread, any number of times.
+/// Resumes a transfer whose body returned `.pending`. May be called from any thread, any number of times.
 public protocol BodyWaker: Sendable {
-    /// Says that there may be bytes again.
+    /// Announces that the body may have bytes again.
     func wake()
 }

@@ -1,13 +1,13 @@
-/// A part of a representation, as a `Range` header asks for it.
+/// The part of a representation that a `Range` header asks for.
 package enum ByteRange: Hashable, Sendable, CustomStringConvertible {
-    /// From that byte to the end.
+    /// From this byte to the end.
     case from(Int64)
-    /// First and last byte, both included.
+    /// From the first to the last byte, both included.
     case bytes(ClosedRange<Int64>)
-    /// So many bytes at the end.
+    /// This number of bytes at the end.
     case last(Int64)
 
-    /// The value for `Range`.
+    /// The value of the `Range` header.
     package var headerValue: String {
         switch self {
         case .from(let first): "bytes=\(first)-"
@@ -19,14 +19,14 @@ package enum ByteRange: Hashable, Sendable, CustomStringConvertible {
     package var description: String { headerValue }
 }
 
-/// What a `Content-Range` header says about a body (RFC 9110, 14.4).
+/// The value of a `Content-Range` header (RFC 9110, 14.4).
 package struct ContentRange: Hashable, Sendable {
-    /// First and last byte of the part; nil in the answer to a range that cannot be satisfied (`bytes */50`).
+    /// The first and last byte of the part; `nil` in the response to a range that cannot be satisfied (`bytes */50`).
     package let range: ClosedRange<Int64>?
-    /// Length of the whole; nil where the server does not know it.
+    /// The length of the whole representation; `nil` if the server does not know it.
     package let length: Int64?
 
-    /// nil where the value is malformed or contradicts itself: the field is to be ignored then.
+    /// `nil` if the value is malformed or contradicts itself: the field must be ignored then.
     package init?(_ value: String) {
         var scanner = ByteScanner(value)
         scanner.skip(while: ASCII.isBlank)
@@ -56,7 +56,8 @@ package struct ContentRange: Hashable, Sendable {
         if let range, let length, range.upperBound >= length { return nil }
     }
 
-    /// The part and the whole where both are known: what a 206 needs to be put in its place with certainty.
+    /// The part and the length of the whole, which together determine the place of a 206's body; `nil` unless both are
+    /// known.
     package var located: (range: ClosedRange<Int64>, length: Int64)? {
         guard let range, let length else { return nil }
         return (range, length)

@@ -1,4 +1,4 @@
-/// Reads bytes from left to right, for header parsers: a position that can only move inside the bytes.
+/// Reads the bytes of a header from left to right. The position never leaves the bytes.
 struct ByteScanner {
     let bytes: [UInt8]
     private(set) var position = 0
@@ -17,14 +17,14 @@ struct ByteScanner {
         return bytes[position]
     }
 
-    /// Steps over `byte` if it is next.
+    /// Skips `byte` if it is next. Returns whether it was.
     mutating func skip(_ byte: UInt8) -> Bool {
         guard peek == byte else { return false }
         position += 1
         return true
     }
 
-    /// Steps over `text` if it is next, byte for byte.
+    /// Skips `text` if the next bytes are equal to it. Returns whether they were.
     mutating func skip(_ text: StaticString) -> Bool {
         let length = text.utf8CodeUnitCount
         guard position + length <= bytes.count else { return false }
@@ -43,7 +43,7 @@ struct ByteScanner {
         return bytes[start..<position]
     }
 
-    /// Exactly `digits` decimal digits.
+    /// Reads exactly `digits` decimal digits; `nil`, without moving, if there are fewer.
     mutating func number(digits: Int) -> Int? {
         guard position + digits <= bytes.count else { return nil }
         var value = 0
@@ -55,14 +55,14 @@ struct ByteScanner {
         return value
     }
 
-    /// As many digits as there are, at least one; nil also where they do not fit into Int64.
+    /// Reads one or more decimal digits; `nil` if there are none, or if the number does not fit into Int64.
     mutating func number() -> Int64? {
         let digits = take(while: ASCII.isDigit)
         return digits.isEmpty ? nil : ASCII.number(digits)
     }
 
-    /// What stands between double quotes, the opening one being next. A backslash takes the next byte as it
-    /// is. Where the closing quote is missing, all the rest counts.
+    /// Reads a quoted string, which begins at the position. A backslash escapes the next byte. If the closing quote is
+    /// missing, the value is the rest of the text.
     mutating func quotedString() -> (value: [UInt8], isClosed: Bool) {
         var value: [UInt8] = []
         guard skip(UInt8(ascii: "\"")) else { return (value, false) }
@@ -78,8 +78,8 @@ struct ByteScanner {
 }
 
 extension ByteScanner {
-    /// Returns the bytes with escapes undone: `escape` and two hexadecimal digits stand for one byte. `nil` if an escape is
-    /// malformed, or one of the other bytes does not belong there.
+    /// Returns the bytes with escapes decoded: `escape` and two hexadecimal digits are one byte. `nil` if an escape is
+    /// malformed, or if `belongs` refuses one of the other bytes.
     static func unescaped(
         _ text: some Sequence<UInt8>, escape: UInt8 = UInt8(ascii: "%"), where belongs: (UInt8) -> Bool = { _ in true }
     ) -> [UInt8]? {
@@ -101,7 +101,7 @@ extension ByteScanner {
 }
 
 extension ASCII {
-    /// Space and horizontal tab (RFC 9110's OWS).
+    /// Whether a byte is a space or a horizontal tab (OWS in RFC 9110).
     package static func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || byte == 0x09 }
 
     package static func isHexDigit(_ byte: UInt8) -> Bool { hexValue(byte) != nil }
@@ -117,7 +117,7 @@ extension ASCII {
 
     static let upperHexDigits = Array("0123456789ABCDEF".utf8)
 
-    /// The decimal number that `digits` are; nil where it does not fit.
+    /// Returns the decimal number; `nil` if it does not fit. Every byte must be a digit.
     static func number(_ digits: some Sequence<UInt8>) -> Int64? {
         var value: Int64 = 0
         for digit in digits {

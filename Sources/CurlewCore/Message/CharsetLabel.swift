@@ -1,17 +1,17 @@
 package import Foundation
 
-/// A character encoding as the WHATWG's Encoding standard knows it: found by any of its labels.
+/// A character encoding of the WHATWG's Encoding standard, found by any of its labels.
 ///
 ///     CharsetLabel("latin1")?.name       // "windows-1252": what browsers read under that label
 ///     CharsetLabel("sjis")?.encoding     // String.Encoding.shiftJIS
 package struct CharsetLabel: Hashable, Sendable {
-    /// The standard's name of the encoding.
+    /// The name of the encoding in the standard.
     package let name: String
-    /// Foundation's encoding; nil where Foundation on Linux cannot decode it (EUC-JP, `x-user-defined`,
+    /// The encoding in Foundation; `nil` if Foundation on Linux cannot decode it (EUC-JP, `x-user-defined`,
     /// `replacement`).
     package let encoding: String.Encoding?
 
-    /// The encoding that a label stands for, case and surrounding whitespace aside; nil for an unknown one.
+    /// Finds the encoding for a label, ignoring case and surrounding whitespace; `nil` if the label is unknown.
     package init?(_ label: String) {
         let trimmed = label.unicodeScalars.drop(while: Self.isWhitespace)
         guard let end = trimmed.lastIndex(where: { !Self.isWhitespace($0) }) else { return nil }
@@ -25,7 +25,7 @@ package struct CharsetLabel: Hashable, Sendable {
         self.encoding = encoding
     }
 
-    /// The text that `data` is in this encoding, without a byte order mark; nil where it is none.
+    /// Decodes `data` and removes a byte order mark; `nil` if the bytes are invalid in this encoding.
     package func decode(_ data: Data) -> String? {
         guard let encoding else { return nil }
         if encoding == .utf8 {
@@ -37,7 +37,7 @@ package struct CharsetLabel: Hashable, Sendable {
             return String(data: data.dropFirst(data.starts(with: mark) ? 2 : 0), encoding: encoding)
         }
         if let text = String(data: data, encoding: encoding) { return text }
-        // The standard maps windows-1252's five unassigned bytes to the C1 controls; Foundation gives up.
+        // The standard maps the five unassigned bytes of windows-1252 to C1 controls; Foundation fails to decode them.
         return encoding == .windowsCP1252 ? Self.windows1252(data) : nil
     }
 
@@ -50,7 +50,7 @@ package struct CharsetLabel: Hashable, Sendable {
         return String(text)
     }
 
-    /// ASCII whitespace of the Infra standard.
+    /// Whether a scalar is ASCII whitespace as the Infra standard defines it.
     private static func isWhitespace(_ scalar: Unicode.Scalar) -> Bool {
         switch scalar.value {
         case 0x09, 0x0A, 0x0C, 0x0D, 0x20: true

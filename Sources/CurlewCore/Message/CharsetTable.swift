@@ -1,10 +1,10 @@
 internal import Foundation
 
-/// The labels of the WHATWG's Encoding standard and Foundation's encoding for each.
+/// The labels of the WHATWG's Encoding standard, with Foundation's encoding for each.
 enum CharsetTable {
     struct Entry {
         let label: CharsetLabel
-        /// Lower case, separated by blanks.
+        /// The labels in lower case, separated by blanks.
         let labels: String
 
         init(_ name: String, _ encoding: String.Encoding?, _ labels: String) {
@@ -13,10 +13,11 @@ enum CharsetTable {
         }
     }
 
-    /// Core Foundation's numbers (CFStringEncodingExt.h), as Foundation packs them into its own.
+    /// Returns the encoding for a number of Core Foundation (CFStringEncodingExt.h), which Foundation stores in its raw
+    /// value.
     private static func cf(_ number: UInt) -> String.Encoding { String.Encoding(rawValue: 0x8000_0000 | number) }
 
-    // Foundation's own `.macOSRoman` decodes wrongly on Linux; Core Foundation's number 0 is right.
+    // On Linux, Foundation's `.macOSRoman` decodes wrongly; Core Foundation's number 0 is correct.
     static let entries: [Entry] = [
         Entry(
             "UTF-8", .utf8,

@@ -1,7 +1,7 @@
 internal import Foundation
 
-/// A moment in UTC in the proleptic Gregorian calendar, without Foundation's calendars: they are slow and
-/// follow the user's settings.
+/// A moment in UTC in the proleptic Gregorian calendar. Foundation's calendars are not used, because they are slow and
+/// depend on the user's settings.
 struct CivilDate {
     var year: Int
     var month: Int
@@ -11,7 +11,7 @@ struct CivilDate {
     var second = 0
 
     static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
-    /// From Thursday on, as 1 January 1970 was one.
+    /// Begins with Thursday, the weekday of 1 January 1970.
     static let weekdays = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"]
 
     init(year: Int, month: Int, day: Int, hour: Int = 0, minute: Int = 0, second: Int = 0) {
@@ -26,7 +26,7 @@ struct CivilDate {
     init(_ date: Date) {
         let seconds = Self.wholeSeconds(date)
         let (days, rest) = Self.days(in: seconds)
-        // Days are counted from 1 March of year 0, so that a leap day is the last of its year.
+        // Days are counted from 1 March of year 0, so that a leap day is the last day of its year.
         let shifted = days + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097
         let dayOfEra = shifted - era * 146_097
@@ -41,7 +41,7 @@ struct CivilDate {
         second = rest % 60
     }
 
-    /// Whether such a day and time exist.
+    /// Whether the day and the time exist.
     var isValid: Bool {
         (1...12).contains(month) && day >= 1 && day <= Self.length(ofMonth: month, year: year)
             && (0...23).contains(hour) && (0...59).contains(minute) && (0...59).contains(second)
@@ -64,7 +64,8 @@ struct CivilDate {
         return weekdays[remainder < 0 ? remainder + 7 : remainder]
     }
 
-    /// A date beyond year ±30 000 is cut to it: nothing that HTTP writes lies there, and Int would trap.
+    /// Returns the seconds since 1970. Dates beyond year ±30 000 are limited to it: HTTP does not use them, and the
+    /// conversion to Int would trap.
     private static func wholeSeconds(_ date: Date) -> Int {
         let limit = 900_000_000_000.0
         return Int(max(-limit, min(limit, date.timeIntervalSince1970)).rounded(.down))

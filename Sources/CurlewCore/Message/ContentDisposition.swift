@@ -2,33 +2,33 @@
 ///
 ///     ContentDisposition(parsing: "attachment; filename*=UTF-8''na%C3%AFve.txt").filename   // "naïve.txt"
 ///
-/// `filename` is what the server wrote, paths and all. For a file on disk take `safeFilename`.
+/// `filename` is exactly as the server wrote it, including paths. Use `safeFilename` for a file on disk.
 package struct ContentDisposition: Hashable, Sendable {
-    /// `attachment`, `inline`, `form-data`; "" where a server sent none.
+    /// The type, such as `attachment`, `inline` or `form-data`; empty if the server sent none.
     package let type: String
-    /// The file name as sent, `filename*` before `filename`; nil where there is none.
+    /// The file name as sent, from `filename*` or else from `filename`; `nil` if there is neither.
     package let filename: String?
-    /// What `filename` says beside a `filename*`.
+    /// The value of `filename` beside `filename*`.
     private let fallback: Fallback
 
-    /// What recipients that do not know `filename*` are given for a name beyond ASCII.
+    /// The file name for recipients that do not know `filename*`, if the name is not ASCII.
     package enum Fallback: Hashable, Sendable {
-        /// The name with `?` for what is not ASCII.
+        /// The name with `?` in place of characters that are not ASCII.
         case automatic
-        /// Nothing: `filename*` stands alone.
+        /// No `filename` beside `filename*`.
         case none
         /// This text.
         case text(String)
     }
 
-    /// Makes a disposition.
+    /// Creates a disposition.
     package init(type: String = "attachment", filename: String? = nil, fallback: Fallback = .automatic) {
         self.type = type
         self.filename = filename
         self.fallback = fallback
     }
 
-    /// Reads a header leniently: a part that makes no sense is left out.
+    /// Parses a header leniently: invalid parts are left out.
     package init(parsing header: String) {
         var scanner = ByteScanner(header)
         var type: String?
@@ -49,7 +49,7 @@ package struct ContentDisposition: Hashable, Sendable {
         self.init(type: type ?? "", filename: [extended, plain].lazy.compactMap(Self.usable).first)
     }
 
-    /// One piece between semicolons: `name`, `name=value` or `name="value"`; the name in lower case.
+    /// Reads one part up to a semicolon: `name`, `name=value` or `name="value"`, with the name in lower case.
     private static func part(_ scanner: inout ByteScanner) -> (name: String, value: String?, isQuoted: Bool) {
         let semicolon = UInt8(ascii: ";")
         let name = ASCII.trimmingBlanks(scanner.take { $0 != semicolon && $0 != UInt8(ascii: "=") })
@@ -70,7 +70,8 @@ package struct ContentDisposition: Hashable, Sendable {
         )
     }
 
-    /// Line ends are left over from folded headers; a name with NUL is an attack on C programs.
+    /// Removes line ends, which remain from folded headers. `nil` if nothing is left, or if the name contains NUL,
+    /// which would end it early in a C function.
     private static func usable(_ name: String?) -> String? {
         guard let name else { return nil }
         let unfolded = String(name.unicodeScalars.filter { $0 != "\r" && $0 != "\n" })
@@ -79,7 +80,7 @@ package struct ContentDisposition: Hashable, Sendable {
 }
 
 extension ContentDisposition {
-    /// The header's value. Nothing in a file name can end the header or begin another parameter.
+    /// The header's value. No file name can end the header or begin another parameter.
     package var headerValue: String {
         let type = type.isHTTPToken ? type : "attachment"
         guard let filename else { return type }
@@ -99,7 +100,8 @@ extension ContentDisposition {
 
     private static func isPrintableASCII(_ text: String) -> Bool { text.utf8.allSatisfy { $0 >= 0x20 && $0 < 0x7F } }
 
-    /// Some recipients undo percent escapes in a plain `filename`, this one among them.
+    /// Whether a name contains percent escapes. Some recipients, Curlew included, decode them even in a plain
+    /// `filename`.
     private static func hasEscape(_ text: String) -> Bool {
         let bytes = Array(text.utf8)
         return bytes.indices.dropLast(2).contains {

@@ -1,10 +1,10 @@
-/// What the `Content-Length` fields of a response say about its framing (RFC 9112, 6.3).
+/// Checks that the `Content-Length` fields of a response define its framing (RFC 9112, 6.3).
 package enum ContentLength {
-    /// Why the fields cannot be obeyed; `nil` if they can.
+    /// Returns the reason why the fields cannot be followed; `nil` if they can.
     ///
-    /// A list of one number several times counts as that number. libcurl takes the last of several lengths, reads a number
-    /// up to the first byte that is no digit, and ignores one that is too large: the body would end elsewhere than its
-    /// sender meant.
+    /// A list that repeats one number counts as that number. libcurl uses the last of several lengths, reads a number
+    /// up to the first byte that is not a digit, and ignores a number that is too large. In each case the body would
+    /// not end at the byte that its sender meant.
     package static func problem(in fields: [HTTPHeader]) -> String? {
         var known: Int64?
         for field in fields where field.name.utf8.count == 14 && ASCII.equalsIgnoringCase(field.name, "Content-Length")

@@ -1,8 +1,8 @@
 package import Foundation
 
-/// A number of seconds in a header (RFC 9111, 1.2.2): digits only; what is too large is cut, not refused.
+/// A number of seconds in a header (RFC 9111, 1.2.2): digits only. Numbers that are too large are reduced, not refused.
 package enum DeltaSeconds {
-    /// 2^31, the value that the RFC names for numbers that do not fit.
+    /// 2^31, the value that the RFC recommends for numbers that do not fit.
     package static let maximum: Int64 = 2_147_483_648
 
     package static func parse(_ text: String) -> Int64? {
@@ -12,10 +12,10 @@ package enum DeltaSeconds {
     }
 }
 
-/// When a server wants to be asked again (RFC 9110, 10.2.3).
+/// The time after which a server wants to be asked again (RFC 9110, 10.2.3).
 package enum RetryAfter {
-    /// The delay that `value` asks for, seconds or a date, at most `maximum`. nil where it is neither, or a
-    /// date that has passed.
+    /// Returns the delay that a Retry-After value of seconds or a date asks for, at most `maximum`. `nil` if the value
+    /// is neither, or a date in the past.
     package static func delay(_ value: String, now: Date, maximum: Duration = .seconds(86_400)) -> Duration? {
         if let seconds = DeltaSeconds.parse(value) { return min(.seconds(seconds), maximum) }
         guard let date = HTTPDate.date(from: value, now: now) else { return nil }

@@ -1,18 +1,20 @@
 package import Foundation
 
-/// The segments `.` and `..` of a URL's path, also with escaped dots.
+/// Removes the segments `.` and `..` from a URL's path, also if their dots are escaped.
 ///
-/// Transports and servers resolve them (RFC 3986, 5.2.4 and 6.2.2). A cookie's path or a list of allowed paths would
-/// be compared with something that is not sent: so a request's URL loses them before anything looks at it.
+/// Transports and servers resolve these segments (RFC 3986, 5.2.4 and 6.2.2). The path of a cookie or a list of allowed
+/// paths would then be compared with a path that is never sent. Therefore a request's URL loses the segments before
+/// anything reads it.
 package enum DotSegments {
-    /// The URL without them: the same one where it has none, as nearly always.
+    /// Returns the URL without dot segments. Nearly every URL has none and is returned as it is.
     package static func removed(from url: URL) -> URL {
         var text = url.absoluteString
         guard text.withUTF8(mayHaveAny) else { return url }
         return URL(string: removed(fromText: text)) ?? url
     }
 
-    /// Whether a slash before query and fragment is followed by a dot, or by what may be one.
+    /// Whether a slash in front of the query and the fragment is followed by a dot, or by `%`, which may begin an
+    /// escaped dot.
     private static func mayHaveAny(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var last: UInt8 = 0
         for byte in bytes {
@@ -23,7 +25,7 @@ package enum DotSegments {
         return false
     }
 
-    /// The same for the text of a URL.
+    /// Returns the text of a URL without dot segments.
     package static func removed(fromText url: String) -> String {
         let bytes = url.utf8
         let end = bytes.firstIndex { $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") } ?? bytes.endIndex
@@ -46,7 +48,7 @@ package enum DotSegments {
         return "\(url[...start])\(kept.joined(separator: "/"))\(url[end...])"
     }
 
-    /// 1 or 2 where the segment is nothing but so many dots, nil otherwise.
+    /// Returns the number of dots if the segment consists of one or two, escaped or not; otherwise `nil`.
     private static func dots(in segment: Substring) -> Int? {
         guard segment.utf8.count <= 6, !segment.isEmpty else { return nil }
         switch segment.lowercased().replacing("%2e", with: ".") {

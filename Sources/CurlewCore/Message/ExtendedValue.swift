@@ -1,9 +1,9 @@
 internal import Foundation
 
-/// RFC 8187 parameter values: `UTF-8'en'na%C3%AFve`.
+/// Encodes and decodes extended parameter values (RFC 8187): `UTF-8'en'na%C3%AFve`.
 package enum ExtendedValue {
-    /// The text and its language tag; nil where the value is malformed, its charset unknown, or its bytes
-    /// are no text in that charset.
+    /// Returns the text and its language tag; `nil` if the value is malformed, its charset unknown, or its bytes
+    /// invalid in that charset.
     package static func decode(_ value: String) -> (value: String, language: String)? {
         let parts = value.utf8.split(
             separator: UInt8(ascii: "'"), maxSplits: 2, omittingEmptySubsequences: false)
@@ -14,7 +14,7 @@ package enum ExtendedValue {
         return (text, language)
     }
 
-    /// Always in UTF-8, without a language.
+    /// Encodes a text in UTF-8, without a language.
     package static func encode(_ text: String) -> String {
         var bytes = Array("UTF-8''".utf8)
         for byte in text.utf8 {
@@ -29,12 +29,13 @@ package enum ExtendedValue {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Takes any visible ASCII as itself: servers leave parentheses and the like unescaped.
+    /// Decodes percent escapes. All visible ASCII but the double quote is accepted unescaped, because servers leave
+    /// parentheses and similar characters unescaped.
     private static func percentDecoded(_ text: Substring.UTF8View) -> [UInt8]? {
         ByteScanner.unescaped(text) { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }
     }
 
-    /// `attr-char`.
+    /// Whether a byte is an `attr-char`.
     private static func isAttributeByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "*"), UInt8(ascii: "'"), UInt8(ascii: "%"): false

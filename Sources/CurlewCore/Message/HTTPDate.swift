@@ -1,12 +1,12 @@
 package import Foundation
 
-/// Dates of HTTP header fields (RFC 9110, 5.6.7): the three formats are read, the first one is written.
+/// Dates in HTTP header fields (RFC 9110, 5.6.7). All three formats are read; the first one is written.
 ///
 ///     Sun, 06 Nov 1994 08:49:37 GMT    IMF-fixdate
 ///     Sunday, 06-Nov-94 08:49:37 GMT   RFC 850
 ///     Sun Nov  6 08:49:37 1994         asctime
 package enum HTTPDate {
-    /// The date as IMF-fixdate, whole seconds.
+    /// Returns the date as IMF-fixdate, in whole seconds.
     package static func string(from date: Date) -> String {
         let parts = CivilDate(date)
         var text = CivilDate.weekday(of: date) + ", "
@@ -15,8 +15,9 @@ package enum HTTPDate {
         return text + " GMT"
     }
 
-    /// nil where `text` has none of the three formats or names no existing day. `now` decides about years
-    /// of two digits: one that lies more than fifty years ahead is of the past century.
+    /// Parses a date; `nil` if `text` has none of the three formats or names a day that does not exist.
+    ///
+    /// A year of two digits is within fifty years of `now`.
     package static func date(from text: String, now: Date) -> Date? {
         var scanner = ByteScanner(text)
         scanner.skip(while: ASCII.isBlank)
@@ -73,7 +74,7 @@ package enum HTTPDate {
         return (hour, minute, second)
     }
 
-    /// Names a weekday; whether it is the right one is not checked, as no recipient does.
+    /// The name of a weekday. It is not compared with the date, because other recipients do not compare it either.
     private struct Weekday {
         let isLong: Bool
 

@@ -1,50 +1,50 @@
-/// An ordered, case-insensitive list of header fields.
+/// An ordered list of header fields whose names are compared without regard to case.
 ///
-/// Building one for a request follows Alamofire: a name stands once, a later value replaces the earlier
-/// in its place. What a server sent keeps every duplicate, in order (`append`, `values(for:)`).
+/// Creating a list follows Alamofire: each name occurs once, and a later value replaces an earlier one in its place.
+/// `append` and the fields of a response keep duplicates in order; read them with `values(for:)`.
 public struct HTTPHeaders: Equatable, Hashable, Sendable {
     private var fields: [HTTPHeader] = []
 
     /// Creates an empty list.
     public init() {}
 
-    /// Of several fields with one name the last value wins, at the first one's position.
+    /// Creates a list. Of several fields with one name, the last value is kept at the position of the first.
     public init(_ headers: [HTTPHeader]) {
         fields.reserveCapacity(headers.count)
         merge(headers)
     }
 
-    /// Creates a list of a dictionary, in no particular order.
+    /// Creates a list from a dictionary, in no particular order.
     public init(_ dictionary: [String: String]) {
         fields.reserveCapacity(dictionary.count)
         merge(dictionary.lazy.map { HTTPHeader(name: $0.key, value: $0.value) })
     }
 
-    /// The fields as received: nothing is merged.
+    /// Creates a list of received fields, including duplicates.
     public init(received headers: [HTTPHeader]) { fields = headers }
 
     // MARK: Changing
 
-    /// Same as `update(name:value:)`.
+    /// Replaces the field of this name, or adds it: an alias of `update(name:value:)`.
     public mutating func add(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
 
-    /// Same as `update(_:)`.
+    /// Replaces the field of this name, or adds it: an alias of `update(_:)`.
     public mutating func add(_ header: HTTPHeader) { update(header) }
 
-    /// Sets the field of this name, in place of those that are there.
+    /// Replaces the first field of this name and removes the others; appends the field if there is none.
     public mutating func update(name: String, value: String) { update(HTTPHeader(name: name, value: value)) }
 
-    /// Replaces the first field of that name in place and removes the others, or appends it.
+    /// Replaces the first field of this name and removes the others; appends the field if there is none.
     public mutating func update(_ header: HTTPHeader) {
         guard let first = index(of: header.name) else { return fields.append(header) }
         fields[first] = header
         guard let second = index(of: header.name, from: first + 1) else { return }
-        // All at once: a server may have sent thousands of them.
+        // Removed in one pass, because a server may have sent thousands of them.
         let others = fields[second...].filter { !ASCII.equalsIgnoringCase($0.name, header.name) }
         fields.replaceSubrange(second..., with: others)
     }
 
-    /// Up to so many fields a look at each is quicker than a table of their names.
+    /// The number of fields up to which searching the list is faster than a dictionary of names.
     private static let few = 32
 
     private mutating func merge(_ headers: some Collection<HTTPHeader>) {
@@ -71,7 +71,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Adds a field and keeps those of the same name.
     public mutating func append(name: String, value: String) { fields.append(HTTPHeader(name: name, value: value)) }
 
-    /// Removes every field of that name.
+    /// Removes every field of this name.
     public mutating func remove(name: String) {
         fields.removeAll { ASCII.equalsIgnoringCase($0.name, name) }
     }
@@ -79,7 +79,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Sorts the fields by name.
     public mutating func sort() { fields.sort { $0.name.lowercased() < $1.name.lowercased() } }
 
-    /// Answers the fields sorted by name.
+    /// Returns the fields sorted by name.
     public func sorted() -> HTTPHeaders {
         var copy = self
         copy.sort()
@@ -88,16 +88,17 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
 
     // MARK: Reading
 
-    /// The first value of that name.
+    /// Returns the first value of this name; `nil` if there is none.
     public func value(for name: String) -> String? { index(of: name).map { fields[$0].value } }
 
-    /// Every value of that name, in order.
+    /// Returns all values of this name in order.
     public func values(for name: String) -> [String] {
         guard let first = index(of: name) else { return [] }
         return fields[first...].filter { ASCII.equalsIgnoringCase($0.name, name) }.map(\.value)
     }
 
-    /// All values of that name joined by `, `, as RFC 9110 5.3 allows for list fields (not for `Set-Cookie`).
+    /// Returns all values of this name joined by `, `, as RFC 9110, 5.3 allows for list fields but not for
+    /// `Set-Cookie`; `nil` if there are none.
     public func combinedValue(for name: String) -> String? {
         let all = values(for: name)
         return all.isEmpty ? nil : all.joined(separator: ", ")
@@ -106,7 +107,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     /// Whether there is a field of this name.
     public func contains(name: String) -> Bool { index(of: name) != nil }
 
-    /// The value of the first field of this name; setting nil removes the name.
+    /// The first value of this name. Setting `nil` removes every field of this name.
     public subscript(_ name: String) -> String? {
         get { value(for: name) }
         set {
@@ -114,17 +115,17 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
         }
     }
 
-    /// Names and values; of duplicates the last wins.
+    /// The names and values. The last of several fields with an identical name is kept.
     public var dictionary: [String: String] {
         Dictionary(fields.map { ($0.name, $0.value) }, uniquingKeysWith: { _, last in last })
     }
 
-    /// Every name in order. Iterating over the fields would copy each of them.
+    /// Calls `body` with every name in order, without copying the fields.
     func forEachName(_ body: (String) -> Void) {
         for index in fields.indices { body(fields[index].name) }
     }
 
-    /// These fields, and those of a session whose names are not among them.
+    /// Returns these fields, followed by the session's fields whose names are missing here.
     func completed(by defaults: HTTPHeaders?) -> HTTPHeaders {
         guard let defaults else { return self }
         var all = self
@@ -133,7 +134,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 
     private func index(of name: String, from start: Int = 0) -> Int? {
-        // Most names differ in their lengths already.
+        // Most names differ in length, which is cheaper to compare.
         let length = name.utf8.count
         for index in start..<fields.count where fields[index].name.utf8.count == length {
             if ASCII.equalsIgnoringCase(fields[index].name, name) { return index }
@@ -142,7 +143,7 @@ public struct HTTPHeaders: Equatable, Hashable, Sendable {
     }
 }
 
-/// A name as fields are told apart by it: byte for byte, but for the case of ASCII letters.
+/// A field's name, compared and hashed without regard to the case of ASCII letters.
 private struct FieldName: Hashable {
     let text: String
 
@@ -170,6 +171,6 @@ extension HTTPHeaders: Collection {
 }
 
 extension HTTPHeaders: CustomStringConvertible {
-    /// A field a line, as fields describe themselves: without credentials, cookies and tokens.
+    /// One field per line, without credentials, cookies and tokens.
     public var description: String { fields.map(\.description).joined(separator: "\n") }
 }

@@ -1,4 +1,4 @@
-/// An HTTP request method. Case-sensitive, as RFC 9110 says.
+/// An HTTP request method. Methods are case-sensitive, as in RFC 9110.
 public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
     /// `CONNECT`.
     public static let connect = HTTPMethod(rawValue: "CONNECT")
@@ -25,7 +25,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
 
     public init(rawValue: String) { self.rawValue = rawValue }
 
-    /// Whether sending it twice has the same effect as sending it once (RFC 9110, 9.2.2).
+    /// Whether sending the request twice has the same effect as sending it once (RFC 9110, 9.2.2).
     public var isIdempotent: Bool {
         switch self {
         case .get, .head, .put, .delete, .options, .trace, .query: true
@@ -33,7 +33,7 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether it only reads (RFC 9110, 9.2.1).
+    /// Whether the method is read-only (RFC 9110, 9.2.1).
     public var isSafe: Bool {
         switch self {
         case .get, .head, .options, .trace, .query: true
@@ -41,6 +41,6 @@ public struct HTTPMethod: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether it is an RFC 9110 token: anything else never reaches the wire.
+    /// Whether the method is a token (RFC 9110). Others are never sent.
     package var isValid: Bool { self == .get || rawValue.isHTTPToken }
 }

@@ -1,4 +1,4 @@
-/// A status code, with the class it belongs to and the phrase that the registry gives it.
+/// A status code with its class and its registered reason phrase.
 ///
 ///     HTTPStatus(404).reasonPhrase   // "Not Found"
 package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
@@ -6,24 +6,24 @@ package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cus
 
     package init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Makes a status of its number.
+    /// Creates a status from its number.
     package init(_ code: Int) { rawValue = code }
 
-    /// The five classes of RFC 9110, 15.
+    /// The five classes of status codes (RFC 9110, 15).
     package enum Kind: Sendable, Hashable {
-        /// 1xx: the answer is still to come.
+        /// 1xx: the final response follows.
         case informational
-        /// 2xx.
+        /// 2xx: the request succeeded.
         case successful
-        /// 3xx: it is somewhere else.
+        /// 3xx: further action is needed.
         case redirection
-        /// 4xx: the request was wrong.
+        /// 4xx: the request is wrong.
         case clientError
         /// 5xx: the server failed.
         case serverError
     }
 
-    /// nil for a code outside 100...599.
+    /// The class; `nil` for a code outside 100...599.
     package var kind: Kind? {
         switch rawValue {
         case 100...199: .informational
@@ -35,13 +35,13 @@ package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cus
         }
     }
 
-    /// Whether it is one of 200 to 299.
+    /// Whether the code is in 200...299.
     package var isSuccess: Bool { kind == .successful }
 
-    /// Whether a response with it never has a body (RFC 9110, 6.4.1), whatever the method was.
+    /// Whether a response with this status never has a body (RFC 9110, 6.4.1), whatever the method.
     package var hasNoBody: Bool { kind == .informational || rawValue == 204 || rawValue == 304 }
 
-    /// Whether it tells the client to look elsewhere, by `Location`.
+    /// Whether the status redirects to the URL in `Location`.
     package var isRedirect: Bool {
         switch rawValue {
         case 301, 302, 303, 307, 308: true
@@ -49,7 +49,7 @@ package struct HTTPStatus: RawRepresentable, Hashable, Sendable, Comparable, Cus
         }
     }
 
-    /// The registered phrase; empty where there is none.
+    /// The registered phrase; empty if there is none.
     package var reasonPhrase: String { Self.phrases[rawValue] ?? "" }
 
     package static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }

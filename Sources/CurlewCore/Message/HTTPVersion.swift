@@ -1,4 +1,4 @@
-/// The protocol version a response came with.
+/// The HTTP version of a response.
 public enum HTTPVersion: String, Hashable, Sendable, CustomStringConvertible {
     /// HTTP/1.0.
     case http1_0 = "HTTP/1.0"

@@ -1,16 +1,18 @@
 package import Foundation
 
-/// Host names as cookies and HSTS compare them: lower case, international ones in their ASCII form, without the dot of
-/// the DNS root at the end, and IPv4 addresses as four decimal numbers. Names that lead to one host are one name.
+/// Brings host names into the form in which cookies and HSTS compare them, so that names of one host are equal.
+///
+/// The form is lower case, with international names in ASCII, without the final dot of the DNS root, and with IPv4
+/// addresses as four decimal numbers.
 package enum Hostname {
-    /// nil where the URL has no host.
+    /// Returns the canonical host of a URL; `nil` if it has none.
     package static func canonical(of url: URL) -> String? {
-        // Despite its name, this is the form with `xn--` on Linux. Characters that were percent-encoded come as they are.
+        // On Linux, `percentEncoded: false` returns the `xn--` form, with percent-encoded characters decoded.
         guard let host = url.host(percentEncoded: false) else { return nil }
         return canonical(host)
     }
 
-    /// nil for what is no host name.
+    /// Returns the canonical form; `nil` if `host` is not a host name.
     package static func canonical(_ host: String) -> String? {
         var name = host
         if !host.utf8.allSatisfy({ $0 < 0x80 }) {
@@ -25,8 +27,8 @@ package enum Hostname {
         return ASCII.lowercased(name)
     }
 
-    /// Whether a host, escapes undone, has none of the characters that would make it mean another host or
-    /// end the line it stands in (`http://a%0Ab/`, `http://a%2Fb/`).
+    /// Whether a host without escapes is free of characters that would make it another host, or that would end the line
+    /// in which it is written (`http://a%0Ab/`, `http://a%2Fb/`).
     package static func isUsable(_ host: String) -> Bool {
         let delimiters = delimiters
         var isPlain = !host.isEmpty
@@ -36,15 +38,15 @@ package enum Hostname {
         return true
     }
 
-    /// Whether a URL's host has to be looked at: before its path is something that may hide a delimiter in the host, or
-    /// credentials. Few have, and taking a URL apart costs more than this.
+    /// Whether the host of a URL must be checked with `isUsable`: the text before its path may hide a delimiter in the
+    /// host, or contains credentials. Few URLs do, and this check is cheaper than parsing every URL.
     package static func mayBeUnusable(in url: String) -> Bool {
         var url = url
         return url.withUTF8 { !hasPlainHost($0) }
     }
 
-    /// Whether there are but a scheme, two slashes, a name or an address of four numbers, and perhaps a port, up to the
-    /// path, the query, the fragment or the end.
+    /// Whether the URL has only a scheme, two slashes, a name or IPv4 address, and optionally a port before its path,
+    /// query, fragment or end.
     private static func hasPlainHost(_ bytes: UnsafeBufferPointer<UInt8>) -> Bool {
         var index = 0
         while index < bytes.count, isPlain(bytes[index]) { index += 1 }
@@ -70,7 +72,7 @@ package enum Hostname {
 
     private static let delimiters = ByteSet(controls: true, "#%/:<>?@[\\]^|")
 
-    /// A set of ASCII characters: every request's host is looked at, byte by byte.
+    /// A set of ASCII characters as a bit mask.
     private struct ByteSet: Sendable {
         private let low: UInt64
         private let high: UInt64
@@ -90,7 +92,7 @@ package enum Hostname {
         }
     }
 
-    /// RFC 6265, 5.1.3: `host` is `domain` or a name below it. An IP address has no names below.
+    /// Whether `host` is `domain` or a subdomain of it (RFC 6265, 5.1.3). An IP address has no subdomains.
     package static func matches(_ host: String, domain: String) -> Bool {
         if host == domain { return true }
         let (name, suffix) = (host.utf8, domain.utf8)
@@ -100,11 +102,11 @@ package enum Hostname {
         return IPAddress(host) == nil
     }
 
-    /// Longest name that DNS has (RFC 1035, 2.3.4).
+    /// The maximum length of a DNS name (RFC 1035, 2.3.4).
     private static let maximumLength = 253
 
-    /// `host` and each name above it, longest first: `a.b.c`, `b.c`, `c`. One that is too long to exist has
-    /// none: a redirect's host of a hundred thousand dots would fill the memory.
+    /// Returns `host` and its parent domains, longest first: `a.b.c`, `b.c`, `c`. A name that is too long for DNS is
+    /// returned alone: the parents of a redirect's host with a hundred thousand dots would exhaust the memory.
     package static func withParents(_ host: String) -> [String] {
         guard host.utf8.count <= maximumLength, IPAddress(host) == nil else { return [host] }
         var names = [host]

@@ -1,11 +1,11 @@
-/// An IP address out of a URL's host or a list of addresses: what it is, without asking the system.
+/// An IP address, parsed without the system's resolver.
 package enum IPAddress: Hashable, Sendable {
     /// Four bytes.
     case v4([UInt8])
     /// Sixteen bytes.
     case v6([UInt8])
 
-    /// Dotted quad or colon form, without brackets; a zone (`%eth0`) is left out. nil for anything else.
+    /// Parses a dotted quad, or IPv6 without brackets, whose zone (`%eth0`) is ignored; `nil` for anything else.
     package init?(_ text: String) {
         if let bytes = Self.quad(text[...].utf8) {
             self = .v4(bytes)
@@ -22,7 +22,7 @@ package enum IPAddress: Hashable, Sendable {
         }
     }
 
-    /// Whether the first `bits` of both are the same; never for addresses of two kinds.
+    /// Whether the first `bits` of both addresses are equal. False for an IPv4 and an IPv6 address.
     package func shares(prefix bits: Int, with other: IPAddress) -> Bool {
         let (left, right) = (bytes, other.bytes)
         guard left.count == right.count, bits >= 0, bits <= left.count * 8 else { return false }
@@ -45,8 +45,9 @@ package enum IPAddress: Hashable, Sendable {
         return bytes
     }
 
-    /// The dotted quad of an IPv4 address in one of the forms that the C library and browsers read as well: up to four
-    /// numbers, decimal, octal (`0177`) or hexadecimal (`0x7f`), the last of which fills the bytes that are left.
+    /// Returns the dotted quad of an IPv4 address in any form that the C library and browsers accept: up to four
+    /// decimal, octal (`0177`) or hexadecimal (`0x7f`) numbers, of which the last fills the remaining bytes. `nil` for
+    /// other hosts.
     package static func quad(ofNumbers host: String) -> String? {
         guard let last = host.utf8.last,
             ASCII.isHexDigit(last) || last == UInt8(ascii: "x") || last == UInt8(ascii: "X"),
@@ -67,11 +68,11 @@ package enum IPAddress: Hashable, Sendable {
 
     private static func number(_ part: Substring.UTF8View) -> UInt64? {
         let text = String(decoding: part, as: UTF8.self)
-        // Sign characters, which the standard library would take, are no digits.
+        // The standard library's parser would accept a sign.
         guard let first = part.first, ASCII.isDigit(first) else { return nil }
         if text.hasPrefix("0x") || text.hasPrefix("0X") {
             let digits = text.dropFirst(2)
-            // A prefix alone is zero, as in a browser.
+            // A prefix alone is zero, as in browsers.
             if digits.isEmpty { return 0 }
             return digits.utf8.allSatisfy(ASCII.isHexDigit) ? UInt64(digits, radix: 16) : nil
         }
@@ -83,7 +84,7 @@ package enum IPAddress: Hashable, Sendable {
         let address = text.utf8.prefix { $0 != UInt8(ascii: "%") }
         var parts = address.split(separator: UInt8(ascii: ":"), omittingEmptySubsequences: false)
         guard (3...9).contains(parts.count) else { return nil }
-        // A `::` at an end leaves two empty parts there.
+        // A `::` at either end leaves two empty parts there.
         if parts[0].isEmpty {
             guard parts[1].isEmpty else { return nil }
             parts.removeFirst()

@@ -1,21 +1,22 @@
 internal import Foundation
 
-/// Undoes two encodings of a plain `filename` that RFC 6266 does not have, but servers send and Chromium reads: percent
-/// escapes, and the encoded words of mail (RFC 2047). Without this they would be seen in the names of files.
+/// Decodes two encodings of a plain `filename` that RFC 6266 does not define, but that servers send and Chromium reads:
+/// percent escapes, and the encoded words of mail (RFC 2047). Otherwise they would appear in the names of files.
 enum LenientFilename {
-    /// The name as its sender meant it. A name in which anything is malformed stays as it is.
+    /// Returns the decoded name. A name with a malformed part is returned unchanged.
     static func decode(_ name: String) -> String {
         if name.hasPrefix("=?") { return encodedWords(name) ?? name }
         return percentDecoded(name) ?? name
     }
 
-    /// `nil` unless the name is ASCII, each `%` of it begins an escape, and the bytes are UTF-8.
+    /// Decodes percent escapes; `nil` unless the name is ASCII, every `%` begins an escape, and the bytes are UTF-8.
     private static func percentDecoded(_ name: String) -> String? {
         guard name.utf8.contains(UInt8(ascii: "%")), name.utf8.allSatisfy({ $0 < 0x80 }) else { return nil }
         return ByteScanner.unescaped(name.utf8).flatMap { String(validating: $0, as: UTF8.self) }
     }
 
-    /// `=?charset?B?…?=` or `=?charset?Q?…?=`, several of them with blanks in between.
+    /// Decodes `=?charset?B?…?=` or `=?charset?Q?…?=`, or several of them separated by blanks; `nil` if one is
+    /// malformed.
     private static func encodedWords(_ name: String) -> String? {
         var text = ""
         for word in name.split(whereSeparator: { $0 == " " || $0 == "\t" }) {

@@ -1,5 +1,5 @@
 extension MediaType {
-    /// nil where `text` is no MIME type at all; a bad parameter is left out.
+    /// Parses a MIME type; `nil` if `text` is not one. Invalid parameters are left out.
     package init?(_ text: String) {
         var scanner = ScalarScanner(text)
         scanner.trimWhitespace()
@@ -9,7 +9,7 @@ extension MediaType {
         guard subtype.isHTTPToken else { return nil }
 
         var parameters: [Parameter] = []
-        // A header may have tens of thousands of them.
+        // A set, because a header may have tens of thousands of parameters.
         var names: Set<String> = []
         while scanner.skip(";") {
             scanner.skipWhitespace()
@@ -32,7 +32,7 @@ extension MediaType {
         return value.isEmpty ? nil : value
     }
 
-    /// HTTP quoted-string token code points.
+    /// Whether a value consists of the HTTP quoted-string token code points of the MIME Sniffing standard.
     private static func isAllowed(_ value: String) -> Bool {
         value.unicodeScalars.allSatisfy { scalar in
             switch scalar.value {
@@ -42,8 +42,8 @@ extension MediaType {
         }
     }
 
-    /// The type that a response with these `Content-Type` lines has (the Fetch standard's "extract a MIME
-    /// type"): the last usable one counts, and inherits the charset of an equal type before it.
+    /// Returns the media type of a response with these `Content-Type` lines, as the Fetch standard extracts it: the
+    /// last valid type counts, and inherits the charset of an equal type before it.
     package static func effective(of lines: [String]) -> MediaType? {
         var result: MediaType?
         var charset: String?
@@ -79,7 +79,7 @@ extension MediaType {
     }
 }
 
-/// The MIME standard is written in code points, not bytes: U+0080 to U+00FF are allowed, those above are not.
+/// Reads scalars instead of bytes, because the MIME standard allows U+0080 to U+00FF, but nothing above.
 private struct ScalarScanner {
     private var rest: Substring.UnicodeScalarView
 

@@ -1,19 +1,19 @@
-/// A MIME type with its parameters, read and written as the WHATWG's MIME Sniffing standard says.
+/// A MIME type with its parameters, parsed and written by the rules of the WHATWG's MIME Sniffing standard.
 ///
 ///     let type = MediaType("Text/HTML; charset=utf-8")
 ///     type?.essence   // "text/html"
 ///     type?.charset   // "utf-8"
 package struct MediaType: Hashable, Sendable {
-    /// Lower case.
+    /// The type in lower case.
     package let type: String
-    /// Lower case.
+    /// The subtype in lower case.
     package let subtype: String
-    /// In the order given; a name stands once.
+    /// The parameters in the order given; every name occurs once.
     public private(set) var parameters: [Parameter]
 
-    /// `name=value`, the name in lower case.
+    /// A parameter `name=value`.
     package struct Parameter: Hashable, Sendable {
-        /// The parameter's name, in small letters.
+        /// The parameter's name in lower case.
         package let name: String
         /// The parameter's value, without quotes.
         package let value: String
@@ -28,7 +28,7 @@ package struct MediaType: Hashable, Sendable {
     /// `type/subtype`, without the parameters.
     package var essence: String { "\(type)/\(subtype)" }
 
-    /// The value of a parameter; `name` in lower case.
+    /// The value of a parameter, whose name is given in lower case; `nil` if there is none.
     package subscript(parameter name: String) -> String? { parameters.first { $0.name == name }?.value }
 
     /// The parameter `charset`.
@@ -37,7 +37,7 @@ package struct MediaType: Hashable, Sendable {
     /// The parameter `boundary`.
     package var boundary: String? { self[parameter: "boundary"] }
 
-    /// Whether `pattern`, whose type and subtype may be `*`, takes this type in.
+    /// Whether this type matches `pattern`, whose type and subtype may be `*`.
     package func matches(_ pattern: MediaType) -> Bool {
         (pattern.type == "*" || pattern.type == type) && (pattern.subtype == "*" || pattern.subtype == subtype)
     }
@@ -53,7 +53,7 @@ package struct MediaType: Hashable, Sendable {
 }
 
 extension MediaType: CustomStringConvertible {
-    /// As it goes into a header.
+    /// The text for a header field.
     package var description: String {
         parameters.reduce(into: essence) { text, parameter in
             text += ";\(parameter.name)="

@@ -1,12 +1,12 @@
-/// Status line and header fields of a response, exactly as received.
+/// The status line and header fields of a response, exactly as received.
 public struct ResponseHead: Sendable, Equatable {
-    /// The status.
+    /// The status code.
     public var status: Int
     /// The reason phrase; empty with HTTP/2 and later.
     public var reason: String
-    /// The version of the status line.
+    /// The version in the status line.
     public var version: HTTPVersion
-    /// The fields in the order in which they came, repeated ones included.
+    /// The fields in the order received, including repeated ones.
     public var headers: HTTPHeaders
 
     /// Creates a head.

@@ -1,15 +1,18 @@
 extension ContentDisposition {
-    /// The file name as a single path component that is harmless on disk; nil where nothing is left of it.
+    /// The file name as a single path component that is harmless on disk; `nil` if nothing remains of it.
     package var safeFilename: String? { filename.flatMap(SafeFilename.make) }
 }
 
-/// Makes one harmless path component of a name that a stranger chose.
+/// Makes a harmless path component from a name that a server chose.
 package enum SafeFilename {
-    /// NAME_MAX on Linux's file systems.
+    /// NAME_MAX of Linux's file systems.
     static let maximumLength = 255
 
-    /// Keeps what follows the last slash or backslash; drops control characters and those that reverse the
-    /// text's direction (`exe.txt` spelled backwards); no leading dot, so that nothing hides or climbs up.
+    /// Returns the last part between slashes or backslashes that is more than dots; `nil` if nothing remains of it.
+    ///
+    /// Control characters are removed, and so are those that reverse the direction of the text, which disguise an
+    /// extension (`exe.txt` spelled backwards). Dots and blanks are removed from both ends, so that the file is not
+    /// hidden. A name above `maximumLength` is shortened.
     package static func make(_ name: String) -> String? {
         let parts = name.unicodeScalars.split { $0 == "/" || $0 == "\\" }
         guard let last = parts.last(where: { !isOnlyDots($0) }) else { return nil }
@@ -38,8 +41,8 @@ package enum SafeFilename {
         }
     }
 
-    /// Cut before the extension, at a character's border where there is one: a single character may have more
-    /// combining marks than a name has bytes.
+    /// Shortens the part in front of the extension. It cuts between characters if it can: a single character may have
+    /// more combining marks than a name may have bytes.
     private static func shortened(_ name: String) -> String {
         guard name.utf8.count > maximumLength else { return name }
         var stem = name[...]
@@ -49,7 +52,7 @@ package enum SafeFilename {
             stem = name[..<dot]
         }
         let room = maximumLength - ending.utf8.count
-        // What is far too long is cut at once: the rest is looked at character by character.
+        // Much longer names are cut at once, because the loop below removes one character at a time.
         if stem.utf8.count > 8 * maximumLength { stem = Substring(stem.unicodeScalars.prefix(4 * maximumLength)) }
         var cut = stem
         while cut.utf8.count > room { cut.removeLast() }

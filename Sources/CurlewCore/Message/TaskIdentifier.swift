@@ -1,6 +1,6 @@
-/// Names one attempt to carry out a request: every try, retry and redirect hop's attempt has its own.
+/// Identifies one exchange of a request: each retry and each followed redirect has a new identifier.
 ///
-/// The session's registry is keyed by it (`await session[identifier]`).
+/// `await session[identifier]` returns the request whose current exchange it identifies.
 public struct TaskIdentifier: RawRepresentable, Hashable, Sendable, Comparable, CustomStringConvertible {
     public let rawValue: UInt64
 

@@ -1,54 +1,56 @@
 package import Foundation
 
-/// Other ways by HTTP/3 to https origins (RFC 7838), and which of them work, as a value with time passed in.
+/// The HTTP/3 alternatives that https origins have announced (RFC 7838), and the experience with each of them. A value
+/// type; the time is passed in.
 package struct AlternativeServiceList: Sendable, Hashable, Codable {
-    /// One way.
+    /// One alternative of an origin.
     package struct Service: Sendable, Hashable {
-        /// nil is the origin's own.
+        /// `nil` is the origin's host.
         package var host: String?
         package var port: Int
-        /// When it is to be forgotten.
+        /// The date at which the announcement expires.
         package var expires: Date
-        /// Holds in other networks, too.
+        /// Whether the alternative stays valid when the network changes.
         package var persists: Bool
-        /// What is known of it in this process and in this network.
+        /// The experience with it in this process and on this network.
         package var trial = Trial.none
-        /// How often it has failed since it last worked.
+        /// The number of failures since it last worked.
         package var failures = 0
     }
 
-    /// Whether a way works.
+    /// Whether an alternative works.
     package enum Trial: Sendable, Hashable {
         case none
-        /// One exchange finds out, and the others do without meanwhile.
+        /// One exchange is trying it; others do not use it until the result is known.
         case running(since: Date)
         case works
         case broken(until: Date)
     }
 
-    /// What an origin has announced.
+    /// The alternatives that one origin has announced.
     package struct Entry: Sendable, Hashable {
         package var services: [Service]
-        /// The field as it came, to know it again.
+        /// The field's value as received, to recognize a repeated announcement.
         fileprivate var field = ""
         fileprivate var received = Date.distantPast
     }
 
     package private(set) var entries: [SecureOrigin: Entry]
-    /// Most origins; above that those go that expire first.
+    /// The maximum number of origins. Above it, the entries that expire first are removed.
     package let limit: Int
 
-    /// A trial whose end has not been reported.
+    /// The age after which a trial without a result no longer counts, so that another exchange may try.
     package static let trialPatience: TimeInterval = 60
-    /// A field that says the same again prolongs what it says, but not each time it comes.
+    /// The minimum interval at which a repeated announcement extends the expiry. Repetitions in between are ignored.
     package static let renewal: TimeInterval = 60
-    /// How long a broken alternative is left alone: at first, and at most. Each failure doubles it.
+    /// The shortest and the longest time for which a failed alternative is avoided. Each failure in a row doubles the
+    /// time.
     package static let shortestAvoidance: TimeInterval = 300
     package static let longestAvoidance: TimeInterval = 86_400
-    /// Most alternatives of one origin.
+    /// The maximum number of alternatives of one origin.
     package static let maximumServices = 4
 
-    /// Makes a list, of at most `limit` origins.
+    /// Creates an empty list of at most `limit` origins.
     package init(limit: Int = 1_000) {
         entries = [:]
         self.limit = limit
@@ -56,7 +58,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// Takes in the `Alt-Svc` of a response from `origin`. Whether anything is other than before.
+    /// Records the `Alt-Svc` field of a response from `origin`. Returns whether the list changed.
     package mutating func receive(_ headers: HTTPHeaders, from origin: SecureOrigin, at now: Date) -> Bool {
         guard let field = headers.combinedValue(for: "Alt-Svc") else { return false }
         let known = entries[origin]
@@ -67,7 +69,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
             entries[origin] = nil
             return known != nil
         case .alternatives(let alternatives):
-            // What has been on its way to here for some time is that much older (RFC 7838, 3.1).
+            // The age that caches report in `Age` is subtracted from the lifetime (RFC 7838, 3.1).
             let age = headers.value(for: "Age").flatMap(DeltaSeconds.parse) ?? 0
             let services = Self.services(alternatives, of: origin, insteadOf: known?.services ?? [], at: now, age: age)
             entries[origin] = services.isEmpty ? nil : Entry(services: services, field: field, received: now)
@@ -105,7 +107,8 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         }
     }
 
-    /// The way that the next exchange with `origin` takes; nil is the usual one.
+    /// Returns the alternative for the next exchange with `origin`; `nil` if the exchange connects as usual. Starts a
+    /// trial if the alternative has not proved itself, so the caller must report the result to `ended`.
     package mutating func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom, at now: Date)
         -> AlternativeRoute?
     {
@@ -116,7 +119,8 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
             switch service.trial {
             case .works: return route
             case .broken(let until) where until > now: continue
-            // A trial of the best one is under way: the next best need not be tried at the same time.
+            // The preferred alternative is being tried, so this exchange does not start a trial of a less preferred
+            // one.
             case .running(let since) where abs(now.timeIntervalSince(since)) < Self.trialPatience: return nil
             case .none, .broken, .running:
                 entries[origin]?.services[index].trial = .running(since: now)
@@ -127,7 +131,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         return nil
     }
 
-    /// Whether there is an alternative to be used or tried.
+    /// Whether there is an alternative to use or to try.
     package func hasAlternative(for origin: SecureOrigin, at now: Date) -> Bool {
         entries[origin]?.services.contains { service in
             if case .broken(let until) = service.trial, until > now { return false }
@@ -135,7 +139,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         } ?? false
     }
 
-    /// What an exchange found out about its way.
+    /// Records the result of an exchange that used `route`.
     package mutating func ended(_ route: AlternativeRoute, _ end: AlternativeEnd, at now: Date) {
         guard
             let index = entries[route.origin]?.services.firstIndex(where: {
@@ -149,7 +153,7 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
             guard case .running = service.trial else { return }
             service.trial = .none
         case .failed:
-            // Exchanges that failed together count once.
+            // Exchanges that fail together count as one failure.
             if case .broken(let until) = service.trial, until > now { return }
             let avoidance = Self.shortestAvoidance * Double(1 << min(service.failures, 9))
             service.trial = .broken(until: now.addingTimeInterval(min(avoidance, Self.longestAvoidance)))
@@ -162,7 +166,8 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         entries[route.origin]?.services[index] = service
     }
 
-    /// What held in one network need not in another (RFC 7838, 2.2).
+    /// Removes the alternatives that are valid only on the previous network, and resets the experience with the others
+    /// (RFC 7838, 2.2).
     package mutating func networkChanged() {
         for (origin, entry) in entries {
             var entry = entry
@@ -171,13 +176,13 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
                 (service.trial, service.failures) = (.none, 0)
                 return service
             }
-            // The same field says something again.
+            // A repetition of the same field must be recorded again.
             entry.field = ""
             entries[origin] = entry.services.isEmpty ? nil : entry
         }
     }
 
-    /// Forgets the entries that have expired.
+    /// Removes the alternatives that have expired.
     package mutating func removeExpired(at now: Date) {
         for (origin, entry) in entries {
             var entry = entry
@@ -186,11 +191,11 @@ package struct AlternativeServiceList: Sendable, Hashable, Codable {
         }
     }
 
-    /// Forgets every entry.
+    /// Removes every entry.
     package mutating func removeAll() { entries = [:] }
 }
 
-// What is kept says where alternatives are. Whether they work is found out anew: the network may be another.
+// Only the alternatives are encoded. Trials start over after decoding, because the network may have changed.
 
 extension AlternativeServiceList.Service: Codable {
     private enum CodingKeys: String, CodingKey { case host, port, expires, persists }

@@ -1,17 +1,17 @@
 internal import Foundation
 
-/// How long to wait before trying again: `scale · base^retries` seconds, cut at `maximum`, spread by jitter.
+/// An exponential delay between attempts: `scale · base^retries` seconds, at most `maximum`, spread by jitter.
 package struct Backoff: Sendable, Hashable {
-    /// At least 1: a smaller one counts as 1.
+    /// Zero counts as 1.
     package var base: UInt
     package var scale: Double
     package var maximum: Duration
     package var jitter: Jitter
 
-    /// How the delay is spread, so that clients that failed together do not come back together.
+    /// The spread of the delay. It keeps clients that failed at the same time from retrying at the same time.
     package enum Jitter: Sendable, Hashable {
         case none
-        /// Anything between nothing and the delay, evenly.
+        /// Evenly distributed between zero and the delay.
         case full
     }
 
@@ -22,8 +22,8 @@ package struct Backoff: Sendable, Hashable {
         self.jitter = jitter
     }
 
-    /// The delay before retry number `retry` (0 is the first). What the server asked for by Retry-After is
-    /// the least, but also cut at `maximum`, and not spread.
+    /// Returns the delay before retry number `retry`, counted from 0. `retryAfter`, the delay of a Retry-After header,
+    /// is the minimum; it is limited to `maximum` as well, but not spread.
     package func delay(
         beforeRetry retry: Int,
         retryAfter: Duration? = nil,
@@ -31,7 +31,7 @@ package struct Backoff: Sendable, Hashable {
     ) -> Duration {
         let limit = maximum / .seconds(1)
         let exact = scale * pow(Double(max(base, 1)), Double(max(retry, 0)))
-        // A NaN or negative scale, too, must not become a Duration.
+        // `exact` may be NaN or negative; neither can be converted to a Duration.
         var seconds = exact > 0 ? min(exact, limit) : 0
         if jitter == .full { seconds *= Double.random(in: 0..<1, using: &generator) }
         let own = Duration.seconds(seconds)

@@ -1,18 +1,18 @@
 package import Foundation
 
-/// Where credentials are valid: an origin, and a realm of it (RFC 9110, 11.5).
+/// The scope of credentials: an origin and one of its realms (RFC 9110, 11.5).
 package struct ProtectionSpace: Sendable, Hashable {
     package let origin: String
     package let realm: String
 
-    /// nil for what is no http or https URL.
+    /// `nil` if `url` is not an http or https URL.
     package init?(_ url: URL, realm: String) {
         guard let origin = Self.origin(of: url) else { return nil }
         self.origin = origin
         self.realm = realm
     }
 
-    /// Scheme, host and port, the latter also where it goes without saying.
+    /// Returns scheme, host and port, including the default port; `nil` if `url` is not an http or https URL.
     static func origin(of url: URL) -> String? {
         guard let scheme = url.scheme?.lowercased(), let host = url.host(percentEncoded: true)?.lowercased(),
             scheme == "http" || scheme == "https"
@@ -21,12 +21,12 @@ package struct ProtectionSpace: Sendable, Hashable {
     }
 }
 
-/// The credentials that servers of one session have accepted, by protection space.
+/// The credentials that servers have accepted in one session, by protection space.
 package struct CredentialStore: Sendable {
     private struct Entry: Sendable {
         var authentication: TransferAuthentication
-        /// Folders in which requests were asked for these credentials: what lies in or below them is in the space
-        /// (RFC 7617, 2.2).
+        /// The folders of the requests for which these credentials were accepted. Everything below such a folder is in
+        /// the same protection space (RFC 7617, 2.2).
         var folders: [String]
         var used: UInt64
     }
@@ -34,7 +34,8 @@ package struct CredentialStore: Sendable {
     private var entries: [ProtectionSpace: Entry] = [:]
     private var clock: UInt64 = 0
 
-    /// Most protection spaces, and most folders of one: the ones that were not used for longest go.
+    /// The maximum number of protection spaces, and of folders in one of them. The least recently used space and the
+    /// oldest folder are removed.
     private static let capacity = 256
     private static let folderCapacity = 32
 
@@ -42,7 +43,7 @@ package struct CredentialStore: Sendable {
 
     package var isEmpty: Bool { entries.isEmpty }
 
-    /// The server has accepted `authentication` after these challenges.
+    /// Stores `authentication`, which the server has accepted after the challenges in `head`.
     package mutating func accepted(_ authentication: TransferAuthentication, for url: URL, after head: ResponseHead) {
         guard let (space, scheme) = Self.answerable(head, url).first else { return }
         clock += 1
@@ -62,7 +63,8 @@ package struct CredentialStore: Sendable {
         entries[oldest.key] = nil
     }
 
-    /// What a request can carry before it is asked: credentials of the space that its path lies in.
+    /// Returns the credentials to send with a request before any challenge: those of the space that contains its path.
+    /// The deepest matching folder decides.
     package mutating func expected(by url: URL, onlyBasic: Bool = false) -> TransferAuthentication? {
         guard !entries.isEmpty, let origin = ProtectionSpace.origin(of: url) else { return nil }
         let path = Self.path(of: url)
@@ -76,7 +78,7 @@ package struct CredentialStore: Sendable {
         return best.flatMap { use($0.space) }
     }
 
-    /// What answers a challenge.
+    /// Returns stored credentials for one of the challenges in `head`; `nil` if there are none.
     package mutating func answer(
         to head: ResponseHead, for url: URL, onlyBasic: Bool = false
     ) -> TransferAuthentication? {
@@ -89,7 +91,7 @@ package struct CredentialStore: Sendable {
         return nil
     }
 
-    /// The server has refused what it was given.
+    /// Removes credentials that the server has refused, from every space of the origin.
     package mutating func refused(_ authentication: TransferAuthentication, for url: URL) {
         guard let origin = ProtectionSpace.origin(of: url) else { return }
         entries = entries.filter { space, entry in
@@ -105,8 +107,8 @@ package struct CredentialStore: Sendable {
         return entries[space]?.authentication
     }
 
-    /// The spaces of a response's challenges that a password can answer, the strongest scheme first, as libcurl
-    /// chooses. Schemes that authenticate a connection have no realm.
+    /// Returns the spaces of the challenges that a password can answer, the strongest scheme first, in libcurl's order.
+    /// NTLM and Negotiate are missing: they authenticate a connection and have no realm.
     private static func answerable(
         _ head: ResponseHead,
         _ url: URL
@@ -124,7 +126,7 @@ package struct CredentialStore: Sendable {
         return path.isEmpty ? "/" : path
     }
 
-    /// The path up to and with its last slash.
+    /// Returns the path up to and including its last slash.
     private static func folder(of url: URL) -> String {
         let path = path(of: url)
         return String(path[...(path.lastIndex(of: "/") ?? path.startIndex)])

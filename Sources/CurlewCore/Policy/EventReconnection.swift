@@ -1,13 +1,13 @@
-/// Decides whether and when a stream of server-sent events is opened again. Time and chance are passed in.
+/// Decides whether and when a stream of server-sent events is opened again. Time and randomness are passed in.
 package struct EventReconnection: Sendable, Hashable {
-    /// The delay until the server asks for another.
+    /// The delay before a reconnection, unless the server has set another.
     package let delay: Duration
-    /// Longest delay between two failed connections, and longest that a server may ask for.
+    /// The maximum delay, after failures and for a delay that the server sets.
     package let maximumDelay: Duration
-    /// So many connections in a row may fail before the last error is thrown.
+    /// The maximum number of failures in a row. The next failure ends the stream with its error.
     package let maximumFailures: Int
 
-    /// A server's own delay is no shorter than this, unless the client's is.
+    /// The minimum for a delay that the server sets, unless `delay` is shorter.
     package static let shortestServerDelay: Duration = .milliseconds(100)
 
     private var serverDelay: Duration?
@@ -24,32 +24,32 @@ package struct EventReconnection: Sendable, Hashable {
     }
 
     package enum Action: Hashable, Sendable {
-        /// Open again after this long.
+        /// Open the stream again after this delay.
         case reconnect(after: Duration)
-        /// The server wants no further connection.
+        /// End the stream, because the server wants no further connection.
         case end
-        /// Tell the reader.
+        /// End the stream with the error.
         case fail
     }
 
-    /// The connection gave bytes: earlier failures are forgotten.
+    /// Call when the connection has delivered bytes: resets the count of failures.
     package mutating func streamed() { failures = 0 }
 
-    /// The server has set the reconnection time. Neither may it have the client call without a pause, nor keep it
-    /// from ever coming back.
+    /// Call when the server has set the reconnection time. The value is limited, so that a server can make the client
+    /// neither reconnect without a pause nor stay away for good.
     package mutating func serverAsked(for asked: Duration) {
         serverDelay = min(max(asked, min(delay, Self.shortestServerDelay)), maximumDelay)
     }
 
-    /// The stream has ended in an orderly way.
+    /// Call when the response ended in an orderly way, with its status.
     package mutating func ended(status: Int?) -> Action {
-        // "No Content" is how a server tells its clients to stay away (HTML standard, 9.2.3).
+        // A server sends "No Content" to stop its clients from reconnecting (HTML standard, 9.2.3).
         if status == 204 { return .end }
         failures = 0
         return .reconnect(after: serverDelay ?? delay)
     }
 
-    /// The connection failed or broke. `random` in 0..<1 keeps a crowd of clients from coming back at once.
+    /// Call when the connection failed or broke. `random`, between 0 and 1, spreads the reconnections of many clients.
     package mutating func failed(with error: CurlewError, random: Double) -> Action {
         guard Self.mayPass(error) else { return .fail }
         failures += 1
@@ -58,11 +58,11 @@ package struct EventReconnection: Sendable, Hashable {
         guard failures > 1 else { return .reconnect(after: first) }
         let doubled = first * (1 << min(failures - 1, 20))
         let ceiling = max(first, min(doubled, maximumDelay))
-        // Between half and all of it.
+        // Between half of the ceiling and the ceiling.
         return .reconnect(after: ceiling * (0.5 + min(max(random, 0), 1) / 2))
     }
 
-    /// Whether the next connection may do better.
+    /// Whether the failure may be temporary.
     private static func mayPass(_ error: CurlewError) -> Bool {
         if error.isTimeout || error.isConnectivity { return true }
         guard error.code == .unacceptableStatus, let status = error.responseCode else { return false }

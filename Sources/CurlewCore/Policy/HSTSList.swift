@@ -1,17 +1,17 @@
 package import Foundation
 
-/// Hosts that have asked to be reached by https only (RFC 6797), as a value with time passed in.
+/// The hosts that have asked to be reached by https only (RFC 6797). A value type; the time is passed in.
 package struct HSTSList: Sendable, Hashable, Codable {
-    /// What is known about one host.
+    /// The policy of one host.
     package struct Entry: Sendable, Hashable, Codable {
-        /// When it is to be forgotten.
+        /// The date at which the policy expires.
         package var expires: Date
-        /// Whether it holds for the names below, too.
+        /// Whether the policy also applies to subdomains.
         package var includesSubdomains: Bool
-        /// The expiry when the host last said something new.
+        /// The expiry that was last reported as a change. Later announcements are compared with it.
         fileprivate var announced: Date
 
-        /// Makes an entry.
+        /// Creates an entry.
         package init(expires: Date, includesSubdomains: Bool) {
             self.expires = expires
             self.includesSubdomains = includesSubdomains
@@ -28,23 +28,25 @@ package struct HSTSList: Sendable, Hashable, Codable {
         }
     }
 
-    /// By host, lower case.
+    /// The entries by canonical host name.
     public private(set) var entries: [String: Entry]
-    /// Most hosts; above that those go that expire first.
+    /// The maximum number of hosts. Above it, the entries that expire first are removed.
     package let limit: Int
 
-    /// A host says the same in each of its responses, and each moves the expiry a little. Up to this much, and a tenth of
-    /// `max-age`, that is no news.
+    /// The shift of an expiry up to which an announcement is not reported as a change, unless a tenth of `max-age` is
+    /// less. A host sends the header with every response, and each one moves the expiry a little.
     package static let renewal: TimeInterval = 3600
 
-    /// Makes a list, of at most `limit` hosts.
+    /// Creates a list of at most `limit` hosts.
     package init(entries: [String: Entry] = [:], limit: Int = 10_000) {
         self.entries = entries
         self.limit = limit
     }
 
-    /// Takes in the `Strict-Transport-Security` of a response from `url`. Only https may say so, and no IP
-    /// address; of several such fields the first counts. Whether it says something new, that a file should have.
+    /// Records the `Strict-Transport-Security` field of a response from `url`.
+    ///
+    /// Only a host that is reached by https can set a policy, and an IP address cannot. The first of several fields
+    /// counts. Returns whether the change is large enough to be written to a file.
     @discardableResult
     package mutating func receive(_ headers: HTTPHeaders, from url: URL, at now: Date) -> Bool {
         guard url.scheme?.lowercased() == "https", let value = headers.value(for: "Strict-Transport-Security"),
@@ -58,7 +60,7 @@ package struct HSTSList: Sendable, Hashable, Codable {
         if let known = entries[host], known.includesSubdomains == entry.includesSubdomains,
             abs(entry.expires.timeIntervalSince(known.announced)) < min(Self.renewal, lifetime / 10)
         {
-            // In memory it holds as long as it says.
+            // The entry in memory gets the new expiry, but the change is too small to report.
             entry.announced = known.announced
             entries[host] = entry
             return false
@@ -76,7 +78,7 @@ package struct HSTSList: Sendable, Hashable, Codable {
         }
     }
 
-    /// Whether `host` is to be reached by https only.
+    /// Whether `host` must be reached by https.
     package func contains(_ host: String, at now: Date) -> Bool {
         guard let host = Hostname.canonical(host), IPAddress(host) == nil else { return false }
         return Hostname.withParents(host).contains { name in
@@ -85,8 +87,9 @@ package struct HSTSList: Sendable, Hashable, Codable {
         }
     }
 
-    /// `url`, with https in the place of http where its host is in the list. Port 80 becomes the default one,
-    /// another stays. A URL that has no form with https is `.invalidURL`: it must not go out by http.
+    /// Returns `url` with https instead of http if its host is in the list. Port 80 becomes the default port of https;
+    /// any other port stays. Throws `.invalidURL` if the URL cannot be changed, because it must not be requested by
+    /// http.
     package func upgraded(_ url: URL, at now: Date) throws(CurlewError) -> URL {
         guard url.scheme?.lowercased() == "http", let host = Hostname.canonical(of: url), contains(host, at: now)
         else { return url }
@@ -101,21 +104,21 @@ package struct HSTSList: Sendable, Hashable, Codable {
         return secure
     }
 
-    /// Forgets the entries that have expired.
+    /// Removes the entries that have expired.
     package mutating func removeExpired(at now: Date) { entries = entries.filter { $0.value.expires > now } }
 
-    /// Forgets every entry.
+    /// Removes every entry.
     package mutating func removeAll() { entries = [:] }
 }
 
-/// The value of a `Strict-Transport-Security` header.
+/// The value of a `Strict-Transport-Security` header field.
 package struct StrictTransportSecurity: Sendable, Equatable {
-    /// Seconds; what is too large is cut.
+    /// In seconds; a larger value than `DeltaSeconds.maximum` is reduced to it.
     package let maxAge: Int64
     package let includesSubdomains: Bool
 
-    /// nil where the grammar is broken, a directive stands twice, or `max-age` is missing: the field is to
-    /// be ignored then.
+    /// `nil` if the syntax is invalid, a directive occurs twice, or `max-age` is missing. The field must be ignored
+    /// then.
     package init?(_ value: String) {
         var scanner = ByteScanner(value)
         var seen: Set<String> = []

@@ -1,15 +1,15 @@
-/// Which hosts are reached without the proxy: the rules of curl for `NO_PROXY`.
+/// The hosts that are reached without the proxy, by the rules of curl for `NO_PROXY`.
 package struct ProxyExclusions: Sendable, Hashable {
     private enum Pattern: Sendable, Hashable {
         case everything
-        /// In lower case, without dots at its ends.
+        /// Lower case, without a dot at either end.
         case name(String)
         case network(IPAddress, bits: Int)
     }
 
     private let patterns: [Pattern]
 
-    /// `list` is separated by commas: `localhost,.example.com,10.0.0.0/8`, or `*` alone for every host.
+    /// Parses a list that is separated by commas: `localhost,.example.com,10.0.0.0/8`. `*` alone matches every host.
     package init(_ list: String) {
         if list == "*" {
             patterns = [.everything]
@@ -22,14 +22,14 @@ package struct ProxyExclusions: Sendable, Hashable {
             let word = scanner.take { !ASCII.isBlank($0) && $0 != UInt8(ascii: ",") }
             if let pattern = Self.pattern(String(decoding: word, as: UTF8.self)) { patterns.append(pattern) }
             scanner.skip(while: ASCII.isBlank)
-            // As in curl: a blank within an entry ends the list.
+            // As in curl, a blank within an entry ends the list.
         } while scanner.skip(",")
         self.patterns = patterns
     }
 
     package init(_ entries: [String]) { self.init(entries.joined(separator: ",")) }
 
-    /// Whether `host`, an IPv6 address without brackets, is reached without the proxy.
+    /// Whether `host` is reached without the proxy. An IPv6 address is given without brackets.
     package func contains(_ host: String) -> Bool {
         let address = IPAddress(host)
         var name = ASCII.lowercased(host)
@@ -51,7 +51,7 @@ package struct ProxyExclusions: Sendable, Hashable {
             guard parts.count == 2 else { return .network(address, bits: all) }
             guard !parts[1].isEmpty, parts[1].utf8.allSatisfy(ASCII.isDigit), let bits = Int(parts[1]), bits <= all
             else { return nil }
-            // curl takes /0 for the address itself, not for every address.
+            // curl treats /0 as the address itself, not as every address.
             return .network(address, bits: bits == 0 ? all : bits)
         }
         var name = ASCII.lowercased(word)

@@ -1,22 +1,22 @@
 package import Foundation
 
-/// What is to be done with a response that may be a redirect.
+/// The decision about a response that may be a redirect.
 package enum RedirectAction: Sendable {
-    /// It is the answer.
+    /// The response is not a redirect to follow; deliver it.
     case deliver
     case follow(Redirect)
     case refuse(CurlewError)
 }
 
-/// The next request of a redirect chain, told as changes to the one before it.
+/// The next request of a redirect chain, described by its differences from the previous one.
 package struct Redirect: Sendable, Equatable {
     package var url: URL
     package var method: HTTPMethod
-    /// Another scheme, host or port: secrets stay behind.
+    /// Whether the scheme, host or port differs, so that secrets must not be sent along.
     package var leavesOrigin: Bool
     package var dropsBody: Bool
 
-    /// The names of the headers, the request's own ones and the session's, that must not go along.
+    /// Returns the names of the request's and the session's headers that the next request must not have.
     package func headersToRemove(from headers: HTTPHeaders, by policy: RedirectPolicy) -> [String] {
         headers.filter { header in
             dropsBody && Self.bodyHeaders.contains { ASCII.equalsIgnoringCase($0, header.name) }
@@ -30,15 +30,15 @@ package struct Redirect: Sendable, Equatable {
     ]
 }
 
-/// The request that a response answers, as far as redirects depend on it.
+/// The properties of a request on which the decision about a redirect depends.
 package struct RedirectOrigin: Sendable {
     package var url: URL
     package var method: HTTPMethod
     package var hasBody: Bool
     package var isBodyReplayable: Bool
-    /// Redirects followed before this response.
+    /// The number of redirects followed before this response.
     package var hops: Int
-    /// Whether the request is a handshake, which may be led to ws and wss.
+    /// Whether the request is a WebSocket handshake, whose redirects may lead to ws and wss URLs.
     package var opensWebSocket: Bool
 
     package init(url: URL, method: HTTPMethod, body: BodySource, hops: Int, opensWebSocket: Bool = false) {
@@ -52,8 +52,10 @@ package struct RedirectOrigin: Sendable {
 }
 
 extension RedirectPolicy {
-    /// The rules of RFC 9110, 15.4 and of the Fetch standard.
-    /// `upgrade` makes https of http where the host wants that, before anything is decided (RFC 6797, 8.3).
+    /// Decides about a response by the rules of RFC 9110, 15.4 and of the Fetch standard.
+    ///
+    /// `upgrade` turns http into https for hosts that demand it. It is applied before anything is decided (RFC 6797,
+    /// 8.3).
     package func action(
         for head: ResponseHead,
         answering origin: RedirectOrigin,

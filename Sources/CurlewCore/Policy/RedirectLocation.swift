@@ -1,9 +1,10 @@
 package import Foundation
 
-/// `Location` headers: a URL reference that may have characters that no URL has.
+/// The URL reference in a `Location` header, which may contain characters that a URL cannot.
 package enum RedirectLocation {
-    /// The absolute http or https URL that `location` leads to from `base`; nil where there is none. It
-    /// inherits the base's fragment, and loses credentials that point to another origin.
+    /// Returns the absolute http or https URL that `location` means relative to `base`; `nil` if there is none.
+    ///
+    /// The result inherits the fragment of `base`. Credentials in a URL of another origin are removed.
     package static func resolve(_ location: String, against base: URL) -> URL? {
         let trimmed = String(decoding: ASCII.trimmingBlanks(Array(location.utf8)[...]), as: UTF8.self)
         guard let url = URL(string: escaped(trimmed), relativeTo: base)?.absoluteURL,
@@ -21,7 +22,7 @@ package enum RedirectLocation {
         return parts.url.map(DotSegments.removed)
     }
 
-    /// http in the place of ws, and https in that of wss: a handshake is a request of HTTP.
+    /// Replaces the scheme ws by http and wss by https, because a WebSocket handshake is an HTTP request.
     package static func withHTTPScheme(_ location: String) -> String {
         let reference = location.drop { $0 == " " || $0 == "\t" }
         for (scheme, ofHTTP) in [("ws:", "http:"), ("wss:", "https:")]
@@ -31,13 +32,13 @@ package enum RedirectLocation {
         return location
     }
 
-    /// Whether a field of that name holds a URL reference to go to.
+    /// Whether `name` is `Location`, without regard to case.
     package static func isName(_ name: String) -> Bool {
         name.utf8.count == 8 && ASCII.equalsIgnoringCase(name, "Location")
     }
 
-    /// The field's value as a text. Bytes that are no UTF-8 are percent-encoded as they are: a server that sends its own
-    /// encoding gets its own bytes back.
+    /// Returns the field's value as text. If the bytes are not UTF-8, those above ASCII are percent-encoded, so that a
+    /// server that uses another encoding gets its bytes back unchanged.
     package static func text(of bytes: some Collection<UInt8>) -> String {
         if let text = String(validating: bytes, as: UTF8.self) { return text }
         var escaped: [UInt8] = []
@@ -52,7 +53,7 @@ package enum RedirectLocation {
         result.append(ASCII.upperHexDigits[Int(byte & 15)])
     }
 
-    /// Scheme, host and port are the same.
+    /// Whether scheme, host and port are equal.
     package static func isSameOrigin(_ lhs: URL, _ rhs: URL) -> Bool {
         lhs.scheme?.lowercased() == rhs.scheme?.lowercased() && port(of: lhs) == port(of: rhs)
             && lhs.host(percentEncoded: true)?.lowercased() == rhs.host(percentEncoded: true)?.lowercased()
@@ -62,8 +63,8 @@ package enum RedirectLocation {
         url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80)
     }
 
-    /// Escapes what may not stand in a URL, and nothing that is escaped already. The authority is left to
-    /// the URL parser, which knows international names.
+    /// Escapes characters that a URL cannot contain, and leaves existing escapes alone. The authority is left to the
+    /// URL parser, which encodes international names.
     private static func escaped(_ location: String) -> String {
         let bytes = Array(location.utf8)
         let authority = authorityRange(of: bytes)
@@ -76,7 +77,8 @@ package enum RedirectLocation {
         return String(decoding: result, as: UTF8.self)
     }
 
-    /// What stands after `//` at the start or after a scheme, up to the path.
+    /// Returns the range of the authority: from the `//` at the start or after a scheme up to the path, query or
+    /// fragment.
     private static func authorityRange(of bytes: [UInt8]) -> Range<Int> {
         let slash = UInt8(ascii: "/")
         var start = 0

@@ -1,16 +1,18 @@
-/// How far redirects are followed, and what goes along to another origin.
+/// Limits on following redirects, and on the headers that are sent to another origin.
 public struct RedirectPolicy: Sendable, Hashable {
-    /// Most redirects of one request; one more is `.tooManyRedirects`. A loop ends there, too.
+    /// The maximum number of redirects of one request. One more fails with `.tooManyRedirects`, and so does a loop.
     public var limit: Int
-    /// Names of further headers with secrets. They are dropped when a redirect leaves the origin, as every header is whose
-    /// name says that it is secret: `Authorization`, `Cookie`, `X-Api-Key`, `Private-Token`, `X-Amz-Security-Token`, ….
-    /// curl commands, archives and the descriptions of responses leave their values out.
+    /// Names of further headers that contain secrets.
+    ///
+    /// They are dropped when a redirect leaves the origin, like every header whose name marks it as secret:
+    /// `Authorization`, `Cookie`, `X-Api-Key`, `Private-Token`, `X-Amz-Security-Token`, …. curl commands, archives and
+    /// the descriptions of responses leave their values out.
     public var sensitiveHeaders: [String]
-    /// Whether https may lead to http. Otherwise that is `.redirectRefused`.
+    /// Whether a redirect may lead from https to http. If not, it fails with `.redirectRefused`.
     public var allowsInsecure: Bool
 
-    /// Names of headers that go along to another origin although their names say that they are secret.
-    /// `Host` never does.
+    /// Names of headers that are sent to another origin although their names mark them as secret. `Host` is never sent
+    /// along.
     public var forwardedHeaders: [String]
 
     /// Creates a policy.
@@ -28,7 +30,7 @@ public struct RedirectPolicy: Sendable, Hashable {
 }
 
 extension RedirectPolicy {
-    /// Whether a header stays behind when a redirect leaves the origin.
+    /// Whether a header is dropped when a redirect leaves the origin.
     package func staysBehind(_ header: HTTPHeader) -> Bool {
         func names(_ list: [String]) -> Bool { list.contains { ASCII.equalsIgnoringCase($0, header.name) } }
         if ASCII.equalsIgnoringCase(header.name, "Host") { return true }

@@ -1,13 +1,14 @@
-/// Keeps a request that is tried again without a pause from becoming a loop, whichever retrier asks for that.
+/// Keeps a request that is retried without a pause from looping, whatever its retrier asks for.
 ///
-/// The first few immediate retries are immediate: a new token, a lost connection. From then on each waits at least twice as
-/// long as the one before it, up to a second, and at some point there is none. Retries after a real pause are not counted.
+/// The first few immediate retries are not delayed: a fresh token or a lost connection needs one. Each later one waits
+/// twice as long as the one before it, up to a second, and beyond a limit the retry is refused. Retries after a real
+/// pause do not count.
 package struct RetryPacing: Sendable, Equatable {
-    /// Immediate retries that nothing delays.
+    /// The number of immediate retries that are not delayed.
     package static let freeRetries = 5
-    /// Immediate retries of one request. One more is refused.
+    /// The maximum number of immediate retries of one request.
     package static let limit = 100
-    /// A shorter pause is none.
+    /// The shortest pause that makes a retry not count as immediate.
     package static let shortestPause = Duration.milliseconds(50)
     private static let longestPause = Duration.seconds(1)
 
@@ -15,9 +16,9 @@ package struct RetryPacing: Sendable, Equatable {
 
     package init(immediateRetries: Int = 0) { self.immediateRetries = immediateRetries }
 
-    /// How long to wait before the next try, or nil where there have been too many without a pause.
+    /// Returns the pause before the next attempt; `nil` if there have been too many immediate retries.
     ///
-    /// `waited` is what has passed since the failure, `asked` the pause that the retrier wants.
+    /// `waited` is the time since the failure, `asked` the pause that the retrier asks for.
     package mutating func pause(asked: Duration, after waited: Duration) -> Duration? {
         guard asked + waited < Self.shortestPause else { return asked }
         immediateRetries += 1

@@ -1,13 +1,13 @@
-/// Keeps retries a small part of all requests, so that they do not bury a server that is failing.
+/// Limits retries to a small fraction of all requests, so that they do not overwhelm a failing server.
 ///
-/// A bucket of tokens: each request puts a part of one in, each retry takes one out, and time adds some, so
-/// that a client with few requests can still retry.
+/// Each request adds a fraction of a token to the bucket, and each retry takes one token. Time adds tokens too, so that
+/// a client with few requests can retry.
 package struct RetryTokenBucket: Sendable, Equatable {
-    /// Retries per request, in the long run.
+    /// The number of retries per request in the long run.
     package let ratio: Double
-    /// Retries per second that are always there.
+    /// The number of retries per second that are always available.
     package let minimumPerSecond: Double
-    /// Most retries in one burst.
+    /// The maximum number of retries in a burst.
     package let capacity: Double
 
     private var tokens: Double
@@ -31,7 +31,7 @@ package struct RetryTokenBucket: Sendable, Equatable {
         tokens = min(tokens + ratio, capacity)
     }
 
-    /// Whether a retry may go out; it is paid for then.
+    /// Whether a retry may be sent. If so, takes a token for it.
     package mutating func retryWanted(at now: ContinuousClock.Instant) -> Bool {
         refill(at: now)
         guard tokens >= 1 else { return false }

@@ -1,7 +1,7 @@
-/// The system's random numbers, for what takes a generator.
+/// The system's random number generator with storage, to pass `inout`.
 ///
-/// Not `SystemRandomNumberGenerator`: a value without storage has no address of its own. Where it is passed `inout` all threads
-/// pass the same one, which the thread sanitizer takes for a race.
+/// `SystemRandomNumberGenerator` has no storage and therefore no address. All threads pass the same one `inout`, which
+/// the thread sanitizer reports as a race.
 package struct SystemRandom: RandomNumberGenerator {
     private var count: UInt8 = 0
 

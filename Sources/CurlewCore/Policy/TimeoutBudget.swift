@@ -1,15 +1,15 @@
 extension Duration {
-    /// A number of seconds that may be anything: what is no number or negative is nothing, and what no Duration
-    /// holds is an age.
+    /// Converts any number of seconds. Negative numbers and NaN become zero, and numbers above a billion become a
+    /// billion, because a Duration cannot represent all of them.
     package static func bounded(seconds: Double) -> Duration {
         seconds > 0 ? .seconds(min(seconds, 1_000_000_000)) : .zero
     }
 }
 
-/// The total clock of a request: it runs through retries, redirects and waits.
+/// The total timeout of a request, which includes its retries, redirects and waits.
 package struct TimeoutBudget: Sendable {
-    // A reference, and none without a limit: a request carries its budget through all of its steps, and the compiler
-    // does not know the size of an instant, nor then that of anything that has one.
+    // A reference, because the size of an inline `ContinuousClock.Instant` is not known at compile time, and neither
+    // would be the size of any type that contains the budget.
     private let limit: Limit?
 
     private final class Limit: Sendable {
@@ -30,18 +30,18 @@ package struct TimeoutBudget: Sendable {
         self.init(limit: Limit(started: started, total: total))
     }
 
-    /// nil is no limit.
+    /// `nil` if there is no limit.
     package var total: Duration? { limit?.total }
 
-    /// What is left; never negative. nil without a limit.
+    /// Returns the time that is left, at least zero; `nil` if there is no limit.
     package func remaining(at now: ContinuousClock.Instant) -> Duration? {
         limit.map { max($0.total - (now - $0.started), .zero) }
     }
 
-    /// What is left now. A clock is only read where there is a limit.
+    /// The time that is left at this moment; `nil` if there is no limit, in which case the clock is not read.
     package var remaining: Duration? { limit == nil ? nil : remaining(at: .now) }
 
-    /// Whether a wait of that length would end in time.
+    /// Whether a wait of this length would end in time.
     package func allows(_ wait: Duration, at now: ContinuousClock.Instant) -> Bool {
         remaining(at: now).map { wait < $0 } ?? true
     }

@@ -1,10 +1,11 @@
-/// A request in the form that both sides of AWS Signature Version 4 sign.
+/// A request in the canonical form that client and server sign with AWS Signature Version 4.
 package struct CanonicalRequest: Equatable, Sendable {
     package let text: String
-    /// The names of what is signed, sorted, with semicolons.
+    /// The names of the signed fields, sorted and separated by semicolons.
     package let signedFields: String
 
-    /// `path` and `query` as they are sent, `query` without the question mark. `headers` are all that is signed.
+    /// Creates the canonical form. `path` and `query` are as sent, `query` without the question mark. Every field in
+    /// `headers` is signed.
     package init(
         method: String,
         path: String,
@@ -25,21 +26,21 @@ package struct CanonicalRequest: Equatable, Sendable {
             .joined(separator: "\n")
     }
 
-    /// One line a name, with the values in order.
+    /// Returns the fields by lower-case name, sorted; the values of one name are joined in order.
     private static func fields(_ headers: HTTPHeaders) -> [(name: String, value: String)] {
         var values: [String: [String]] = [:]
         for field in headers { values[field.name.lowercased(), default: []].append(trimmed(field.value)) }
         return values.map { ($0.key, $0.value.joined(separator: ",")) }.sorted { $0.0 < $1.0 }
     }
 
-    /// Without blanks around it, and with one space for several blanks within.
+    /// Trims blanks at both ends and replaces each run of blanks within by one space.
     private static func trimmed(_ value: String) -> String {
         value.utf8.split { ASCII.isBlank($0) || $0 == 0x0A || $0 == 0x0D }
             .map { String(decoding: $0, as: UTF8.self) }.joined(separator: " ")
     }
 
-    /// Sorted by name, then by value, both compared as they are encoded. Every pair has its equals sign. A plus is the
-    /// space that services read there; one that is meant is sent as `%2B`.
+    /// Sorts the pairs by name, then by value, comparing their encoded forms. Every pair gets an equals sign. Services
+    /// read a plus as a space; a literal plus must be sent as `%2B`.
     private static func query(_ query: String) -> String {
         let pairs = query.replacing("+", with: "%20").utf8.split(separator: UInt8(ascii: "&")).map { pair in
             let name = pair.prefix { $0 != UInt8(ascii: "=") }
@@ -67,7 +68,7 @@ package struct CanonicalRequest: Equatable, Sendable {
         return result
     }
 
-    /// RFC 3986's unreserved characters as they are, all others escaped.
+    /// Percent-encodes all bytes but the unreserved characters of RFC 3986.
     private static func encoded(_ bytes: [UInt8], keeping kept: UInt8? = nil) -> String {
         let digits = Array("0123456789ABCDEF".utf8)
         var result: [UInt8] = []

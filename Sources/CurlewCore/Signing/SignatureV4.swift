@@ -1,17 +1,18 @@
 package import Foundation
 
-/// AWS Signature Version 4: what becomes of a canonical request. The digest comes from outside, as this module has none.
+/// The AWS Signature Version 4 of a canonical request. The caller passes the digest function, because this module has
+/// none.
 package struct SignatureV4 {
-    /// SHA-256 of bytes.
+    /// Returns the SHA-256 of bytes.
     package typealias Hash = (_ bytes: [UInt8]) -> [UInt8]
 
     package let stringToSign: String
-    /// In hexadecimal digits.
+    /// The signature in hexadecimal digits.
     package let signature: String
-    /// The value of the field `Authorization`.
+    /// The value of the `Authorization` field.
     package let authorization: String
 
-    /// `timestamp` as `timestamp(of:)` writes it; the date of the key is its first eight digits.
+    /// Signs a request. `timestamp` has the form of `timestamp(of:)`; the first eight digits are the date of the key.
     package init(
         of request: CanonicalRequest,
         scope: SigningScope,
@@ -34,7 +35,7 @@ package struct SignatureV4 {
             + "SignedHeaders=\(request.signedFields), Signature=\(signature)"
     }
 
-    /// `20150830T123600Z`
+    /// Returns a date in the form `20150830T123600Z`.
     package static func timestamp(of date: Date) -> String {
         let parts = CivilDate(date)
         func padded(_ number: Int, _ width: Int = 2) -> String {
@@ -56,7 +57,7 @@ package struct SignatureV4 {
         return String(decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
     }
 
-    /// RFC 2104 over SHA-256, whose blocks have 64 bytes.
+    /// HMAC (RFC 2104) with SHA-256, whose blocks have 64 bytes.
     private static func hmac(_ key: [UInt8], _ message: [UInt8], _ hash: Hash) -> [UInt8] {
         var block = key.count > 64 ? hash(key) : key
         block += [UInt8](repeating: 0, count: 64 - block.count)

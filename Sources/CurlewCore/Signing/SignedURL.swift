@@ -1,19 +1,20 @@
 internal import Foundation
 
-/// A URL as it is signed and sent.
+/// A URL in the form in which it is sent, with the path and query to sign.
 package struct SignedURL: Equatable, Sendable {
     package let text: String
     package let path: String
-    /// Without the question mark; empty where there is none.
+    /// The query without the question mark; empty if there is none.
     package let query: String
 
-    /// Without a fragment and, unless they are to be kept, dot segments, and for all services but S3 with one slash where
-    /// the path has several. Those services sign a path without both, and to S3 all of it is part of a key.
+    /// Removes the fragment and, unless they are to be kept, dot segments. For all services but S3, it also collapses
+    /// repeated slashes in the path: those services sign a path without dot segments and repeated slashes. For S3 the
+    /// whole path is part of a key.
     package init(_ url: String, takesPathAsItIs: Bool, keepsDotSegments: Bool = false) {
         let whole = String(url.prefix { $0 != "#" })
         let plain = keepsDotSegments ? whole : DotSegments.removed(fromText: whole)
         let text = takesPathAsItIs ? plain : Self.withoutRepeatedSlashes(plain)
-        // What is sent as it is may still be signed without its dots.
+        // Dot segments that are kept for sending are still removed for signing.
         let signed = takesPathAsItIs ? text : DotSegments.removed(fromText: text)
         let rest = signed.range(of: "://").map { signed[$0.upperBound...] } ?? signed[...]
         let target = rest.drop { $0 != "/" && $0 != "?" }

@@ -1,15 +1,16 @@
-/// For which service a request is signed: the parameter of CURLOPT_AWS_SIGV4(3), with what it leaves to the host.
+/// The service for which a request is signed: the parameter of CURLOPT_AWS_SIGV4(3), completed from the host.
 ///
 ///     aws:amz:eu-central-1:execute-api
 package struct SigningScope: Equatable, Sendable {
-    /// Names algorithm and key: `aws`.
+    /// The prefix of the algorithm and of the key: `aws`.
     package let vendor: String
-    /// Names header fields: `amz` in `x-amz-date`.
+    /// The prefix of field names: `amz` in `x-amz-date`.
     package let fieldVendor: String
     package let region: String
     package let service: String
 
-    /// nil where neither the parameter nor the host, as `service.region.domain`, names service and region.
+    /// Parses the parameter. Takes a missing service or region from the host, `service.region.domain`. `nil` if one of
+    /// the four parts remains empty.
     package init?(_ parameter: String, host: String) {
         var parts = (parameter.isEmpty ? "aws:amz" : parameter).lowercased()
             .split(separator: ":", maxSplits: 3, omittingEmptySubsequences: false).map(String.init)
@@ -25,8 +26,8 @@ package struct SigningScope: Equatable, Sendable {
         (self.region, self.service) = (region, service)
     }
 
-    /// S3 takes the path of a request as the name of an object: nothing of it is normalised, and it is encoded once. Every
-    /// other service encodes the path that it receives once more.
+    /// Whether the path is signed as it is. S3 uses the path of a request as the name of an object: it is not
+    /// normalised, and it is encoded once. Every other service encodes the received path again.
     package var takesPathAsItIs: Bool {
         let name = service.lowercased()
         return vendor == "aws" && (name == "s3" || name == "s3express" || name.hasPrefix("s3-"))
@@ -34,7 +35,7 @@ package struct SigningScope: Equatable, Sendable {
 
     package var algorithm: String { vendor.uppercased() + "4-HMAC-SHA256" }
 
-    /// What a key is derived of, beside the date.
+    /// The last part of the credential scope, from which the key is derived.
     package var terminator: String { vendor + "4_request" }
 
     package var dateField: String { "x-\(fieldVendor)-date" }

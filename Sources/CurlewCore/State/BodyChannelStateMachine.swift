@@ -1,32 +1,32 @@
 package import Foundation
 
-/// How many bytes a body channel holds before it stops its producer.
+/// The number of bytes that a body channel holds before it pauses its producer.
 ///
-/// The reader takes all of them at once, and the producer fills the channel again while that is read. So a body has at
-/// most twice as many in memory, and what one turn of the transport brings.
+/// The reader takes all buffered bytes at once, and the producer refills the channel while they are read. A body thus
+/// occupies at most twice this number of bytes, plus the bytes of one turn of the transport.
 ///
-/// A turn can bring half of it. With a smaller mark the producer stops while the reader waits for the turn's end, and fast
-/// streams lose up to half of their speed to it.
+/// One turn can deliver half of this number. With a smaller mark the producer would pause while the reader waits for
+/// the end of the turn, and fast streams would lose up to half of their speed.
 package enum BodyChannelMark {
     package static let standard = 1024 * 1024
 }
 
-/// The hand-off of a body's pieces from one producer to one consumer, as decisions only.
+/// The hand-off of a body's pieces from one producer to one consumer. It only decides; the caller acts.
 ///
-/// Methods are named for what has happened and answer what to do about it, after the lock is released.
-/// `Waiter` is whatever the caller resumes the consumer with; the machine only keeps it.
+/// Methods are named after events and return the action to perform after the lock has been released. The caller resumes
+/// the consumer with a `Waiter`; the machine only stores it.
 ///
 ///     buffering ── consumerWaited ──▶ awaited ── producerDelivered ──▶ buffering
 ///         │                              │
 ///         ├── producerFinished ──▶ draining ──▶ finished
 ///         └── consumerLeft ─────▶ abandoned          (from every state but finished)
 package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
-    /// What the producer does with the bytes that it has.
+    /// The action of the producer with the bytes that it has.
     package enum OfferAction: Equatable { case take, pause, abort }
 
-    /// What the consumer gets.
+    /// The action of the consumer.
     package enum TakeAction: Equatable, Sendable {
-        /// All that is there, oldest first.
+        /// Deliver all buffered pieces, oldest first.
         case deliver([Data], resumeProducer: Bool)
         case wait
         case end
@@ -34,7 +34,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         case rethrow(FinishedWith)
     }
 
-    /// The error that a producer finished with. Compared by its code.
+    /// The error that a producer finished with. Two are equal if their codes are.
     package struct FinishedWith: Equatable, Sendable {
         package let error: CurlewError
 
@@ -43,14 +43,14 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         package static func == (lhs: Self, rhs: Self) -> Bool { lhs.error.code == rhs.error.code }
     }
 
-    /// Whom to wake after bytes or the end have come. A waiter that is woken asks again: until it runs, more may have
-    /// come, and then it need not wait for that.
+    /// The waiter to resume after bytes or the end have arrived. A resumed waiter calls `consumerAsked` again, and
+    /// thereby also gets bytes that arrive before it runs.
     package enum WakeAction: Sendable {
         case none
         case wake(Waiter)
     }
 
-    /// What the consumer's leaving entails.
+    /// The consequences of the consumer's departure.
     package struct LeaveAction: Sendable {
         package let waiter: Waiter?
         package let cancelProducer: Bool
@@ -61,7 +61,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         var cost = 0
 
         mutating func append(_ new: [Data]) {
-            // A tiny piece costs its allocation too: a peer that sends single bytes must reach the mark.
+            // A piece also costs its allocation. Without this share, a peer that sends single bytes would stay below
+            // the mark for too long.
             for piece in new { cost += piece.count + 64 }
             if pieces.isEmpty { pieces = new } else { pieces += new }
         }
@@ -69,7 +70,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
 
     private enum State {
         case buffering(Buffer, isProducerPaused: Bool)
-        /// Nothing buffered, and the consumer waits. A producer is paused here where it holds too much itself.
+        /// The buffer is empty and the consumer waits. The producer may be paused, if it holds too many bytes itself.
         case awaited(Waiter, isProducerPaused: Bool)
         case draining(Buffer, FinishedWith?)
         case finished(FinishedWith?)
@@ -83,7 +84,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
 
     // MARK: Producer
 
-    /// Another attempt takes the producer's place; the pause of the last one went with it.
+    /// Starts another attempt's producer. The pause of the previous one does not apply to it.
     package mutating func producerStarted() {
         switch state {
         case .buffering(let buffer, _): state = .buffering(buffer, isProducerPaused: false)
@@ -92,8 +93,8 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// The producer has bytes, beside `held` that it has taken and not yet delivered. `take` must be followed by
-    /// `producerDelivered`.
+    /// The producer has bytes, in addition to `held` bytes that it has taken and not delivered yet. After `take` it
+    /// must call `producerDelivered`.
     package mutating func producerOffered(held: Int = 0) -> OfferAction {
         switch state {
         case .buffering(let buffer, _):
@@ -108,12 +109,12 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// The producer delivers what it has taken.
+    /// The producer delivers the bytes that it has taken.
     package mutating func producerDelivered(_ pieces: [Data]) -> WakeAction {
         guard !pieces.isEmpty else { return .none }
         switch state {
         case .buffering(var buffer, let isPaused):
-            // Hollow the state out first, so that the buffer is not copied.
+            // The state must not share the buffer while it is modified, or the buffer would be copied.
             state = .finished(nil)
             buffer.append(pieces)
             state = .buffering(buffer, isProducerPaused: isPaused)
@@ -127,7 +128,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// No more bytes will come; what is buffered is still handed out, then `error` or the end.
+    /// The producer has finished. Buffered bytes are still delivered, then `error` or the end.
     package mutating func producerFinished(_ error: CurlewError?) -> WakeAction {
         let end = error.map(FinishedWith.init)
         switch state {
@@ -143,7 +144,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
 
     // MARK: Consumer
 
-    /// The consumer wants what there is. After `wait` it calls `consumerWaited` with its waiter.
+    /// The consumer asks for bytes. After `wait` it calls `consumerWaited` with its waiter.
     package mutating func consumerAsked() -> TakeAction {
         switch state {
         case .buffering(let buffer, let isPaused):
@@ -163,7 +164,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// The consumer waits. Bytes may have come since it asked: then it is woken at once.
+    /// The consumer waits. If bytes have arrived since it asked, its waiter is returned at once.
     package mutating func consumerWaited(_ waiter: Waiter) -> WakeAction {
         switch state {
         case .buffering(let buffer, let isPaused) where buffer.pieces.isEmpty:
@@ -173,7 +174,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// The consumer was cancelled or let go of its iterator.
+    /// The consumer was cancelled or has released its iterator.
     package mutating func consumerLeft() -> LeaveAction {
         switch state {
         case .buffering:
@@ -206,7 +207,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// The error that the producer has finished with, also after the consumer has got it.
+    /// The error that the producer finished with, even after the consumer has received it.
     package var failure: CurlewError? {
         switch state {
         case .draining(_, let end), .finished(let end): end?.error
@@ -214,7 +215,7 @@ package struct BodyChannelStateMachine<Waiter: Sendable>: Sendable {
         }
     }
 
-    /// What is held in memory now, as the mark counts it.
+    /// The cost of the buffered pieces, as compared with the mark.
     package var bufferedCost: Int {
         switch state {
         case .buffering(let buffer, _), .draining(let buffer, _): buffer.cost

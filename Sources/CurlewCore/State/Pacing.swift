@@ -1,13 +1,14 @@
-/// Decides when a value that changes often is told: the first at once, the next ones at intervals, the last at once.
+/// Decides when a value that changes often is reported: the first change at once, later ones at intervals, the last one
+/// at once.
 ///
-/// Between two tellings the newest value waits: it is always told, an interval late at most. A telling is planned under a
-/// ticket, and one that was overtaken by another has an old one.
+/// Only the newest value is pending between two reports, and it is always reported, at most one interval late. Each
+/// planned report has a ticket. A report that is superseded by another one has an outdated ticket and does not happen.
 package struct Pacing: Sendable, Hashable {
     package enum Step: Sendable, Hashable {
-        /// A telling is planned already, or there is nothing to tell.
+        /// A report is planned already, or there is nothing to report.
         case none
         case tellNow(ticket: Int)
-        /// After so many seconds.
+        /// Report after this number of seconds.
         case tell(after: Double, ticket: Int)
     }
 
@@ -18,13 +19,13 @@ package struct Pacing: Sendable, Hashable {
     private let interval: Double
     private var plan = Plan.none
     private var ticket = 0
-    /// Before that nothing is told.
+    /// The earliest time of the next report.
     private var next = -Double.infinity
 
-    /// So many seconds lie between two tellings at least.
+    /// Creates a pacing with at least `interval` seconds between two reports.
     package init(interval: Double) { self.interval = max(0, interval) }
 
-    /// There is a new value. `isLast`: it is not expected to change any more.
+    /// Call for each new value. `isLast` tells that no further change is expected.
     package mutating func changed(at time: Double, isLast: Bool) -> Step {
         switch plan {
         case .now: return .none
@@ -37,10 +38,10 @@ package struct Pacing: Sendable, Hashable {
         }
     }
 
-    /// There are no more values: what waits is told now.
+    /// Call after the last value: a pending report is due at once.
     package mutating func ended() -> Step { plan == .later ? tellNow() : .none }
 
-    /// It is that ticket's turn; false where it was overtaken.
+    /// Call when a planned report is due. Returns `false` if it has been superseded and must not happen.
     package mutating func tells(_ ticket: Int, at time: Double) -> Bool {
         guard ticket == self.ticket, plan != .none else { return false }
         plan = .none

@@ -1,17 +1,17 @@
-/// How far a request has come.
+/// The state of a request in its life cycle.
 public enum RequestState: Sendable, Hashable {
-    /// Made, not started.
+    /// Created, but not started.
     case initialized
     /// Running.
     case resumed
-    /// Held: no byte moves.
+    /// Suspended: no bytes are transferred.
     case suspended
-    /// Cancelled: it ends, or has ended, with `.cancelled`.
+    /// Cancelled. The request ends, or has ended, with `.cancelled`.
     case cancelled
-    /// Ended, with a response or an error.
+    /// Ended with a response or an error.
     case finished
 
-    /// Whether a request in this state may go over to `next`.
+    /// Whether a request in this state may change to `next`.
     package func canTransition(to next: RequestState) -> Bool {
         switch (self, next) {
         case (.initialized, .resumed), (.initialized, .suspended), (.initialized, .cancelled),

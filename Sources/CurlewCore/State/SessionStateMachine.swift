@@ -1,8 +1,8 @@
-/// Whether a session takes requests.
+/// The life cycle of a session, which determines whether it accepts requests.
 package struct SessionStateMachine: Sendable {
     package enum State: Sendable, Equatable {
         case open
-        /// The running requests may end, new ones are refused.
+        /// Running requests may finish; new ones are refused.
         case draining
         case closed
     }
@@ -18,7 +18,7 @@ package struct SessionStateMachine: Sendable {
         }
     }
 
-    /// Whether this was the first time.
+    /// Closes the session. Returns whether it was open or draining before.
     package mutating func closed() -> Bool {
         switch state {
         case .open, .draining:

@@ -1,20 +1,21 @@
-/// What is asked about other ways to an origin, and told what became of them. Called in callers' tasks and on the
-/// transport's thread: it must be quick.
+/// Chooses HTTP/3 alternatives for origins, and learns from the results. Called in callers' tasks and on the
+/// transport's thread, so every member must be quick.
 package protocol AlternativeServices: AnyObject, Sendable {
-    /// Whether there is nothing to ask about, without a lock.
+    /// Whether no alternative is known, read without a lock.
     var isEmpty: Bool { get }
 
-    /// The way by HTTP/3 that the next exchange with an origin takes, if it is to take one. What became of it has to be told.
+    /// Returns the HTTP/3 alternative for the next exchange with an origin; `nil` if it connects as usual. The caller
+    /// must report the result to `ended`.
     func route(to origin: SecureOrigin, allowing freedom: AlternativeFreedom) -> AlternativeRoute?
 
-    /// What a response from an origin announces.
+    /// Records the alternatives that a response from an origin announces.
     func receive(_ headers: HTTPHeaders, from origin: SecureOrigin)
 
-    /// An exchange over a route has ended, or has left it.
+    /// Records the result of an exchange that used `route`, or that stopped using it.
     func ended(_ route: AlternativeRoute, _ end: AlternativeEnd)
 }
 
-/// Whose alternatives they are: an https origin (RFC 6454).
+/// The https origin to which alternatives belong (RFC 6454).
 package struct SecureOrigin: Sendable, Hashable, Codable {
     /// Lower case, IPv6 without brackets.
     package var host: String
@@ -26,25 +27,26 @@ package struct SecureOrigin: Sendable, Hashable, Codable {
     }
 }
 
-/// Which alternatives may be used.
+/// The alternatives that an exchange may use.
 package enum AlternativeFreedom: Sendable, Hashable {
-    /// Those at the origin's own host, at any port: its certificate is not looked at closely enough for others.
+    /// Alternatives on the origin's host, at any port, because the certificate is not checked strictly enough for
+    /// others.
     case sameHost
     case anyHost
 }
 
-/// One way to an origin by HTTP/3.
+/// An HTTP/3 alternative for an origin.
 package struct AlternativeRoute: Sendable, Hashable {
-    /// How a connection comes about.
+    /// The way in which a connection is established.
     package enum Mode: Sendable, Hashable {
-        /// QUIC and TCP at the same host and port, and the first that stands is used.
+        /// QUIC and TCP are tried at the same host and port; the first established connection is used.
         case raced
-        /// QUIC alone.
+        /// Only QUIC is tried.
         case alone
     }
 
     package var origin: SecureOrigin
-    /// nil is the origin's own.
+    /// `nil` is the origin's host.
     package var host: String?
     package var port: Int
     package var mode: Mode
@@ -56,24 +58,24 @@ package struct AlternativeRoute: Sendable, Hashable {
         self.mode = mode
     }
 
-    /// Whether it leads to another host or port than the origin's.
+    /// Whether the host or port differs from the origin's.
     package var isElsewhere: Bool { host != nil || port != origin.port }
 
-    /// `host:port` as it stands in a header field and in libcurl's options.
+    /// `host:port` in the form of header fields and libcurl's options.
     package var authority: String {
         let host = host ?? origin.host
         return host.utf8.contains(UInt8(ascii: ":")) ? "[\(host)]:\(port)" : "\(host):\(port)"
     }
 }
 
-/// What an exchange says about the route that it took.
+/// The result of an exchange for the route that it used.
 package enum AlternativeEnd: Sendable, Hashable {
-    /// HTTP/3 was spoken.
+    /// HTTP/3 was used.
     case worked
-    /// No connection by QUIC, or none in time.
+    /// No QUIC connection was established in time.
     case failed
-    /// The server does not speak for the origin there (421): the alternative is forgotten.
+    /// The server there is not responsible for the origin (421), so the alternative is removed.
     case misdirected
-    /// The exchange was over before it was known.
+    /// The exchange ended before the result was known.
     case undecided
 }

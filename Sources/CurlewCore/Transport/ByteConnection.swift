@@ -1,34 +1,36 @@
-/// Bytes both ways between two peers, in order, over TLS or not.
+/// An ordered stream of bytes in both directions between two peers, with or without TLS.
 ///
-/// Nothing is read from the network while no `receive` waits, so a slow reader stops its peer.
+/// Nothing is read from the network unless a `receive` waits, so a slow reader makes its peer wait.
 package protocol ByteConnection: AnyObject, Sendable {
-    /// What was measured while the connection was made: dates, addresses, TLS.
+    /// The measurements from connecting: dates, addresses, TLS.
     var metrics: TransferMetrics { get }
 
-    /// Where tasks that do little more than read and write do that soonest; nil for anywhere. They must not block.
+    /// The executor on which tasks that mainly read and write run with the least delay; `nil` if there is none. Such
+    /// tasks must not block.
     var executor: (any TaskExecutor)? { get }
 
-    /// The next bytes, at least one; nil when the peer has ended its direction.
+    /// Returns the next bytes, at least one; `nil` when the peer has ended its direction.
     ///
-    /// Several calls at a time are answered in their order. A cancelled one throws `.cancelled` and takes no bytes.
+    /// Concurrent calls are answered in order. A cancelled call throws `.cancelled` and consumes no bytes.
     func receive(maximum: Int) async throws(CurlewError) -> [UInt8]?
 
-    /// Sends bytes behind those of earlier calls. Returns as soon as they are queued, where no more than the connection's send
-    /// buffer is; otherwise once that is so.
+    /// Sends bytes after those of earlier calls. Returns once no more bytes are queued than the send buffer holds,
+    /// which may be at once.
     ///
-    /// Cancelling ends the wait with `.cancelled`; the bytes are sent nevertheless. Whether the peer has got them is not known.
+    /// Cancelling ends the wait with `.cancelled`, but the bytes are sent nevertheless. A return does not mean that the
+    /// peer has received them.
     func send(_ bytes: [UInt8]) async throws(CurlewError)
 
-    /// Sends what the peer takes at once, on the calling thread, where nothing sent before waits; gives how many bytes that were.
-    /// 0 also where this connection cannot do that, or has ended: `send` is for the rest.
+    /// Sends on the calling thread the bytes that the socket accepts without waiting, if no earlier bytes are queued.
+    /// Returns their number, which is 0 if the connection does not support this or has ended. Pass the rest to `send`.
     func sendNow(_ bytes: UnsafeRawBufferPointer) -> Int
 
-    /// Ends this direction once everything is sent; the peer reads an end, and may still answer.
+    /// Ends this direction after everything queued has been sent. The peer reads the end, and may still send.
     ///
-    /// Over TLS it throws `.unsupported`: libcurl cannot close one direction there.
+    /// Throws `.unsupported` over TLS, because libcurl cannot close one direction of a TLS connection.
     func finishSending() async throws(CurlewError)
 
-    /// Closes the connection at once. What was queued and not sent is dropped, and whatever waits ends with `.cancelled`.
+    /// Closes the connection at once. Queued bytes are dropped, and calls that wait throw `.cancelled`.
     func close()
 }
 

@@ -1,19 +1,19 @@
 extension Capabilities {
-    /// A feature of Curlew that the running libcurl cannot carry out: a request that asks for it fails with
+    /// A feature that the running libcurl cannot provide. A request that needs it fails with
     /// `CurlewError.Code.unsupported`.
     public struct Refusal: Sendable, Hashable {
-        /// The feature that is missing, for instance `HTTP/3`.
+        /// The missing feature, for instance `HTTP/3`.
         public let feature: String
-        /// What the feature needs, for instance `libcurl built with HTTP/3`.
+        /// The requirement of the feature, for instance `libcurl built with HTTP/3`.
         public let needs: String
     }
 
-    /// Everything that Curlew refuses with this libcurl, each with the reason.
+    /// All features that the running libcurl cannot provide, each with its requirement.
     public var refusals: [Refusal] {
         ConditionalFeature.allCases.filter { !$0.isPossible(self) }.map { Refusal(feature: $0.name, needs: $0.needs) }
     }
 
-    /// Throws `.unsupported` where this libcurl does not have it.
+    /// Throws `.unsupported` if the running libcurl does not have the feature.
     package func require(_ feature: ConditionalFeature) throws(CurlewError) {
         guard !feature.isPossible(self) else { return }
         var error = CurlewError.unsupported(feature: feature.name, needs: feature.needs)
@@ -22,9 +22,9 @@ extension Capabilities {
     }
 }
 
-/// What depends on the version of libcurl, on how it was built, and on its TLS library.
+/// The features that depend on libcurl's version, build options and TLS library.
 ///
-/// Plans ask for each by `Capabilities.require(_:)`, and `Capabilities.refusals` lists them: both have one answer.
+/// Both `Capabilities.require(_:)`, which plans call, and `Capabilities.refusals` use `isPossible`, so they agree.
 package enum ConditionalFeature: CaseIterable, Sendable {
     case http2
     case http3
@@ -89,19 +89,19 @@ package enum ConditionalFeature: CaseIterable, Sendable {
         case .nameServers: return capabilities.hasCustomResolver
         case .interfaceWithAddress: return capabilities.isAtLeast(8, 9, 0)
         case .trustEvaluation: return capabilities.usesOpenSSL && capabilities.isAtLeast(7, 80, 0)
-        // Those of CURLOPT_CRLFILE(3).
+        // The TLS libraries that CURLOPT_CRLFILE(3) lists.
         case .revocationList:
             let backends = [
                 "OpenSSL", "GnuTLS", "mbedTLS", "wolfSSL", "LibreSSL", "BoringSSL", "AWS-LC", "quictls",
             ]
             return backends.contains(where: capabilities.usesTLS)
-        // Up to 8.9.1 a GnuTLS libcurl takes every response but "revoked" for a good one (CVE-2024-8096).
+        // With GnuTLS, libcurl up to 8.9.1 accepts every OCSP response but "revoked" (CVE-2024-8096).
         case .ocspStapling:
             return ["OpenSSL", "LibreSSL", "quictls"].contains(where: capabilities.usesTLS)
                 || capabilities.usesTLS("GnuTLS") && capabilities.isAtLeast(8, 10, 0)
-        // GnuTLS's libcurl takes the bytes, does nothing with them, and sends the request anonymously.
+        // With GnuTLS, libcurl accepts an identity in memory but ignores it, and sends the request anonymously.
         case .identityInMemory, .keyLog: return capabilities.usesOpenSSL
-        // Up to 8.17 a GnuTLS libcurl looks at nothing of the server's chain over QUIC once names are not to be checked:
+        // With GnuTLS, libcurl up to 8.17 checks nothing of the server's chain over QUIC if names are not verified:
         // neither roots, expiry, revocation nor pins.
         case .quicWithoutNameVerification: return !capabilities.usesTLS("GnuTLS") || capabilities.isAtLeast(8, 18, 0)
         }

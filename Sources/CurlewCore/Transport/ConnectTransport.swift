@@ -1,13 +1,14 @@
-/// A transport that also opens connections for protocols that begin as HTTP and go on as something else.
+/// A transport that can also open connections for protocols that begin with HTTP and continue with another protocol.
 ///
-/// Everything on the way to the server is that of an exchange: names, proxies, TLS, pins, address policy, limits on time.
+/// The connection follows the rules of an exchange: name resolution, proxies, TLS, pins, address policy, timeouts.
 package protocol ConnectTransport: Transport {
-    /// Connects to the server of the request's URL, over TLS where its scheme is `https`. Nothing of the request is sent.
+    /// Connects to the server of the request's URL, with TLS if its scheme is `https`. Nothing of the request is sent.
     ///
-    /// Ends with the connection up, or with the error that an exchange would have had. Cancelling the calling task gives the
-    /// attempt up. The connection is closed when the last reference to it goes, and by the transport's `shutdown`.
+    /// Returns an established connection, or throws the error that an exchange would throw. Cancelling the calling task
+    /// abandons the attempt. The connection closes when its last reference is released, or with the transport's
+    /// `shutdown`.
     ///
-    /// - Parameter sendBuffer: How many bytes may wait to be sent before `send` makes its caller wait.
+    /// - Parameter sendBuffer: The number of bytes that may be queued before `send` makes its caller wait.
     func connect(_ request: TransferRequest, sendBuffer: Int) async throws(CurlewError) -> any ByteConnection
 }
 

@@ -1,6 +1,7 @@
-/// Values behind one reference: copies cost as much as that, and the first change of one makes it a value of its own.
+/// Stores values in one reference with the semantics of a struct. Large values that are passed often and changed rarely
+/// are copied at the cost of a reference; a change copies the values if they are shared.
 struct CopyOnWrite<Values: Sendable>: Sendable {
-    // SAFETY: changed only by the one value that holds it, before which it is copied.
+    // SAFETY: the storage is changed only while one `CopyOnWrite` refers to it; a shared storage is copied first.
     private final class Storage: @unchecked Sendable {
         @exclusivity(unchecked) var values: Values
 
@@ -11,7 +12,7 @@ struct CopyOnWrite<Values: Sendable>: Sendable {
 
     init(_ values: Values) { storage = Storage(values) }
 
-    /// Whether both are one value's copies, neither of which was changed.
+    /// Whether both are copies of one value, and neither has been changed since.
     func isCopy(of other: CopyOnWrite) -> Bool { storage === other.storage }
 
     var values: Values {

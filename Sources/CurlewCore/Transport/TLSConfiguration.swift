@@ -1,37 +1,37 @@
 public import Foundation
 
-/// How a connection is secured, and whom it trusts. The default is the system's store, TLS 1.2 and later.
+/// The security settings of connections. By default, they trust the system's certificates and require TLS 1.2 or later.
 public struct TLSConfiguration: Sendable, Hashable {
-    /// The oldest version of TLS that is accepted.
+    /// The oldest acceptable version of TLS.
     public var minimumVersion: TLSVersion = .v1_2
-    /// The newest version to agree on; nil is the newest that there is.
+    /// The newest acceptable version of TLS; `nil` sets no limit.
     public var maximumVersion: TLSVersion?
-    /// The certificate authorities that are trusted.
+    /// The trusted certificate authorities.
     public var trustRoots: TrustRoots = .system
-    /// Which checks the server's certificate must pass.
+    /// The checks that the server's certificate must pass.
     public var certificateVerification: CertificateVerification = .full
-    /// The certificate with which to answer a server that wants one.
+    /// The certificate with which to answer a server that requests one.
     ///
-    /// It is shown once the server's chain has been verified and trust evaluators have accepted it. The server's name is
-    /// compared afterwards, by libcurl; behind an https proxy whose certificate is not verified, evaluators too are
-    /// asked afterwards. In either case no byte of a request goes out before.
+    /// It is presented only after the server's chain has been verified and trust evaluators have accepted it. libcurl
+    /// compares the server's name later; through an https proxy whose certificate is not verified, evaluators are asked
+    /// later as well. In either case, no byte of a request is sent before these checks have passed.
     public var clientIdentity: ClientIdentity?
-    /// `sha256//<base64>` of a public key, or the base64 alone; a server must have one of them. Empty: no pinning.
-    /// If a pin is malformed, every request fails with `.requestCreationFailed`.
+    /// The pinned public keys: `sha256//<base64>`, or the base64 alone. A server must have one of them. If the list is
+    /// empty, keys are not pinned. If a pin is malformed, every request fails with `.requestCreationFailed`.
     public var publicKeyPins: [String] = []
-    /// OpenSSL's cipher list for TLS 1.2 and earlier.
+    /// The ciphers for TLS 1.2 and earlier, in OpenSSL's notation; `nil` is the default of the TLS library.
     public var cipherList: String?
-    /// The cipher suites of TLS 1.3, in OpenSSL's notation; nil is its default.
+    /// The cipher suites of TLS 1.3, in OpenSSL's notation; `nil` is the default of the TLS library.
     public var tls13CipherSuites: String?
     /// Whether HTTP versions are negotiated by ALPN.
     public var usesALPN = true
-    /// `host:port` → `host:port` to connect to instead; SNI and verification keep the URL's host.
+    /// Maps `host:port` to another `host:port` to connect to. SNI and verification use the URL's host.
     public var connectTo: [String: String] = [:]
     /// A file with lists of revoked certificates, in PEM.
     public var certificateRevocationList: URL?
     /// Whether the server must staple an OCSP response.
     public var requiresOCSPStapling = false
-    /// Appends session secrets for a packet analyser. Never in production.
+    /// A file to which the session secrets are appended, for packet analysers. Never set it in production.
     public var keyLogFile: URL?
 
     /// Creates the default configuration.
@@ -52,9 +52,9 @@ public enum TLSVersion: Int, Sendable, Hashable, Comparable {
     public static func < (lhs: Self, rhs: Self) -> Bool { lhs.rawValue < rhs.rawValue }
 }
 
-/// Where trusted certificates come from.
+/// The source of the trusted certificates.
 public enum TrustRoots: Sendable, Hashable {
-    /// Those of the system.
+    /// The system's certificates.
     case system
     /// Certificates in PEM.
     case pem(Data)
@@ -64,13 +64,13 @@ public enum TrustRoots: Sendable, Hashable {
     case directory(URL)
 }
 
-/// Which checks a server's certificate must pass.
+/// The checks that a server's certificate must pass.
 public enum CertificateVerification: Sendable, Hashable {
-    /// Chain, validity and host name.
+    /// The chain, the validity and the host name.
     case full
-    /// The chain, not the name.
+    /// The chain and the validity, but not the host name.
     case noHostnameVerification
-    /// Nothing: an attacker on the path can read and change the traffic.
+    /// No checks: an attacker on the network path can read and change the traffic.
     case none
 }
 
@@ -84,9 +84,9 @@ public enum ClientIdentity: Sendable, Hashable {
     case pkcs12(Data, passphrase: String? = nil)
 }
 
-/// Decides about a server's certificates, synchronously and without I/O, on the transport's thread.
+/// Decides whether to trust a server. Called on the transport's thread, so it must not block or do I/O.
 package protocol TrustEvaluation: Sendable {
-    /// Throws where the server is not to be trusted.
+    /// Throws if the server is not to be trusted.
     func evaluate(_ trust: ServerTrust) throws
 }
 
@@ -94,12 +94,12 @@ package protocol TrustEvaluation: Sendable {
 public struct ServerTrust: Sendable, Hashable {
     /// The host name that the request asked for.
     public let host: String
-    /// The certificates in DER, the server's own first.
+    /// The certificates in DER, beginning with the server's.
     public let certificateChain: [Data]
-    /// X509_V_OK (0) or OpenSSL's reason why the chain is not trusted.
+    /// X509_V_OK (0), or OpenSSL's code for the reason why the chain is not trusted.
     public let verifyResult: Int
 
-    /// Creates a value, for tests of evaluators.
+    /// Creates a value for tests of evaluators.
     public init(host: String, certificateChain: [Data], verifyResult: Int) {
         self.host = host
         self.certificateChain = certificateChain
@@ -107,10 +107,10 @@ public struct ServerTrust: Sendable, Hashable {
     }
 }
 
-/// A server whose certificates did not pass: `underlying` of TLS errors that come from libcurl's verification.
+/// The `underlying` error of a TLS error that libcurl's verification of the server's certificates caused.
 public struct UntrustedServer: Error, Sendable, Hashable {
-    /// What it showed, and OpenSSL's verdict: 9 not yet valid, 10 expired, 18 self-signed, 19 and 20 an unknown
-    /// issuer, 23 revoked, 0 where the chain is trusted but not made out to the host.
+    /// The certificates and OpenSSL's verdict: 9 not yet valid, 10 expired, 18 self-signed, 19 and 20 an unknown
+    /// issuer, 23 revoked; 0 if the chain is trusted but the certificate is for another host.
     public let trust: ServerTrust
 
     /// Creates an error for a server that presented these certificates.
@@ -118,13 +118,13 @@ public struct UntrustedServer: Error, Sendable, Hashable {
 }
 
 extension UntrustedServer: CustomStringConvertible {
-    /// Host, number of certificates and verdict; the certificates themselves would fill a page.
+    /// The host, the number of certificates and the verdict. The certificates themselves would fill a page.
     public var description: String {
         "\(trust.host) showed \(trust.certificateChain.count) certificates, verify result \(trust.verifyResult)"
     }
 }
 
 extension CurlewError {
-    /// What the server showed, where its certificates are why the connection was refused.
+    /// The certificates that the server presented; `nil` if they are not the reason for this error.
     public var serverTrust: ServerTrust? { (underlying as? UntrustedServer)?.trust }
 }

@@ -1,17 +1,17 @@
-/// The five clocks of a request. nil switches one off.
+/// The five timeouts of a request. `nil` turns one off.
 public struct Timeouts: Sendable, Hashable {
-    /// From the first resolver or socket call to an established connection, TLS included.
+    /// The time from the start of name resolution to an established connection, including TLS.
     public var connect: Duration?
-    /// From the end of the request to the first byte of the response.
+    /// The time from the end of the request to the first byte of the response.
     public var firstByte: Duration?
-    /// The longest time between two bytes of a body, in either direction.
+    /// The maximum time between two bytes of a body, in either direction.
     public var idle: Duration?
-    /// From the start of the request to its end, retries and redirects included.
+    /// The time for the whole request, including retries and redirects.
     public var total: Duration?
-    /// The longest wait for a free connection.
+    /// The maximum wait for a free connection.
     public var queue: Duration?
 
-    /// Creates timeouts; nil stands for no limit.
+    /// Creates timeouts; `nil` turns one off.
     public init(
         connect: Duration? = .seconds(10),
         firstByte: Duration? = .seconds(60),

@@ -1,17 +1,17 @@
-/// How a network should treat an exchange beside others.
+/// The kind of an exchange's traffic, from which the network and the server derive its priority.
 package enum TrafficClass: Sendable, Hashable {
-    /// Like everything else.
+    /// Traffic without special requirements.
     case normal
-    /// No user waits for it.
+    /// Traffic for which no user is waiting.
     case background
-    /// Moving pictures.
+    /// Video.
     case video
-    /// Speech, which bears no delay.
+    /// Speech, which tolerates no delay.
     case voice
-    /// What sets calls up.
+    /// The signalling of calls.
     case signalling
 
-    /// The differentiated services code point of its packets (RFC 4594, 2.3).
+    /// The differentiated services code point of the packets (RFC 4594, 2.3).
     package var codePoint: UInt8 {
         switch self {
         case .normal: 0
@@ -22,7 +22,7 @@ package enum TrafficClass: Sendable, Hashable {
         }
     }
 
-    /// The value of a `Priority` field (RFC 9218); nil is the server's default, 3.
+    /// The value of a `Priority` field (RFC 9218); `nil` is the server's default, urgency 3.
     package var priority: String? {
         switch self {
         case .normal: nil

@@ -1,9 +1,8 @@
 public import Foundation
 
-/// When one attempt did what, over which connection, and how many bytes it moved.
-// One reference: metrics go along with results, errors and events, and few look at them.
+/// The dates, the connection and the byte counts of one attempt.
 public struct TransferMetrics: Sendable {
-    /// What was measured, as a transport puts it together.
+    /// The measurements, in the form that a transport fills in.
     package struct Values: Sendable, Equatable {
         package var queued: Date
         package var nameLookupEnded: Date?
@@ -31,14 +30,16 @@ public struct TransferMetrics: Sendable {
     }
 
     private var shared: CopyOnWrite<Values>
-    /// What the cache had to do with it; nil without a cache. What is served from a store has no dates of a network.
-    // Beside the others: it is added to metrics that the transport still holds, which would copy all of them.
+    /// The part that the cache had in the response; `nil` without a cache. A response from the cache has no network
+    /// dates.
+    // Stored beside `shared`: the cache sets it while the transport still holds the metrics, so that setting it in
+    // `shared` would copy all values.
     public var cacheStatus: CacheStatus?
 
-    /// Creates metrics of two dates, for tests and fakes.
+    /// Creates metrics from two dates, for tests and fakes.
     public init(queued: Date, ended: Date) { shared = CopyOnWrite(Values(queued: queued, ended: ended)) }
 
-    /// Changes several at once, where they lie.
+    /// Changes several values in place.
     package mutating func update(_ change: (inout Values) -> Void) { change(&values) }
 
     private var values: Values {
@@ -46,12 +47,12 @@ public struct TransferMetrics: Sendable {
         _modify { yield &shared.values }
     }
 
-    /// When the transport received the exchange.
+    /// When the transport accepted the exchange.
     public var queued: Date {
         get { values.queued }
         set { values.queued = newValue }
     }
-    /// When the host's addresses were known.
+    /// When the host name was resolved.
     public var nameLookupEnded: Date? {
         get { values.nameLookupEnded }
         set { values.nameLookupEnded = newValue }
@@ -61,7 +62,7 @@ public struct TransferMetrics: Sendable {
         get { values.connected }
         set { values.connected = newValue }
     }
-    /// When the TLS handshake had ended.
+    /// When the TLS handshake was complete.
     public var tlsEstablished: Date? {
         get { values.tlsEstablished }
         set { values.tlsEstablished = newValue }
@@ -111,12 +112,14 @@ public struct TransferMetrics: Sendable {
         get { values.tlsCipher }
         set { values.tlsCipher = newValue }
     }
-    /// Bytes on the wire, heads and encoded bodies.
+    /// The number of bytes sent, heads and encoded bodies. libcurl counts the heads of HTTP/2 and HTTP/3 without
+    /// compression.
     public var bytesSent: Int64 {
         get { values.bytesSent }
         set { values.bytesSent = newValue }
     }
-    /// Bytes on the wire, heads and encoded bodies.
+    /// The number of bytes received, heads and encoded bodies. libcurl counts the heads of HTTP/2 and HTTP/3 without
+    /// compression.
     public var bytesReceived: Int64 {
         get { values.bytesReceived }
         set { values.bytesReceived = newValue }
@@ -140,7 +143,7 @@ public struct TransferMetrics: Sendable {
     /// The time from `queued` to `ended`, in seconds.
     public var duration: TimeInterval { ended.timeIntervalSince(queued) }
 
-    /// A part of the exchange, in seconds from `queued`.
+    /// A phase of the exchange, in seconds since `queued`.
     package struct Phase: Sendable, Equatable {
         package let name: String
         package let start: TimeInterval
@@ -149,25 +152,25 @@ public struct TransferMetrics: Sendable {
         package var duration: TimeInterval { end - start }
     }
 
-    /// The parts of the exchange in order, without those that have no date: their time belongs to the next.
+    /// The phases of the exchange in order. A phase without a date is left out, and its time belongs to the next one.
     ///
-    /// The last is "receive", or "cache" for what came from a store. If no response came, it is "rest": the dates do not
-    /// tell what was waited for.
+    /// The last phase is "receive", or "cache" for a response from the cache. Without a response it is "rest", because
+    /// the dates do not tell what the exchange waited for.
     package var phases: [Phase] {
         let connecting = [("lookup", nameLookupEnded), ("connect", connected), ("TLS", tlsEstablished)]
-        // A re-used connection was made for another exchange.
+        // A reused connection was established for another exchange.
         let dated = (isConnectionReused ? [] : connecting) + [("send", requestSent), ("wait", firstByte)]
         let last = firstByte != nil ? "receive" : cacheStatus != nil ? "cache" : "rest"
         var phases: [Phase] = []
         var start: TimeInterval = 0
         for (name, date) in dated + [(last, ended)] {
             guard let date else { continue }
-            // Dates run backwards where the clock was set.
+            // The dates are out of order if the system's clock was set meanwhile.
             let end = max(start, date.timeIntervalSince(queued))
             phases.append(Phase(name: name, start: start, end: end))
             start = end
         }
-        // One that lasted all the time says nothing.
+        // A single "rest" phase that covers the whole time carries no information.
         return phases.count == 1 && last == "rest" ? [] : phases
     }
 }
@@ -179,13 +182,13 @@ extension TransferMetrics: Equatable {
 }
 
 extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible {
-    /// The phases with the time that each took, the connection and the bytes, in one line:
+    /// The duration of each phase, the connection and the byte counts in one line:
     /// `12.3 ms: lookup 0.4 ms, connect 1.1 ms, TLS 5.0 ms, send 0.1 ms, wait 4.9 ms, receive 0.8 ms; HTTP/2, …`.
     public var description: String {
         var parts = [times, connection, "\(bytesSent) bytes sent, \(bytesReceived) received"]
         if decodedBytesReceived > 0 { parts.append("body of \(decodedBytesReceived) bytes") }
         if !redirects.isEmpty { parts.append("\(redirects.count) redirect\(redirects.count == 1 ? "" : "s")") }
-        // The property counts from zero, people from one.
+        // `attempt` counts from zero; the text counts from one.
         if attempt > 0 { parts.append("attempt \(attempt + 1)") }
         if let cacheStatus { parts.append("cache \(cacheStatus)") }
         return parts.filter { !$0.isEmpty }.joined(separator: "; ")
@@ -208,7 +211,7 @@ extension TransferMetrics: CustomStringConvertible, CustomDebugStringConvertible
     }
 
     private static func milliseconds(_ seconds: TimeInterval) -> String {
-        // To tenths, without a formatter of a locale.
+        // Formatted to tenths by hand, because a formatter would depend on the locale.
         let tenths = (max(seconds, 0) * 10_000).rounded()
         guard tenths.isFinite, tenths < 1e15 else { return "? ms" }
         return "\(Int64(tenths) / 10).\(Int64(tenths) % 10) ms"
@@ -221,13 +224,13 @@ extension TransferMetrics: CustomReflectable {
     }
 }
 
-/// One redirect that was followed.
+/// A redirect that was followed.
 public struct RedirectHop: Sendable, Equatable {
-    /// The URL that answered with a redirect.
+    /// The URL whose response was the redirect.
     public var url: URL
     /// The status of the redirect.
     public var status: Int
-    /// The URL that it led to.
+    /// The URL to which the redirect led.
     public var location: URL
 
     /// Creates a hop.

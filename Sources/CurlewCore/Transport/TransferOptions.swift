@@ -1,5 +1,4 @@
-/// What one exchange may differ in from its session.
-// One reference: nearly all requests of a session have the same, which is then copied and compared at the cost of one.
+/// The options of one exchange, which may differ from those of its session.
 public struct TransferOptions: Sendable {
     private struct Values {
         var timeouts: Timeouts
@@ -27,10 +26,10 @@ public struct TransferOptions: Sendable {
     @usableFromInline
     static let unchanged = TransferOptions()
 
-    /// Whether both are one value's copies, neither of which was changed.
+    /// Whether both are copies of one value, and neither has been changed since.
     package func isCopy(of other: TransferOptions) -> Bool { shared.isCopy(of: other.shared) }
 
-    /// The question alone, without a copy.
+    /// Whether `authentication` is set, without copying it.
     package var hasAuthentication: Bool { if case .some = shared.values.authentication { true } else { false } }
 
     private var values: Values {
@@ -43,17 +42,17 @@ public struct TransferOptions: Sendable {
         get { values.timeouts }
         _modify { yield &values.timeouts }
     }
-    /// Most bytes of body after content decoding; nil where they do not stay in memory (file, stream).
+    /// The maximum size of the decoded body in bytes; `nil` sets no limit, as for bodies that do not stay in memory.
     public var maximumBodySize: Int? {
         get { values.maximumBodySize }
         _modify { yield &values.maximumBodySize }
     }
-    /// What the bytes are for; it sizes the receive buffer.
+    /// The use of the response body, which determines the size of the receive buffer.
     public var purpose: TransferPurpose {
         get { values.purpose }
         _modify { yield &values.purpose }
     }
-    /// Whether Content-Encoding is undone. Off for resumed downloads and for `Accept-Encoding: identity`.
+    /// Whether Content-Encoding is decoded. False for resumed downloads and for `Accept-Encoding: identity`.
     public var decodesContent: Bool {
         get { values.decodesContent }
         _modify { yield &values.decodesContent }
@@ -63,63 +62,64 @@ public struct TransferOptions: Sendable {
         get { values.authentication }
         _modify { yield &values.authentication }
     }
-    /// The proxy to use instead of the session's.
+    /// The proxy to use instead of the session's; `nil` is the session's.
     public var proxy: Proxy? {
         get { values.proxy }
         _modify { yield &values.proxy }
     }
-    /// Whether the server is asked before a body is sent.
+    /// Whether to ask the server before sending a body.
     public var expectContinue: ExpectContinue {
         get { values.expectContinue }
         _modify { yield &values.expectContinue }
     }
-    /// The maximum speed of the upload in bytes per second; nil stands for the session's.
+    /// The maximum speed of the upload in bytes per second; `nil` is the session's.
     public var uploadRateLimit: Int? {
         get { values.uploadRateLimit }
         _modify { yield &values.uploadRateLimit }
     }
-    /// At most so many bytes a second; nil is no limit.
+    /// The maximum speed of the download in bytes per second; `nil` is the session's.
     public var downloadRateLimit: Int? {
         get { values.downloadRateLimit }
         _modify { yield &values.downloadRateLimit }
     }
-    /// Whether the exchange may share a multiplexed connection, and wait for one that is being set up.
+    /// Whether the exchange may share a multiplexed connection, and wait for one that is being established.
     public var multiplexes: Bool {
         get { values.multiplexes }
         _modify { yield &values.multiplexes }
     }
-    /// How the network should treat it. Anything but `normal` has a connection of its own.
+    /// The traffic class. Any class but `normal` marks the socket, so the exchange does not share its connection.
     package var trafficClass: TrafficClass {
         get { values.trafficClass }
         _modify { yield &values.trafficClass }
     }
-    /// Whether libcurl may send it again on a new connection when a re-used one turns out dead:
-    /// nil decides by method and body.
+    /// Whether libcurl may send the request again on a new connection if a reused one turns out to be dead; `nil` if
+    /// the method and the body decide.
     package var mayBeResentSilently: Bool? {
         get { values.mayBeResentSilently }
         _modify { yield &values.mayBeResentSilently }
     }
-    /// How it uses the session's cache; nil is as HTTP says.
+    /// The use of the session's cache; `nil` follows the rules of HTTP.
     package var cache: CacheWishes? {
         get { values.cache }
         _modify { yield &values.cache }
     }
 }
 
-/// What a response body is for.
+/// The use of a response body.
 public enum TransferPurpose: Sendable, Hashable {
-    /// Into memory.
+    /// The body is collected in memory.
     case memory
-    /// Into a file.
+    /// The body is written to a file.
     case file
-    /// Into a reader that takes what it wants.
+    /// The body is passed to a reader that determines the pace.
     case stream
 }
 
-/// When `Expect: 100-continue` is sent with a body. A server that says nothing gets the body after one second.
+/// The rule for sending `Expect: 100-continue` with a body. If the server does not react, the body is sent after one
+/// second.
 public enum ExpectContinue: Sendable, Hashable {
-    /// For bodies of more than 1 MiB. If the length is unknown, only for a body that can be sent once and credentials that
-    /// wait for a challenge.
+    /// The server is asked for bodies above 1 MiB. For a body of unknown length, it is asked only if the body
+    /// cannot be sent again and the credentials wait for a challenge.
     case automatic
     /// The server is always asked.
     case always
@@ -127,30 +127,30 @@ public enum ExpectContinue: Sendable, Hashable {
     case never
 }
 
-/// Credentials that libcurl answers a server's challenge with.
+/// Credentials with which libcurl answers a server's challenge.
 public struct TransferAuthentication: Sendable, Hashable {
-    /// How to answer a challenge.
+    /// The authentication scheme.
     public enum Scheme: Sendable, Hashable {
-        /// The strongest that the server offers of Digest, Basic, NTLM, Negotiate.
+        /// The strongest scheme that the server offers of Digest, Basic, NTLM and Negotiate.
         case any
-        /// Basic: the password, readable for the server and for eavesdroppers.
+        /// Basic, which sends the password readable for the server, and for eavesdroppers on an unencrypted connection.
         case basic
-        /// Digest: a proof of the password.
+        /// Digest, which proves knowledge of the password.
         case digest
         /// NTLM.
         case ntlm
-        /// Negotiate: Kerberos.
+        /// Negotiate, usually with Kerberos.
         case negotiate
-        /// A bearer token, which is the password.
+        /// A bearer token, given as the password.
         case bearer
         /// AWS Signature Version 4. `provider` has the form of CURLOPT_AWS_SIGV4(3), for instance
-        /// `aws:amz:eu-central-1:s3`; the user's name is the access key, the password the secret one.
+        /// `aws:amz:eu-central-1:s3`. `username` is the access key and `password` the secret key.
         case awsSigV4(provider: String)
     }
 
     /// The authentication scheme.
     public var scheme: Scheme
-    /// The user's name.
+    /// The user name, or the access key.
     public var username: String
     /// The password, the bearer token or the secret key.
     public var password: String
@@ -164,22 +164,22 @@ public struct TransferAuthentication: Sendable, Hashable {
 }
 
 extension TransferAuthentication {
-    /// A name and a password, sent without waiting for a challenge.
+    /// Returns Basic credentials, which are sent without waiting for a challenge.
     public static func basic(username: String, password: String) -> TransferAuthentication {
         TransferAuthentication(scheme: .basic, username: username, password: password)
     }
 
-    /// A name and a proof of the password, which the server asks for first.
+    /// Returns Digest credentials, which are sent after a challenge.
     public static func digest(username: String, password: String) -> TransferAuthentication {
         TransferAuthentication(scheme: .digest, username: username, password: password)
     }
 
-    /// A bearer token.
+    /// Returns credentials with a bearer token.
     public static func bearer(token: String) -> TransferAuthentication {
         TransferAuthentication(scheme: .bearer, username: "", password: token)
     }
 
-    /// AWS Signature Version 4; `provider` as in `Scheme.awsSigV4(provider:)`.
+    /// Returns credentials for AWS Signature Version 4, with `provider` as in `Scheme.awsSigV4(provider:)`.
     public static func awsSigV4(accessKey: String, secretKey: String, provider: String) -> TransferAuthentication {
         TransferAuthentication(scheme: .awsSigV4(provider: provider), username: accessKey, password: secretKey)
     }

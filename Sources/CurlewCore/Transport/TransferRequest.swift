@@ -1,7 +1,7 @@
 public import Foundation
 
-/// One exchange, frozen: what goes onto the wire and under which limits. A retry or a redirect makes a new one.
-// One reference: it is handed from step to step, and rarely changed on the way.
+/// The complete description of one exchange: what is sent, and under which limits. Every retry and redirect makes a new
+/// request.
 public struct TransferRequest: Sendable {
     private struct Values {
         var identifier: TaskIdentifier
@@ -40,7 +40,7 @@ public struct TransferRequest: Sendable {
             ))
     }
 
-    /// The identity of the exchange.
+    /// The identifier of the exchange.
     public var identifier: TaskIdentifier {
         get { shared.values.identifier }
         _modify { yield &shared.values.identifier }
@@ -55,28 +55,28 @@ public struct TransferRequest: Sendable {
         get { shared.values.url }
         _modify { yield &shared.values.url }
     }
-    /// The method.
+    /// The HTTP method.
     public var method: HTTPMethod {
         get { shared.values.method }
         _modify { yield &shared.values.method }
     }
-    /// This request's own fields.
+    /// The header fields of this request.
     public var headers: HTTPHeaders {
         get { shared.values.headers }
         _modify { yield &shared.values.headers }
     }
-    /// The session's fields, sent where `headers` does not have the name. Shared, so that a transport can
-    /// keep its own form of them.
+    /// The session's header fields, which are sent unless `headers` contains their names. They are a shared object, so
+    /// that a transport can cache its form of them.
     public var defaultHeaders: DefaultHeaders? {
         get { shared.values.defaultHeaders }
         _modify { yield &shared.values.defaultHeaders }
     }
-    /// Timeouts, limits and the like.
+    /// The timeouts, limits and other options.
     public var options: TransferOptions {
         get { shared.values.options }
         _modify { yield &shared.values.options }
     }
-    /// Whether there is a body, without a copy of it.
+    /// Whether there is a body, without copying it.
     package var hasBody: Bool { if case .none = shared.values.body { false } else { true } }
     /// The body.
     public var body: BodySource {
@@ -86,23 +86,23 @@ public struct TransferRequest: Sendable {
 }
 
 extension HTTPHeaders {
-    /// Whether `Accept-Encoding` is `identity`; nil where there is no such field.
+    /// Whether `Accept-Encoding` is `identity`; `nil` if there is no such field.
     package var asksForIdentity: Bool? { value(for: "Accept-Encoding").map { $0.lowercased() == "identity" } }
 }
 
 extension TransferRequest {
-    /// The fields that go out: the session's, overlaid with the request's own.
+    /// The header fields that are sent: the request's, and those of the session that it does not override.
     public var effectiveHeaders: HTTPHeaders { headers.completed(by: defaultHeaders?.headers) }
 }
 
-/// The header fields of a session. A class, because its identity is the key of a transport's prebuilt copy.
+/// The header fields of a session. A class, so that a transport can find its prebuilt copy by identity.
 public final class DefaultHeaders: Sendable {
     /// The fields.
     public let headers: HTTPHeaders
-    /// Whether they ask for bodies as they are, so that no coding of theirs is undone.
+    /// Whether `Accept-Encoding` is `identity`, so that bodies are not decoded.
     package let asksForIdentity: Bool
 
-    /// Creates the fields that every request of a session has.
+    /// Creates the header fields that every request of a session has.
     public init(_ headers: HTTPHeaders) {
         self.headers = headers
         asksForIdentity = headers.asksForIdentity ?? false

@@ -1,18 +1,22 @@
 package import Foundation
 
-/// Receives one exchange. Called in turns of the transport's loop: on its own thread or, at the start, on the
-/// caller's; one call at a time, never after `perform` has returned. It must not block, and must not call back
-/// into the transport but through the control it was given.
+/// Receives the events of one exchange.
+///
+/// The transport calls it in turns of its loop: on its thread or, at the start, on the caller's. Calls never overlap,
+/// and none follows the return of `perform`. A sink must not block, and may call the transport only through its
+/// control.
 public protocol TransferSink: AnyObject, Sendable {
-    /// First call. The control may be kept and used from any thread until `perform` returns; later it does nothing.
+    /// Called first. The control may be kept and used from any thread; after `perform` has returned it does nothing.
     func willStart(_ control: any TransferControl)
-    /// A 1xx response other than 101.
+    /// Called for a 1xx response other than 101.
     func didReceive(informational head: ResponseHead)
-    /// The response's head. `.pause` holds the body back until `resumeReceiving`.
+    /// Called with the head of the response. After `.pause`, the body is held back until `resumeReceiving`.
     func didReceive(head: ResponseHead) -> Disposition
-    /// Decoded body bytes, valid during the call only. After `.pause` the same bytes come again.
+    /// Called with decoded bytes of the body, valid only during the call. After `.pause`, the same bytes are delivered
+    /// again.
     func didReceive(body: UnsafeRawBufferPointer) -> Disposition
-    /// Body bytes handed to libcurl so far. A body sent again (authentication round) starts over.
+    /// Called with the number of body bytes passed to libcurl so far. The count restarts if the body is sent again, for
+    /// instance in an authentication round.
     func didSend(bodyBytes: Int64, of expected: Int64?)
 }
 
@@ -23,29 +27,29 @@ extension TransferSink {
     public func didSend(bodyBytes: Int64, of expected: Int64?) {}
 }
 
-/// A sink that can keep a body as it is: one that its sender has as a value, such as a stored one, comes without a copy.
+/// A sink that can keep the body's data without copying it, if the sender has it as a value, such as a stored body.
 package protocol KeepingSink: TransferSink {
-    /// The same as `didReceive(body:)` with the bytes of `data`, which may be kept.
+    /// Does what `didReceive(body:)` does, with bytes that may be kept.
     func didReceive(data: Data) -> Disposition
 }
 
-/// A sink's answer.
+/// The decision of a sink after a call.
 public enum Disposition: Sendable {
-    /// Goes on.
+    /// Continue.
     case proceed
-    /// Take nothing more until `TransferControl.resumeReceiving()`.
+    /// Deliver nothing more until `TransferControl.resumeReceiving()`.
     case pause
     /// End the exchange with this error.
     case abort(CurlewError)
 }
 
-/// The way back from a sink's owner to its running exchange. Every call only enqueues.
+/// Controls a running exchange on behalf of its sink's owner. Every call only enqueues a command.
 public protocol TransferControl: AnyObject, Sendable {
-    /// Ends the pause that a sink's `.pause` began.
+    /// Ends the pause that the sink's `.pause` began.
     func resumeReceiving()
-    /// Holds both directions, whatever the sink wants (`Request.suspend()`).
+    /// Pauses both directions, independently of the sink's pauses (`Request.suspend()`).
     func suspend()
-    /// Ends `suspend`.
+    /// Ends the pause that `suspend` began.
     func resume()
     /// Ends the exchange with `error`.
     func cancel(with error: CurlewError)

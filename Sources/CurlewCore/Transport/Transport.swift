@@ -1,20 +1,22 @@
-/// The one seam between Curlew and the network. Decorators (a cache, a limit, a recorder) and mocks
-/// conform to it and wrap another; nothing reaches round it.
+/// The interface between Curlew and the network. Nothing in Curlew bypasses it.
 ///
-/// `perform` carries out one exchange: no redirect is followed, nothing is tried again. It returns when
-/// the response has ended, after the last call to `sink`; cancelling the calling task cancels the exchange.
+/// Decorators, such as a cache, a limit or a recorder, conform to it and wrap another transport; mocks conform to it as
+/// well.
+///
+/// `perform` carries out a single exchange: it follows no redirect and retries nothing. It returns after the response
+/// has ended and the last call to `sink` has returned. Cancelling the calling task cancels the exchange.
 public protocol Transport: Sendable {
-    /// Sends one request and hands the sink what comes back; returns when it is over.
+    /// Sends a request and passes the response to the sink. Returns when the exchange has ended.
     func perform(_ request: TransferRequest, sink: any TransferSink) async throws(CurlewError) -> TransferOutcome
 
-    /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
+    /// Ends running exchanges with `.sessionClosed` and closes every connection. Later exchanges fail with it as well.
     func shutdown() async
 
-    /// Which of a configuration's guards this transport enforces as the configuration has them.
+    /// Returns the guards that this transport enforces with the settings in `configuration`.
     ///
-    /// A session asks once, with its own configuration. Where a guard is set that its transport does not enforce,
-    /// every request fails with `.unsupported`: it would go out unprotected. The default is none of them. A decorator
-    /// answers what the transport that it wraps answers, one without a network `.all`.
+    /// A session calls it once, with its configuration. If a guard is set that its transport does not enforce, every
+    /// request fails with `.unsupported`, because it would be sent unprotected. The default is no guard. A decorator
+    /// returns the guards of the transport that it wraps, and a transport without a network returns `.all`.
     func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards
 }
 
@@ -24,15 +26,15 @@ extension Transport {
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards { [] }
 }
 
-/// What an exchange gave, beside the bytes that its sink received.
+/// The result of an exchange, apart from the body, which its sink received.
 public struct TransferOutcome: Sendable {
     /// The head of the response.
     public var head: ResponseHead
-    /// The fields of the trailer section, which follows the body.
+    /// The trailer fields, which follow the body.
     public var trailers: HTTPHeaders
     /// The measurements of the exchange.
     public var metrics: TransferMetrics
-    /// Heads with status 401 that the transport has answered itself, with the request's credentials.
+    /// The heads with status 401 that the transport answered itself with the request's credentials.
     package var answeredChallenges: [ResponseHead] = []
 
     /// Creates an outcome.

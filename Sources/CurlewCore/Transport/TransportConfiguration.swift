@@ -1,132 +1,134 @@
 public import Foundation
 
-/// What a transport is made with: everything that concerns connections, and that two requests that share
-/// a connection must agree on.
+/// The settings of a transport: everything that concerns connections, and that two requests must agree on to share one.
 public struct TransportConfiguration: Sendable {
-    /// Which versions of HTTP are used.
+    /// The versions of HTTP to use.
     public var httpVersion: HTTPVersionPolicy = .automatic
-    /// Content codings to offer and undo, by name (`gzip`, `br`); nil is all that the transport has.
+    /// The content codings to offer and decode, by name (`gzip`, `br`); `nil` is all that the transport supports.
     public var acceptedEncodings: [String]?
-    /// Whether `Accept: */*` is added to requests that have no `Accept` field.
+    /// Whether `Accept: */*` is added to requests without an `Accept` field.
     public var addsAccept = true
-    /// Whether the segments `.` and `..` stay in the path of a URL.
+    /// Whether the segments `.` and `..` are kept in the path of a URL.
     public var keepsDotSegments = false
-    /// The maximum number of connections to one host. Requests that have a connection of their own, because it is
-    /// authenticated for one user, have as many again.
+    /// The maximum number of connections to one host. Requests whose connection is authenticated for one user count
+    /// separately, with the same maximum.
     public var maximumConnectionsPerHost = 6
     /// The maximum number of connections to all hosts together.
     public var maximumConnections = 256
-    /// How long an idle connection is kept for the next request.
+    /// The time for which an idle connection is kept for further requests.
     public var connectionIdleLifetime: Duration = .seconds(118)
-    /// The probes that find out whether the peer of a silent connection has vanished; `nil` sends none.
+    /// The probes that detect a vanished peer of a silent connection; `nil` sends none.
     public var keepAlive: KeepAlive? = KeepAlive()
     /// The maximum size of all header lines of a response, in bytes.
     public var maximumHeaderSize = 256 * 1024
-    /// The settings of TLS.
+    /// The TLS settings.
     public var tls = TLSConfiguration()
     /// The proxy to use.
     public var proxy: Proxy = .environment
-    /// How host names are resolved.
+    /// The settings of name resolution.
     public var dns = DNSConfiguration()
-    /// The local address to connect from.
+    /// The local address to connect from; `nil` if the system chooses.
     public var localAddress: String?
-    /// The network interface to connect from.
+    /// The network interface to connect from; `nil` if the system chooses.
     public var interface: String?
-    /// A Unix socket to connect to, whatever the URL's host is.
+    /// The Unix socket to connect to, whatever host the URL has; `nil` connects to the host.
     public var unixSocketPath: String?
-    /// Whether `.netrc` is read for credentials.
+    /// The netrc file from which credentials are read.
     public var netrc: Netrc = .ignored
-    /// Which addresses may be connected to.
+    /// The addresses to which connections are allowed.
     public var addressPolicy: AddressPolicy = .any
-    /// The maximum speed of an upload, in bytes per second.
+    /// The maximum speed of an upload in bytes per second; `nil` sets no limit.
     public var uploadRateLimit: Int?
-    /// The maximum speed of a download, in bytes per second.
+    /// The maximum speed of a download in bytes per second; `nil` sets no limit.
     public var downloadRateLimit: Int?
-    /// Asked before the first byte of a request goes over a TLS connection; nil is libcurl's verdict alone.
+    /// Asked before the first byte of a request is sent over a TLS connection; `nil` leaves the decision to libcurl
+    /// alone.
     package var trustEvaluation: (any TrustEvaluation)?
-    /// Whether `trustEvaluation` is asked instead of libcurl about servers, so that it may accept chains that no
-    /// root leads to; otherwise it is asked after libcurl. About HTTPS proxies libcurl decides in either case.
+    /// Whether `trustEvaluation` replaces libcurl's verification of servers, so that it may accept chains without a
+    /// trusted root. If not, it is asked after libcurl. In either case, libcurl alone decides about https proxies.
     package var trustEvaluationReplacesVerification = false
-    /// Whether HTTP/3 is used where the running libcurl has it by a library that gets some things wrong: OpenSSL's own QUIC
-    /// puts trailers into bodies, and breaks uploads that are answered early.
+    /// Whether HTTP/3 is used even if the running libcurl relies on OpenSSL's QUIC, which delivers trailers as part of
+    /// bodies and breaks uploads that are answered early.
     public var allowsExperimentalHTTP3 = false
-    /// What servers have announced, for `automatic`; nil uses nothing of it.
+    /// The alternatives that servers have announced, for `HTTPVersionPolicy.automatic`; `nil` uses none.
     package var alternativeServices: (any AlternativeServices)?
 
     /// Creates the default configuration.
     public init() {}
 }
 
-/// Which versions of HTTP are used.
+/// The versions of HTTP to use.
 public enum HTTPVersionPolicy: Sendable, Hashable {
-    /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise; HTTP/3 where the server has announced it and the running libcurl
-    /// has it.
+    /// HTTP/2 if TLS negotiates it, otherwise HTTP/1.1; HTTP/3 if the server has announced it and the running libcurl
+    /// supports it.
     case automatic
     /// HTTP/1.1 only.
     case http1_1
-    /// HTTP/2 where TLS negotiates it, HTTP/1.1 otherwise.
+    /// HTTP/2 if TLS negotiates it, otherwise HTTP/1.1.
     case http2
-    /// HTTP/2 from the first byte, also without TLS.
+    /// HTTP/2 from the first byte, even without TLS.
     case http2PriorKnowledge
-    /// HTTP/3 and nothing else; `.unsupported` where the running libcurl has not got it, or cannot do over QUIC what else is
-    /// configured.
+    /// Only HTTP/3. Requests fail with `.unsupported` if the running libcurl does not have it, or cannot combine QUIC
+    /// with another setting.
     case http3
 }
 
-/// The proxy that requests go through.
+/// The proxy for requests.
 public enum Proxy: Sendable, Hashable {
-    /// `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as curl reads them.
+    /// The proxy that `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` name, by curl's rules.
     case environment
-    /// Connect directly, whatever the environment says.
+    /// No proxy, whatever the environment says.
     case none
-    /// `http`, `https`, `socks4`, `socks4a`, `socks5`, `socks5h` URLs. `exclusions` follow NO_PROXY's rules.
+    /// A URL with the scheme `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`. `exclusions` follow the rules
+    /// of NO_PROXY.
     case url(URL, username: String? = nil, password: String? = nil, exclusions: [String] = [])
 }
 
-/// Where credentials may be read from.
+/// The netrc file from which credentials are read.
 public enum Netrc: Sendable, Hashable {
     /// No netrc file is read.
     case ignored
-    /// `~/.netrc`, unless the URL has credentials.
+    /// `~/.netrc` is read, unless the URL has credentials.
     case optional
     /// This file is read.
     case file(URL)
 }
 
-/// Which addresses may be connected to.
+/// The addresses to which connections are allowed.
 public enum AddressPolicy: Sendable, Hashable {
     /// Every address.
     case any
-    /// Refuses private, loopback, link-local and other special addresses after name resolution.
+    /// Only public addresses. Private, loopback, link-local and other special addresses are refused after name
+    /// resolution.
     case publicOnly
-    /// As `publicOnly`, but requests may go through these proxies, which then judge the addresses behind them.
-    /// Hosts that are reached without a proxy are judged here.
+    /// Only public addresses, except that requests may use these proxies, which are then responsible for the addresses
+    /// that they connect to. For hosts that are reached without a proxy, the addresses are checked here.
     case publicOnlyBehind(proxies: [URL])
 }
 
-/// How host names are resolved.
+/// The settings of name resolution.
 public struct DNSConfiguration: Sendable, Hashable {
-    /// `host` or `host:port` → addresses, instead of asking a resolver.
+    /// Maps `host` or `host:port` to addresses, which are used instead of a resolver.
     public var overrides: [String: [String]] = [:]
-    /// The URL of a DNS-over-HTTPS server to ask.
+    /// The URL of a DNS-over-HTTPS server.
     ///
-    /// libcurl connects to it by itself, without the configured `proxy`, and always verifies its certificate: chain and name, against the
-    /// trusted roots and the revocation list. Where certificates are not verified at all, the roots are the system's. Server trust
-    /// evaluators are not asked about it; pins, the client identity and the address policy do not count for it. A server that
-    /// fails to be verified is `.resolveFailed`.
+    /// libcurl connects to it directly, without the configured `proxy`, and always verifies its certificate: chain and
+    /// name, against the trusted roots and the revocation list. If certificates are not verified at all, the system's
+    /// roots are used. Server trust evaluators, pins, the client identity and the address policy do not apply to it. If
+    /// the server fails verification, requests fail with `.resolveFailed`.
     public var dohURL: URL?
-    /// The addresses of name servers to ask. They need a libcurl built with c-ares.
+    /// The addresses of the name servers. They require a libcurl built with c-ares.
     public var servers: [String] = []
-    /// How long a resolved name is cached.
+    /// The time for which a resolved name is cached.
     public var cacheLifetime: Duration = .seconds(60)
-    /// Whether IPv4, IPv6 or both are used.
+    /// The IP versions to use.
     public var ipVersion: IPVersion = .any
-    /// How long IPv6 has before IPv4 is tried too; nil is libcurl's 200 ms.
+    /// The time that IPv6 has before IPv4 is tried too; `nil` is libcurl's 200 ms.
     public var happyEyeballsDelay: Duration?
 
-    /// The kind of an address.
+    /// The IP versions to use.
     public enum IPVersion: Sendable, Hashable {
-        /// Both, whichever answers first.
+        /// Both; the first to connect is used.
         case any
         /// IPv4 only.
         case v4

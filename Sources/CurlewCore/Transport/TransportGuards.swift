@@ -1,23 +1,23 @@
-/// Settings that protect requests, and that only a transport can enforce.
+/// Settings that protect requests and that only a transport can enforce.
 public struct TransportGuards: OptionSet, Sendable, Hashable {
     public let rawValue: Int
 
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Which addresses may be connected to: `addressPolicy`.
+    /// The restriction of addresses: `addressPolicy`.
     public static let addressPolicy = Self(rawValue: 1 << 0)
-    /// How connections are secured, and whom they trust: `tls`.
+    /// The security settings of connections: `tls`.
     public static let tls = Self(rawValue: 1 << 1)
-    /// That requests go through a proxy: `proxy`, and the `proxy` that a request's options name.
+    /// The use of a proxy: `proxy`, both the configuration's and the one in a request's options.
     public static let proxy = Self(rawValue: 1 << 2)
-    /// Who judges servers in place of the transport: `trustEvaluation`.
+    /// The evaluation of servers by `trustEvaluation`.
     public static let serverTrust = Self(rawValue: 1 << 3)
-    /// From where, or to which local socket, connections are made: `localAddress`, `interface`, `unixSocketPath`.
+    /// The local end of connections, or the Unix socket: `localAddress`, `interface`, `unixSocketPath`.
     public static let localEndpoint = Self(rawValue: 1 << 4)
     /// All guards.
     public static let all: Self = [.addressPolicy, .tls, .proxy, .serverTrust, .localEndpoint]
 
-    /// By the names of the settings.
+    /// The names of the settings.
     package var names: [String] {
         let names: [(Self, String)] = [
             (.addressPolicy, "addressPolicy"), (.tls, "tls"), (.proxy, "proxy"),
@@ -28,15 +28,15 @@ public struct TransportGuards: OptionSet, Sendable, Hashable {
 }
 
 extension TransportConfiguration {
-    /// The guards that are set: those that differ from the default. A direct connection is none: it asks for nothing that
-    /// a transport could leave out.
+    /// The guards that are set, that is, that differ from the default. A direct connection is not a guard, because
+    /// there is nothing about it that a transport could leave out.
     package var guards: TransportGuards {
         var equal = guards(equalTo: TransportConfiguration())
         if proxy == .none { equal.insert(.proxy) }
         return TransportGuards.all.subtracting(equal)
     }
 
-    /// Those that both have set in the same way.
+    /// Returns the guards whose settings are equal in both configurations.
     package func guards(equalTo other: TransportConfiguration) -> TransportGuards {
         var equal: TransportGuards = []
         if addressPolicy == other.addressPolicy { equal.insert(.addressPolicy) }

@@ -1,13 +1,13 @@
-/// The control of a transport that works in turns: one turn takes all that its connections have at the moment.
+/// The control of a transport that works in turns. One turn handles everything that its connections have received.
 ///
-/// A sink that wakes a reader need not do so for every piece of a body: what comes in one turn is there at its end. A sink
-/// asks for the end through the control that it was given, so that decorators between them need not know of it.
+/// A sink need not wake its reader for every piece of a body, because all pieces of one turn are available at its end.
+/// The sink registers for the end of the turn through its control, so that decorators in between need not forward it.
 package protocol TurnControl: TransferControl {
-    /// Tells `observer` once, at the end of the present turn. Called from within `didReceive(body:)` alone.
+    /// Notifies `observer` once, at the end of the current turn. Call it only within `didReceive(body:)`.
     func atEndOfTurn(tell observer: any TurnObserver)
 }
 
-/// What is told of the end of a turn, on the transport's thread. It must not block.
+/// Notified at the end of a turn, on the transport's thread. It must not block.
 package protocol TurnObserver: AnyObject, Sendable {
     func turnEnded()
 }

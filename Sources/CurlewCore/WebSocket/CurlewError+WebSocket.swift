@@ -1,5 +1,5 @@
 extension CurlewError {
-    /// `byPeer`: not by this side.
+    /// Creates the error of a closed WebSocket. `byPeer` is `false` if this side has closed it.
     package static func webSocketClosed(
         _ code: WebSocketCloseCode, reason: String?, byPeer: Bool = true
     ) -> CurlewError {

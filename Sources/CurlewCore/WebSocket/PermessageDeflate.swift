@@ -1,10 +1,12 @@
-/// The parameters of permessage-deflate (RFC 7692, 7.1): what two sides have agreed on.
+/// The agreed parameters of permessage-deflate (RFC 7692, 7.1).
 package struct PermessageDeflate: Equatable, Sendable {
-    /// The compressing side begins every message with an empty window.
+    /// Whether the server compresses each message with an empty window.
     package var serverNoContextTakeover = false
+    /// Whether the client compresses each message with an empty window.
     package var clientNoContextTakeover = false
-    /// The window of the compressing side is two to this many bytes at most.
+    /// The base-2 logarithm of the server's largest window in bytes.
     package var serverMaxWindowBits = 15
+    /// The base-2 logarithm of the client's largest window in bytes.
     package var clientMaxWindowBits = 15
 
     package init() {}
@@ -12,7 +14,7 @@ package struct PermessageDeflate: Equatable, Sendable {
     package static let name = "permessage-deflate"
     static let windowBits = 8...15
 
-    /// What a side compresses with.
+    /// Returns the parameters with which a side compresses.
     package func sending(as role: WebSocketRole) -> (windowBits: Int, keepsContext: Bool) {
         switch role {
         case .client: (clientMaxWindowBits, !clientNoContextTakeover)
@@ -22,13 +24,14 @@ package struct PermessageDeflate: Equatable, Sendable {
 
     // MARK: Client
 
-    /// What a client asks for.
+    /// A client's offer.
     package struct Offer: Equatable, Sendable {
         package var serverNoContextTakeover = false
         package var clientNoContextTakeover = false
-        /// nil leaves it to the server.
+        /// The limit for the server's window; `nil` lets the server choose.
         package var serverMaxWindowBits: Int?
-        /// Whether the server may limit the client's window. 15 is said as the name alone.
+        /// The limit for the client's window; `nil` if the server may not set one. 15 is written as the name without a
+        /// value.
         package var clientMaxWindowBits: Int? = 15
 
         package init() {}
@@ -47,7 +50,7 @@ package struct PermessageDeflate: Equatable, Sendable {
             return WebSocketExtension(name, parameters: parameters)
         }
 
-        /// What the server's answer to this offer means; nil where it is no answer to it.
+        /// Returns the parameters on which the server's answer agrees; `nil` if the answer does not fit this offer.
         package func agreement(with answer: WebSocketExtension) -> PermessageDeflate? {
             guard let given = Given(answer.parameters, isOffer: false) else { return nil }
             if serverNoContextTakeover, !given.serverNoContextTakeover { return nil }
@@ -70,7 +73,7 @@ package struct PermessageDeflate: Equatable, Sendable {
 
     // MARK: Server
 
-    /// What a server makes of an offer, and the element that it answers with; nil where it declines.
+    /// Returns the parameters that a server accepts, and the element for its response; `nil` if it declines the offer.
     package static func accepted(_ offer: WebSocketExtension) -> (agreed: Self, answer: WebSocketExtension)? {
         guard ASCII.equalsIgnoringCase(offer.name, name), let given = Given(offer.parameters, isOffer: true) else {
             return nil
@@ -89,12 +92,12 @@ package struct PermessageDeflate: Equatable, Sendable {
             agreed.serverMaxWindowBits = bits
             answer.parameters.append(.init("server_max_window_bits", String(bits)))
         }
-        // A hint: the client keeps to it without an answer.
+        // A hint (RFC 7692, 7.1.2.2): the client keeps to its own limit without a confirmation.
         if let bits = given.clientMaxWindowBits { agreed.clientMaxWindowBits = bits }
         return (agreed, answer)
     }
 
-    /// The parameters as they were written; nil where one is unknown, repeated, or has a value that it cannot have.
+    /// The parameters as written. `nil` if one is unknown, repeated, or has an invalid value.
     private struct Given {
         var serverNoContextTakeover = false
         var clientNoContextTakeover = false
@@ -127,7 +130,7 @@ package struct PermessageDeflate: Equatable, Sendable {
             }
         }
 
-        /// A decimal number without leading zeros (RFC 7692, 7.1.2).
+        /// Reads a decimal number without leading zeros (RFC 7692, 7.1.2).
         private static func bits(_ value: String?) -> Int? {
             windowBits.first { String($0) == value }
         }

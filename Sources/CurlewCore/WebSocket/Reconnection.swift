@@ -1,9 +1,10 @@
-/// Whether a WebSocket is opened again, as decisions only: it is told what has happened, when, and by what chance.
+/// Decides whether a WebSocket is opened again, and when. It performs no work itself: the caller reports events and
+/// passes the time and a source of randomness.
 package struct Reconnection: Sendable {
     package typealias Instant = ContinuousClock.Instant
 
     package let policy: ReconnectionPolicy
-    /// Attempts in a row, none of which has led to a connection that lasted.
+    /// The number of consecutive attempts since a connection last stayed open for `stableAfter`.
     private var attempts = 0
     private var opened: Instant?
 
@@ -11,7 +12,7 @@ package struct Reconnection: Sendable {
 
     package mutating func connectionOpened(at now: Instant) { opened = now }
 
-    /// An open connection has ended. The pause before the next attempt, nil where there is none.
+    /// An open connection has ended. Returns the pause before the next attempt, or `nil` for none.
     package mutating func connectionEnded(
         _ ending: WebSocketEnding, at now: Instant, using random: inout some RandomNumberGenerator
     ) -> Duration? {
@@ -21,7 +22,8 @@ package struct Reconnection: Sendable {
         return nextPause(using: &random)
     }
 
-    /// A connection could not be opened. `retryAfter` is what the server asked for.
+    /// A connection could not be opened. `retryAfter` is the server's `Retry-After`. Returns the pause before the next
+    /// attempt, or `nil` for none.
     package mutating func openingFailed(
         _ error: CurlewError, retryAfter: Duration? = nil, using random: inout some RandomNumberGenerator
     ) -> Duration? {
@@ -33,7 +35,7 @@ package struct Reconnection: Sendable {
         switch ending {
         case .closed(let code, _, byPeer: true): policy.closeCodes.contains(code)
         case .cut, .broken, .silent: policy.closeCodes.contains(.abnormalClosure)
-        // This side has closed, or the same would come again.
+        // This side has closed the WebSocket, or the peer would break the protocol again.
         case .closed(_, _, byPeer: false), .unanswered, .violated: false
         }
     }

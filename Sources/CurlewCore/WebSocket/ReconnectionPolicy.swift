@@ -1,62 +1,65 @@
-/// When a WebSocket that was lost is opened again, and how long it waits before.
+/// The conditions under which a lost WebSocket is opened again, and the pauses before.
 ///
 ///     let socket = session.webSocket("wss://example.org/feed")
 ///         .reconnecting(ReconnectionPolicy(limit: 20)) { socket in try await socket.send("subscribe") }
 ///
-/// Pauses double from `initialDelay` to `maximumDelay`, and are spread, so that clients that were cut off together do not come
-/// back together.
+/// Pauses double from `initialDelay` to `maximumDelay`. They are randomized, so that clients that were disconnected
+/// together do not reconnect together.
 public struct ReconnectionPolicy: Sendable, Hashable {
-    /// What a message does that is sent while there is no connection.
+    /// The treatment of messages that are sent while there is no connection.
     public enum Sending: Sendable, Hashable {
-        /// It waits for the next connection.
+        /// The message waits for the next connection.
         case waits
-        /// It fails at once with the error that ended the connection.
+        /// Sending fails at once with the error that ended the connection.
         case fails
     }
 
-    /// How pauses are randomized.
+    /// The randomization of pauses.
     public enum Jitter: Sendable, Hashable {
-        /// Not at all.
+        /// No randomization.
         case none
-        /// Anything between nothing and the pause.
+        /// A random time between zero and the pause.
         case full
     }
 
-    /// Those of servers that stop, restart or are overloaded, and 1006, which stands for a connection that broke. Not the ordinary
-    /// ends 1000 and 1005, nor codes that would come again: a broken rule, a message that is not accepted, an application's own.
+    /// The codes of servers that stop, restart or are overloaded, and 1006, which represents a broken connection.
+    /// Neither the ordinary codes 1000 and 1005 are included, nor codes that would recur: a protocol violation, a
+    /// message that is not accepted, the codes of an application.
     public static let defaultCloseCodes: Set<WebSocketCloseCode> = [
         .goingAway, .abnormalClosure, .internalServerError, .serviceRestart, .tryAgainLater, .badGateway,
     ]
-    /// What may pass while a connection is made: the network, the name service, a slow or restarting server.
+    /// Failures to connect that may be temporary: those of the network, the name service, or a slow or restarting
+    /// server.
     public static let defaultErrorCodes: Set<CurlewError.Code> = [
         .resolveFailed, .connectFailed, .proxyFailed, .tlsFailed, .sendFailed, .receiveFailed, .truncated,
         .queueTimedOut, .connectTimedOut, .firstByteTimedOut, .idleTimedOut, .totalTimedOut,
     ]
-    /// The statuses of a refused opening that tell of a passing trouble.
+    /// The statuses of a refused handshake that indicate a temporary failure.
     public static let defaultStatusCodes: Set<Int> = [408, 425, 429, 500, 502, 503, 504]
-    /// The default of every property.
+    /// A policy with the default value of every property.
     public static let `default` = ReconnectionPolicy()
 
-    /// How many attempts in a row may fail. A connection that was open for `stableAfter` ends the row.
+    /// The most consecutive attempts. A connection that stays open for `stableAfter` resets the count.
     public var limit: Int
-    /// The longest pause before the first attempt.
+    /// The pause before the first attempt, before randomization. A server's `Retry-After` can make it longer.
     public var initialDelay: Duration
-    /// No pause is longer, whatever a server's `Retry-After` asks for.
+    /// The upper limit of every pause, even if a server's `Retry-After` asks for more.
     public var maximumDelay: Duration
-    /// How pauses are randomized.
+    /// The randomization of pauses. A pause that `Retry-After` asks for is not shortened by it.
     public var jitter: Jitter
-    /// How long a connection must have been open to count as a success: a server that accepts and hangs up is not asked for ever.
+    /// The time that a connection must stay open to reset the count of attempts. Without it, a server that accepts
+    /// connections and closes them at once would be contacted forever.
     public var stableAfter: Duration
-    /// What a message does that is sent while there is no connection.
+    /// The treatment of messages that are sent while there is no connection.
     public var sending: Sending
     /// The close codes after which the WebSocket is opened again.
     public var closeCodes: Set<WebSocketCloseCode>
-    /// The failures to open it after which it is tried again.
+    /// The errors of a failed opening after which another attempt is made.
     public var errorCodes: Set<CurlewError.Code>
-    /// The statuses of a refused opening after which it is tried again.
+    /// The statuses of a refused handshake after which another attempt is made.
     public var statusCodes: Set<Int>
 
-    /// Creates a policy; see the properties for what the defaults are.
+    /// Creates a policy.
     public init(
         limit: Int = 10,
         initialDelay: Duration = .milliseconds(500),

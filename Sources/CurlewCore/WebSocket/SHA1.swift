@@ -1,4 +1,4 @@
-/// SHA-1 (RFC 3174), for the answer to a WebSocket's key alone: it proves nothing to an attacker, and is not meant to.
+/// SHA-1 (RFC 3174), used only for the response to a WebSocket key, which is not meant to resist attackers.
 enum SHA1 {
     static func digest(_ message: [UInt8]) -> [UInt8] {
         var padded = message

@@ -1,14 +1,15 @@
-/// Tells whether bytes are UTF-8 (RFC 3629) while they come: the first byte that cannot belong to valid text fails.
+/// Validates UTF-8 (RFC 3629) incrementally, and fails at the first byte that cannot be part of valid text.
 package struct UTF8Validator: Sendable {
-    /// So many continuation bytes are to come.
+    /// The number of continuation bytes still expected.
     private var missing = 0
-    // What the next continuation byte may be: the first one excludes overlong forms, surrogates and what is above U+10FFFF.
+    // The range of the next continuation byte. It is narrower for the first one, to exclude overlong forms, surrogates
+    // and scalars above U+10FFFF.
     private var lowest: UInt8 = 0x80
     private var highest: UInt8 = 0xBF
 
     package init() {}
 
-    /// Whether the bytes so far end between two characters.
+    /// Whether the bytes so far end at the end of a character.
     package var isComplete: Bool { missing == 0 }
 
     /// Whether these bytes continue valid text.
@@ -18,7 +19,6 @@ package struct UTF8Validator: Sendable {
         var index = 0
         while index < count {
             if missing == 0 {
-                // Most text is ASCII for long stretches.
                 while index &+ 8 <= count,
                     base.loadUnaligned(fromByteOffset: index, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
                 {

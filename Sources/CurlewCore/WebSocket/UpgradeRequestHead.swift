@@ -1,8 +1,8 @@
 package import Foundation
 
-/// The head of a GET of HTTP/1.1, as bytes.
+/// The head of an HTTP/1.1 `GET` request, as bytes.
 package enum UpgradeRequestHead {
-    /// `headers` are the fields beside `Host`, which comes first unless it is among them.
+    /// Returns the head. `Host` is added as the first field, unless `headers` contains it.
     package static func bytes(for url: URL, headers: HTTPHeaders) -> [UInt8] {
         var target = url.path(percentEncoded: true)
         if target.isEmpty { target = "/" }

@@ -1,11 +1,12 @@
 package import Foundation
 
-/// Reads the answer to an upgrade (HTTP/1.1) from a stream of bytes: its head, and its body where it is not 101.
+/// Parses the HTTP/1.1 response to an upgrade from a stream of bytes: the head and, unless the status is 101, the body.
 package struct UpgradeResponseParser: Sendable {
     package enum Event: Equatable, Sendable {
         /// A 1xx head other than 101.
         case informational(ResponseHead)
-        /// With 101 the bytes behind it are the new protocol's, and this parser has done its work.
+        /// The head of the final response. After a 101 the parser is done: the following bytes belong to the new
+        /// protocol.
         case head(ResponseHead)
         case body(Data)
         case end
@@ -31,7 +32,7 @@ package struct UpgradeResponseParser: Sendable {
 
     package init(maximumHeaderSize: Int) { self.maximumHeaderSize = maximumHeaderSize }
 
-    /// The next event in `input`, which then begins behind it; nil where more bytes are needed.
+    /// Returns the next event and removes its bytes from `input`; `nil` if more bytes are needed.
     package mutating func next(_ input: inout UnsafeRawBufferPointer) throws(CurlewError) -> Event? {
         while true {
             switch state {
@@ -47,7 +48,7 @@ package struct UpgradeResponseParser: Sendable {
                 return .body(data)
             case .chunkSize:
                 guard let line = try nextLine(&input) else { return nil }
-                // The bound is on a head, and on the trailers; not on how many chunks there are.
+                // The size limit applies to heads and to trailers, not to the size lines of all chunks together.
                 headerSize = 0
                 state = try chunk(sizeLine: line)
             case .chunk(0): state = .chunkEnd
@@ -71,7 +72,7 @@ package struct UpgradeResponseParser: Sendable {
         }
     }
 
-    /// The connection has ended.
+    /// Call at the end of the connection. Throws if the response is incomplete.
     package mutating func finish() throws(CurlewError) {
         switch state {
         case .ended, .untilClose, .length(0): state = .ended
@@ -102,7 +103,7 @@ package struct UpgradeResponseParser: Sendable {
             status: status, reason: reason, version: version, headers: HTTPHeaders(received: fields))
         statusLine = nil
         fields = []
-        // The limit is for all heads together: informational ones may come without end.
+        // The size limit applies to all heads together, because a server may send informational heads without end.
         guard status == 101 || status >= 200 else { return .informational(head) }
         headerSize = 0
         state = try Self.body(of: head)
@@ -184,7 +185,8 @@ package struct UpgradeResponseParser: Sendable {
         return Data(input[..<count])
     }
 
-    /// A server of HTTP/2 alone begins with a SETTINGS frame of stream 0, whatever it is asked (RFC 9113, 3.4).
+    /// Whether the bytes begin with a SETTINGS frame of stream 0. A server that supports HTTP/2 only begins with one,
+    /// regardless of the request (RFC 9113, 3.4).
     private static func isHTTP2(_ bytes: [UInt8]) -> Bool {
         bytes.count >= 9 && bytes[0] == 0 && bytes[1] == 0 && bytes[3...4] == [4, 0] && bytes[5...8] == [0, 0, 0, 0]
     }

@@ -1,11 +1,12 @@
-/// A server's side of the opening handshake (RFC 6455, 4.2).
+/// The server's side of the opening handshake (RFC 6455, 4.2).
 package enum WebSocketAcceptance: Equatable, Sendable {
-    /// The answer is 101 with these fields.
+    /// Respond with 101 and these fields.
     case accept(HTTPHeaders, WebSocketHandshake.Agreement)
-    /// The answer is this status with these fields.
+    /// Respond with this status and these fields.
     case refuse(status: Int, HTTPHeaders, reason: String)
 
-    /// `protocols` are the server's, best first; `compresses` says whether it speaks permessage-deflate.
+    /// Evaluates a request. `protocols` are the server's subprotocols, best first; `compresses` tells whether it
+    /// supports permessage-deflate.
     package init(
         method: String, version: HTTPVersion, headers: HTTPHeaders, protocols: [String] = [], compresses: Bool = true
     ) {
@@ -45,7 +46,7 @@ package enum WebSocketAcceptance: Equatable, Sendable {
                 self = refused("the extensions cannot be read")
                 return
             }
-            // The first offer that is understood is taken.
+            // The first acceptable offer wins.
             if let accepted = elements.lazy.compactMap(PermessageDeflate.accepted).first {
                 agreement.compression = accepted.agreed
                 answer.append(name: "Sec-WebSocket-Extensions", value: accepted.answer.text)

@@ -1,14 +1,14 @@
-/// Why a WebSocket was closed (RFC 6455, 7.4). Codes from 4000 to 4999 are an application's own.
+/// The reason for closing a WebSocket (RFC 6455, 7.4). Codes from 4000 to 4999 are for applications.
 public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     /// The number in the close frame.
     public let rawValue: UInt16
 
-    /// Creates a code of its number.
+    /// Creates a code from its number.
     public init(rawValue: UInt16) { self.rawValue = rawValue }
 
-    /// 1000: the work is done.
+    /// 1000: the connection has fulfilled its purpose.
     public static let normalClosure = Self(rawValue: 1000)
-    /// 1001: the server stops, or the user left the page.
+    /// 1001: the server shuts down, or the user has left the page.
     public static let goingAway = Self(rawValue: 1001)
     /// 1002: the peer broke the protocol.
     public static let protocolError = Self(rawValue: 1002)
@@ -18,7 +18,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let noStatusReceived = Self(rawValue: 1005)
     /// 1006: the connection ended without a close frame. Never sent.
     public static let abnormalClosure = Self(rawValue: 1006)
-    /// 1007: the data do not fit the kind of message, such as text that is not UTF-8.
+    /// 1007: the data do not match the type of the message, such as text that is not UTF-8.
     public static let invalidFramePayloadData = Self(rawValue: 1007)
     /// 1008: the message breaks a rule of the application.
     public static let policyViolation = Self(rawValue: 1008)
@@ -26,18 +26,19 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
     public static let messageTooBig = Self(rawValue: 1009)
     /// 1010: the server did not agree to an extension that the client needs.
     public static let mandatoryExtensionMissing = Self(rawValue: 1010)
-    /// 1011: the server met a condition that it did not expect.
+    /// 1011: the server met an unexpected condition.
     public static let internalServerError = Self(rawValue: 1011)
     /// 1012: the server restarts.
     public static let serviceRestart = Self(rawValue: 1012)
     /// 1013: the server is overloaded; try again later.
     public static let tryAgainLater = Self(rawValue: 1013)
-    /// 1014: a gateway got an invalid answer.
+    /// 1014: a gateway received an invalid response.
     public static let badGateway = Self(rawValue: 1014)
     /// 1015: the TLS handshake failed. Never sent.
     public static let tlsHandshakeFailure = Self(rawValue: 1015)
 
-    /// Whether a close frame may carry it (RFC 6455, 7.4.1 and 7.4.2, with the codes that IANA has registered since).
+    /// Whether a close frame may contain this code (RFC 6455, 7.4.1 and 7.4.2, with the codes that IANA has registered
+    /// since).
     package var isSendable: Bool {
         switch rawValue {
         case 1000...1003, 1007...1014, 3000...4999: true
@@ -45,7 +46,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable {
         }
     }
 
-    /// Whether it is an ordinary end, not a failure.
+    /// Whether the code means an ordinary end rather than a failure.
     package var isOrdinary: Bool { self == .normalClosure || self == .goingAway || self == .noStatusReceived }
 }
 

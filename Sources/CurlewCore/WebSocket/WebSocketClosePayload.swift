@@ -1,4 +1,4 @@
-/// What a close frame carries: nothing, or a code and a reason (RFC 6455, 5.5.1).
+/// The payload of a close frame: nothing, or a code and a reason (RFC 6455, 5.5.1).
 package struct WebSocketClosePayload: Equatable, Sendable {
     package var code: WebSocketCloseCode?
     package var reason: String
@@ -24,10 +24,10 @@ package struct WebSocketClosePayload: Equatable, Sendable {
         self.init(code, reason: String(decoding: bytes[2...], as: UTF8.self))
     }
 
-    /// Bytes of a reason: what a control frame holds behind the code.
+    /// The most bytes of a reason: the payload of a control frame without the code.
     package static let longestReason = WebSocketFrameHeader.maximumControlLength - 2
 
-    /// Why no frame says all of it, nil where one does.
+    /// The reason why a frame cannot contain all of the payload; `nil` if it can.
     package var flaw: String? {
         if let code, !code.isSendable {
             return "a close frame may not carry the code \(code): use 1000 to 1003, 1007 to 1014 or 3000 to 4999"
@@ -37,8 +37,8 @@ package struct WebSocketClosePayload: Equatable, Sendable {
         return "the reason has \(length) bytes, and a close frame holds \(Self.longestReason)"
     }
 
-    /// The bytes for a frame. A code that must not be sent is left out; a reason is cut to what a control frame
-    /// holds, between two characters.
+    /// The bytes of the payload. They are empty if the code must not be sent. A reason that is too long is truncated
+    /// between two characters.
     package var bytes: [UInt8] {
         guard let code, code.isSendable else { return [] }
         var bytes = [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)]

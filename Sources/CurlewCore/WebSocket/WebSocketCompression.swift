@@ -1,16 +1,16 @@
-/// What permessage-deflate needs of a compression library. The core has none.
+/// The compressor of permessage-deflate, implemented outside of the core, which has no compression library.
 package protocol WebSocketCompressor: AnyObject, Sendable {
     /// Appends a whole message, compressed, without the four bytes that end every flush (RFC 7692, 7.2.1).
     ///
-    /// False where it cannot: the message is then sent as it is.
+    /// Returns `false` if the message could not be compressed. It is then sent uncompressed.
     func compress(_ message: UnsafeRawBufferPointer, into output: inout [UInt8]) -> Bool
 }
 
-/// The other direction.
+/// The decompressor of permessage-deflate.
 package protocol WebSocketDecompressor: AnyObject, Sendable {
-    /// Appends what `bytes` decompress to. Stops with `.messageTooBig` before `output` holds more than `limit` bytes.
+    /// Appends the decompressed `bytes`. Throws `.messageTooBig` before `output` exceeds `limit` bytes.
     func decompress(_ bytes: UnsafeRawBufferPointer, into output: inout [UInt8], limit: Int) throws(WebSocketViolation)
 
-    /// The message has ended: the four bytes that its sender left out are to be supplied.
+    /// Ends a message. The decompressor supplies the four bytes that the sender has omitted.
     func finishMessage(into output: inout [UInt8], limit: Int) throws(WebSocketViolation)
 }

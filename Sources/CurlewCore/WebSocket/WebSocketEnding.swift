@@ -1,19 +1,20 @@
-/// How a WebSocket ended.
+/// The end of a WebSocket.
 package enum WebSocketEnding: Sendable {
-    /// Close frames went both ways; the code and the reason are the peer's.
+    /// The peer has sent a close frame with this code and reason. `byPeer` is `true` if it was not the answer to a
+    /// close frame of this side.
     case closed(WebSocketCloseCode, reason: String, byPeer: Bool)
-    /// This side closed, and the peer did not answer.
+    /// This side sent a close frame, and the peer did not answer it.
     case unanswered
-    /// The connection ended without a close frame.
+    /// The connection ended without an error and without a close frame.
     case cut
-    /// The connection broke.
+    /// The connection failed.
     case broken(CurlewError)
-    /// The peer broke the rules.
+    /// The peer violated the protocol or a limit.
     case violated(WebSocketViolation)
-    /// A pong did not come in time.
+    /// The peer did not answer a ping within this time.
     case silent(after: Duration)
 
-    /// The code that the user sees.
+    /// The close code to report.
     package var closeCode: WebSocketCloseCode {
         switch self {
         case .closed(let code, _, _): code
@@ -30,7 +31,7 @@ package enum WebSocketEnding: Sendable {
         }
     }
 
-    /// Whether this side did not end it.
+    /// Whether the end was caused by the peer or the connection, rather than by this side.
     package var isByPeer: Bool {
         switch self {
         case .closed(_, _, let byPeer): byPeer
@@ -39,7 +40,7 @@ package enum WebSocketEnding: Sendable {
         }
     }
 
-    /// What a reader of messages gets; nil is an ordinary end.
+    /// The error for a reader of messages; `nil` after an ordinary end.
     package var error: CurlewError? {
         switch self {
         case .closed(let code, let reason, let byPeer):

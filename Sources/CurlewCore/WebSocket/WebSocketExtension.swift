@@ -1,4 +1,4 @@
-/// One element of `Sec-WebSocket-Extensions` (RFC 6455, 9.1).
+/// An element of `Sec-WebSocket-Extensions` (RFC 6455, 9.1).
 package struct WebSocketExtension: Equatable, Sendable {
     package struct Parameter: Equatable, Sendable {
         package var name: String
@@ -24,7 +24,7 @@ package struct WebSocketExtension: Equatable, Sendable {
         }
     }
 
-    /// The elements of all fields of that name, joined by commas; nil where the grammar is broken.
+    /// Parses the values of all `Sec-WebSocket-Extensions` fields, joined by commas; `nil` if the syntax is invalid.
     package static func list(_ value: String) -> [Self]? {
         var scanner = ByteScanner(value)
         var found: [Self] = []
@@ -61,7 +61,7 @@ package struct WebSocketExtension: Equatable, Sendable {
         return found
     }
 
-    /// A token, or a quoted string that holds one.
+    /// Reads a token, or a quoted string that contains a token.
     private static func value(_ scanner: inout ByteScanner) -> String? {
         var bytes: [UInt8]
         if scanner.peek == UInt8(ascii: "\"") {

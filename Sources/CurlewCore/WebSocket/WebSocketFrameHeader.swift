@@ -1,7 +1,7 @@
-/// The head of a frame (RFC 6455, 5.2).
+/// The header of a frame (RFC 6455, 5.2).
 package struct WebSocketFrameHeader: Equatable, Sendable {
     package var isFinal: Bool
-    /// RSV1: permessage-deflate marks the first frame of a compressed message with it.
+    /// RSV1, with which permessage-deflate marks the first frame of a compressed message.
     package var isCompressed: Bool
     package var opcode: WebSocketOpcode
     package var length: Int
@@ -18,14 +18,14 @@ package struct WebSocketFrameHeader: Equatable, Sendable {
         self.mask = mask
     }
 
-    /// Most bytes that a control frame carries.
+    /// The most bytes in the payload of a control frame.
     package static let maximumControlLength = 125
 
     // MARK: Reading
 
-    /// The head at the front of `bytes`, and its size; nil where it is not whole yet.
+    /// Parses the header at the start of `bytes`, and returns it with its size; `nil` if it is incomplete.
     ///
-    /// What breaks a rule is refused with the first byte that shows it: a peer that errs need not be waited for.
+    /// A violation is reported at the first byte that reveals it, even if the header is incomplete.
     static func parse(
         _ bytes: UnsafeRawBufferPointer, rules: WebSocketFrameRules
     ) throws(WebSocketViolation) -> (header: Self, size: Int)? {
@@ -56,7 +56,7 @@ package struct WebSocketFrameHeader: Equatable, Sendable {
 
     // MARK: Writing
 
-    /// Appends the head, with the shortest form of the length.
+    /// Appends the header, with the length in its shortest form.
     package func write(to bytes: inout [UInt8]) {
         bytes.append((isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue)
         let maskBit: UInt8 = mask == nil ? 0 : 0x80

@@ -1,8 +1,8 @@
-/// Cuts a stream of bytes into frames, however the stream was cut into pieces.
+/// Splits a stream of bytes into frames, regardless of its division into pieces.
 package struct WebSocketFrameParser: Sendable {
     package enum Event {
         case began(WebSocketFrameHeader)
-        /// Some of the frame's payload, still masked: `position` bytes of it came before.
+        /// A piece of the frame's payload, still masked. `position` is the number of payload bytes before it.
         case payload(UnsafeRawBufferPointer, position: Int)
         case ended
     }
@@ -14,14 +14,14 @@ package struct WebSocketFrameParser: Sendable {
 
     private let rules: WebSocketFrameRules
     private var state = State.header
-    /// The beginning of a head that came in pieces.
+    /// The start of a header that has not arrived completely.
     private var partial: [UInt8] = []
 
     package init(rules: WebSocketFrameRules) { self.rules = rules }
 
-    /// The next event in `input`, which then begins behind it; nil where more bytes are needed.
+    /// Returns the next event and removes its bytes from `input`; `nil` if more bytes are needed.
     ///
-    /// The payload points into `input`.
+    /// A payload points into the memory of `input`.
     package mutating func next(
         _ input: inout UnsafeRawBufferPointer
     ) throws(WebSocketViolation) -> Event? {

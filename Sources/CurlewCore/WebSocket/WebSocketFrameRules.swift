@@ -1,10 +1,10 @@
-/// What the head of a frame may say: RFC 6455's rules, and the limits of this side.
+/// The rules for the header of a frame: those of RFC 6455 and the limits of this side.
 package struct WebSocketFrameRules: Sendable {
-    /// Who sent the frames.
+    /// The role of the side that sends the frames.
     package var sender: WebSocketRole
-    /// Most bytes of one frame.
+    /// The most bytes of one frame's payload.
     package var maximumFrameSize: Int
-    /// Whether permessage-deflate was agreed on, which gives a meaning to RSV1.
+    /// Whether permessage-deflate was agreed on. Only then RSV1 may be set.
     package var allowsCompression: Bool
 
     package init(sender: WebSocketRole, maximumFrameSize: Int, allowsCompression: Bool) {

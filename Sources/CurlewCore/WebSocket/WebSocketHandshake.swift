@@ -1,11 +1,12 @@
-/// A client's opening handshake (RFC 6455, 4.1): the fields that it sends, and the check of the answer.
+/// The client's side of the opening handshake (RFC 6455, 4.1): the fields of the request, and the check of the
+/// response.
 package struct WebSocketHandshake: Equatable, Sendable {
     package let key: WebSocketKey
     package let protocols: [String]
-    /// nil where no compression is wanted.
+    /// The offer of compression; `nil` for none.
     package let compression: PermessageDeflate.Offer?
 
-    /// What both sides go on with.
+    /// The parameters that both sides have agreed on.
     package struct Agreement: Equatable, Sendable {
         package var selectedProtocol: String?
         package var compression: PermessageDeflate?
@@ -16,7 +17,7 @@ package struct WebSocketHandshake: Equatable, Sendable {
         }
     }
 
-    /// Why an answer does not open a WebSocket.
+    /// The reason why a response does not open a WebSocket.
     package struct Refusal: Error, Equatable {
         package let reason: String
     }
@@ -27,18 +28,18 @@ package struct WebSocketHandshake: Equatable, Sendable {
         self.compression = compression
     }
 
-    /// Whether the subprotocols are tokens, each of them listed once.
+    /// Whether the subprotocols are tokens without duplicates.
     package static func areValid(_ protocols: [String]) -> Bool {
         Set(protocols).count == protocols.count
             && protocols.allSatisfy { !$0.isEmpty && $0.utf8.allSatisfy(ASCII.isTokenByte) }
     }
 
-    /// The subprotocols that a request asks for.
+    /// Returns the subprotocols that a request asks for.
     package static func protocols(in headers: HTTPHeaders) -> [String] {
         FieldTokens.list(headers.combinedValue(for: "Sec-WebSocket-Protocol"))
     }
 
-    /// The fields beside `Host`.
+    /// The fields of the request, except `Host`.
     package var headers: HTTPHeaders {
         var headers = HTTPHeaders()
         headers.append(name: "Upgrade", value: "websocket")
@@ -54,7 +55,7 @@ package struct WebSocketHandshake: Equatable, Sendable {
         return headers
     }
 
-    /// What the answer says, where it opens the WebSocket.
+    /// Checks the response and returns the agreed parameters. Throws if the response does not open a WebSocket.
     package func agreement(with head: ResponseHead) throws(Refusal) -> Agreement {
         guard head.status == 101 else {
             throw Refusal(reason: "the server answered with status \(head.status)")
@@ -95,7 +96,7 @@ package struct WebSocketHandshake: Equatable, Sendable {
     }
 }
 
-/// Fields that are lists of tokens, such as `Connection`.
+/// Parses fields that are lists of tokens, such as `Connection`.
 enum FieldTokens {
     static func contains(_ token: String, in value: String?) -> Bool {
         list(value).contains { ASCII.equalsIgnoringCase($0, token) }

@@ -1,8 +1,8 @@
-/// How much one side accepts of the other.
+/// The limits for the data that one side accepts from the other.
 package struct WebSocketLimits: Sendable, Hashable {
-    /// Most bytes of one frame, as it is on the wire.
+    /// The most payload bytes of one frame, before decompression.
     package var frame: Int
-    /// Most bytes of one message, after decompression.
+    /// The most bytes of one message, after decompression.
     package var message: Int
 
     package static let standardMessageSize = 16 * 1024 * 1024
@@ -12,10 +12,10 @@ package struct WebSocketLimits: Sendable, Hashable {
         self.message = message
     }
 
-    /// The limits that go with messages of at most this size.
+    /// Creates limits for messages of at most this size.
     package init(message: Int = Self.standardMessageSize) {
         let message = max(0, message)
-        // What does not compress grows by five bytes for every 16 KiB, and by a few more at the end.
+        // Incompressible data grow by five bytes per 16 KiB, and by a few more at the end. The limit has some reserve.
         let growth = message / 2048 + 64
         self.init(
             frame: message.addingReportingOverflow(growth).overflow ? message : message + growth, message: message)

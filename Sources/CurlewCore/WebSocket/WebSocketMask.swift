@@ -1,10 +1,8 @@
 /// Masking (RFC 6455, 5.3): the byte at position i is combined with byte i modulo 4 of the key.
-///
-/// A word at a time: a large message would take as long to mask as to send otherwise.
 package enum WebSocketMask {
-    /// Masks `source` into `target`, which has room for it. Both may be the same memory.
+    /// Masks `source` into `target`, which must have room for it. Both may be the same memory.
     ///
-    /// `position` says how many bytes of the payload came before these.
+    /// `position` is the number of payload bytes before `source`.
     package static func apply(
         _ key: WebSocketMaskKey, from source: UnsafeRawBufferPointer, to target: UnsafeMutableRawPointer,
         position: Int = 0
@@ -36,10 +34,10 @@ package enum WebSocketMask {
 
 /// The four bytes of a masking key.
 package struct WebSocketMaskKey: Hashable, Sendable {
-    /// The bytes as they lie in memory, so that a word of the payload can be combined with them at once.
+    /// The bytes in memory order, so that they can be combined with a whole word of the payload.
     let word: UInt32
 
-    /// Any 32 random bits.
+    /// Creates a key from any 32 bits; those of a real key must be random.
     package init(bits: UInt32) { word = bits }
 
     package init(_ bytes: (UInt8, UInt8, UInt8, UInt8)) {
@@ -51,7 +49,7 @@ package struct WebSocketMaskKey: Hashable, Sendable {
         UInt8(truncatingIfNeeded: word.littleEndian >> UInt32((position & 3) * 8))
     }
 
-    /// The key for the rest of a payload of which `position` bytes are done.
+    /// Returns the key for the rest of a payload after `position` bytes.
     func rotated(by position: Int) -> Self {
         let shift = UInt32((position & 3) * 8)
         guard shift > 0 else { return self }

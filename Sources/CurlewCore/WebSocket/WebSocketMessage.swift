@@ -1,9 +1,9 @@
 public import Foundation
 
-/// One message of a WebSocket.
+/// A message of a WebSocket.
 public enum WebSocketMessage: Sendable, Hashable {
-    /// Text; on the wire it is UTF-8.
+    /// Text, transferred as UTF-8.
     case text(String)
-    /// Bytes.
+    /// Binary data.
     case data(Data)
 }

@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Puts the fragments of a message together, and refuses it with the first byte that cannot belong to one.
+/// Assembles messages from their fragments, and refuses a message at the first byte that cannot be part of it.
 struct WebSocketMessageAssembler: Sendable {
     private enum State {
         case idle
@@ -11,18 +11,18 @@ struct WebSocketMessageAssembler: Sendable {
     private let maximumSize: Int
     private let decompressor: (any WebSocketDecompressor)?
     private var state = State.idle
-    /// What has come of the message, decompressed.
+    /// The content of the current message so far, decompressed.
     private var content: [UInt8] = []
-    /// So much of it has been looked at.
+    /// The number of bytes of `content` that were checked for UTF-8.
     private var validated = 0
-    /// The message, where it came in one piece.
+    /// A message that arrived in one piece, until its frame ends.
     private var whole: WebSocketMessage?
-    /// A masked piece, before it is decompressed.
+    /// The buffer in which a piece is unmasked before it is decompressed.
     private var unmasked: [UInt8] = []
 
-    /// Above this a buffer is given back after its message.
+    /// The largest buffer, in bytes, that is kept after its message.
     private static let keptCapacity = 4 * 1024
-    /// So much is set aside for what a peer has announced, at most.
+    /// The most bytes that are reserved because of a length that the peer has announced.
     private static let trustedLength = 64 * 1024
 
     init(maximumSize: Int, decompressor: (any WebSocketDecompressor)?) {
@@ -87,7 +87,7 @@ struct WebSocketMessageAssembler: Sendable {
         }
     }
 
-    /// A message that came in one piece: its bytes are copied but once.
+    /// Creates the message from a frame that arrived in one piece, without a copy in `content`.
     private func message(_ bytes: UnsafeRawBufferPointer) throws(WebSocketViolation) -> WebSocketMessage? {
         switch state {
         case .idle: return nil
@@ -137,7 +137,7 @@ struct WebSocketMessageAssembler: Sendable {
         }
     }
 
-    /// A length is a promise of the peer's: memory is taken for what has come, and a little ahead of it.
+    /// Reserves memory for an announced length. The length is the peer's claim, so the reservation is limited.
     private mutating func reserve(_ length: Int) {
         guard content.isEmpty else { return }
         content.reserveCapacity(min(length, Self.trustedLength))

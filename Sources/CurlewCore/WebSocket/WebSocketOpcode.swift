@@ -1,4 +1,4 @@
-/// What a frame holds (RFC 6455, 5.2).
+/// The type of a frame (RFC 6455, 5.2).
 package enum WebSocketOpcode: UInt8, Sendable {
     case continuation = 0x0
     case text = 0x1
@@ -7,6 +7,7 @@ package enum WebSocketOpcode: UInt8, Sendable {
     case ping = 0x9
     case pong = 0xA
 
-    /// Control frames are short, are never cut into fragments, and may come between the fragments of a message.
+    /// Whether this is a control frame. Control frames are short, are never fragmented, and may appear between the
+    /// fragments of a message.
     package var isControl: Bool { rawValue & 0x8 != 0 }
 }

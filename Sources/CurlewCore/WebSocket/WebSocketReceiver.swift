@@ -1,6 +1,6 @@
 internal import Foundation
 
-/// Turns what the peer sends into messages and control frames.
+/// Converts the peer's bytes into messages and control frames.
 package struct WebSocketReceiver: Sendable {
     private var parser: WebSocketFrameParser
     private var message: WebSocketMessageAssembler
@@ -12,7 +12,7 @@ package struct WebSocketReceiver: Sendable {
         var payload: [UInt8] = []
     }
 
-    /// `decompressor` is there where permessage-deflate was agreed on.
+    /// Creates a receiver. Pass a `decompressor` only if permessage-deflate was agreed on.
     package init(
         sender: WebSocketRole, limits: WebSocketLimits, decompressor: (any WebSocketDecompressor)? = nil
     ) {
@@ -22,7 +22,8 @@ package struct WebSocketReceiver: Sendable {
         message = WebSocketMessageAssembler(maximumSize: limits.message, decompressor: decompressor)
     }
 
-    /// The next event in `input`, which then begins behind it; nil where more bytes are needed.
+    /// Returns the next event and removes its bytes from `input`; `nil` if more bytes are needed, or after a close
+    /// frame.
     package mutating func next(
         _ input: inout UnsafeRawBufferPointer
     ) throws(WebSocketViolation) -> WebSocketEvent? {

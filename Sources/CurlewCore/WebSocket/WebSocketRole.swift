@@ -1,8 +1,8 @@
-/// Which end of the connection this side is.
+/// One end of a connection.
 package enum WebSocketRole: Sendable {
     case client, server
 
-    /// A client masks every frame, a server none (RFC 6455, 5.1).
+    /// Whether this end masks its frames: a client masks every frame, a server none (RFC 6455, 5.1).
     package var masksWhatItSends: Bool {
         switch self {
         case .client: true

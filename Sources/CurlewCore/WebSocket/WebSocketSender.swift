@@ -1,19 +1,19 @@
-/// Turns messages into the bytes that go out.
+/// Converts messages into the bytes to send.
 package struct WebSocketSender: Sendable {
     private let role: WebSocketRole
     private let compressor: (any WebSocketCompressor)?
     private var compressed: [UInt8] = []
 
-    /// Above this a buffer is given back after its message.
+    /// The largest buffer, in bytes, that is kept after its message.
     private static let keptCapacity = 4 * 1024
 
-    /// `compressor` is there where permessage-deflate was agreed on.
+    /// Creates a sender. Pass a `compressor` only if permessage-deflate was agreed on.
     package init(role: WebSocketRole, compressor: (any WebSocketCompressor)? = nil) {
         self.role = role
         self.compressor = compressor
     }
 
-    /// Appends a frame with a whole message or a control frame. A client's frame is masked with `key`.
+    /// Appends one frame with a whole message, or a control frame. A client masks it with `key`.
     package mutating func append(
         _ opcode: WebSocketOpcode, _ payload: UnsafeRawBufferPointer, key: WebSocketMaskKey, to output: inout [UInt8]
     ) {

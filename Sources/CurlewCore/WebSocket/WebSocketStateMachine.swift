@@ -1,6 +1,6 @@
-/// A WebSocket after its handshake, as decisions only.
+/// The state of a WebSocket after its handshake. It only decides; the caller acts.
 ///
-/// Methods are named for what has happened and answer what to do about it. Time is passed in.
+/// Methods are named after events and return the action to perform. The caller passes the time.
 ///
 ///     open ── closeAsked ─▶ closing ── received(close) ─▶ closed
 ///       ├── writeFailed ─▶ failing                            (what the peer has sent is still read)
@@ -10,11 +10,11 @@ package struct WebSocketStateMachine: Sendable {
     package typealias PingID = UInt64
 
     package struct Clocks: Sendable, Hashable {
-        /// How long after a pong the next ping goes out by itself; nil for none.
+        /// The time from a pong to the next automatic ping; `nil` for no automatic pings.
         package var pingInterval: Duration?
-        /// How long a pong may take.
+        /// The time that the peer has for a pong.
         package var pongTimeout: Duration
-        /// How long the peer's close frame may take.
+        /// The time that the peer has for its close frame.
         package var closeTimeout: Duration
 
         package init(
@@ -40,18 +40,18 @@ package struct WebSocketStateMachine: Sendable {
         case none
         case deliver(WebSocketMessage)
         case send(WebSocketOpcode, [UInt8])
-        /// Pings were answered; those of the heartbeat are among them.
+        /// Pings were answered, including automatic ones.
         case complete([RoundTrip])
-        /// The last frame, if there is one, goes out behind what waits already; then the connection is closed.
+        /// Send the last frame, if any, after everything that is queued; then close the connection.
         case finish(last: [UInt8]?)
-        /// The connection is closed at once.
+        /// Close the connection at once.
         case abort
     }
 
     private enum State {
         case open
         case closing(deadline: Instant)
-        /// Nothing can be sent any more; the peer may have said why.
+        /// Sending has failed. The peer may have sent the reason before, so reading continues until the deadline.
         case failing(CurlewError, deadline: Instant)
         case closed(WebSocketEnding)
     }
@@ -59,9 +59,10 @@ package struct WebSocketStateMachine: Sendable {
     private struct Ping {
         let id: PingID
         let sent: Instant
-        /// So many bytes were put in before it.
+        /// The number of bytes that were queued before the ping.
         let position: Int
-        /// nil while this side does not read: the pong may be there already.
+        /// The deadline of the pong. `nil` while this side does not read, because the pong may be among the unread
+        /// bytes.
         var deadline: Instant?
         let isHeartbeat: Bool
     }
@@ -94,12 +95,12 @@ package struct WebSocketStateMachine: Sendable {
         }
     }
 
-    /// Why nothing can be sent any more while it is not known yet how the WebSocket ends.
+    /// The error of a failed write, while the end of the WebSocket is not decided yet.
     package var sendFailure: CurlewError? {
         if case .failing(let error, _) = state { error } else { nil }
     }
 
-    /// When `timePassed` is to be called next.
+    /// The time of the next call to `timePassed`.
     package var nextDeadline: Instant? {
         switch state {
         case .open: [nextHeartbeat, pings.lazy.compactMap(\.deadline).min()].compactMap(\.self).min()
@@ -114,7 +115,7 @@ package struct WebSocketStateMachine: Sendable {
         switch (state, event) {
         case (.closed, _): return .none
         case (.open, .message(let message)), (.failing, .message(let message)): return .deliver(message)
-        // The user has closed: nothing reads these any more.
+        // A closing WebSocket has no reader, and neither a closing nor a failing one may send a pong.
         case (.closing, .message), (.closing, .ping), (.failing, .ping): return .none
         case (.open, .ping(let payload)): return .send(.pong, payload)
         case (_, .pong(let payload)): return ponged(payload, at: now)
@@ -145,18 +146,19 @@ package struct WebSocketStateMachine: Sendable {
         }
     }
 
-    /// A frame could not be sent. What the peer has sent before may say why, so it is read for as long as a closing may take.
+    /// A frame could not be sent. The peer may have sent the reason before, so reading continues for at most
+    /// `closeTimeout`.
     package mutating func writeFailed(_ error: CurlewError, at now: Instant) -> Action {
         switch state {
         case .open:
             state = .failing(error, deadline: now + clocks.closeTimeout)
             return .none
-        // The deadline of the closing holds already.
+        // A closing WebSocket keeps its deadline.
         case .closing, .failing, .closed: return .none
         }
     }
 
-    /// The connection has ended; nil is an end without an error.
+    /// The connection has ended; `error` is `nil` after an orderly end.
     package mutating func wireEnded(_ error: CurlewError?) -> Action {
         switch state {
         case .open: close(error.map(WebSocketEnding.broken) ?? .cut)
@@ -178,8 +180,8 @@ package struct WebSocketStateMachine: Sendable {
         }
     }
 
-    /// The frame to send, and what its round trip will be known by; nil where no frame may be sent any more. `position` counts the
-    /// bytes that were put in before.
+    /// Returns the payload of the ping to send, and the ID that its round trip will have; `nil` if no frame may be
+    /// sent. `position` is the number of bytes that were queued before.
     package mutating func pingAsked(at now: Instant, behind position: Int = 0) -> (id: PingID, payload: [UInt8])? {
         switch state {
         case .open: ping(isHeartbeat: false, at: now, behind: position)
@@ -187,7 +189,7 @@ package struct WebSocketStateMachine: Sendable {
         }
     }
 
-    /// This side has stopped reading, because what it has read was not taken.
+    /// This side has paused reading, because the messages read so far were not consumed.
     package mutating func readingPaused() {
         readsNow = false
         for index in pings.indices { pings[index].deadline = nil }
@@ -199,8 +201,9 @@ package struct WebSocketStateMachine: Sendable {
         for index in pings.indices { pings[index].deadline = now + clocks.pongTimeout }
     }
 
-    /// The connection has taken bytes, the first of which was put in behind `position` others. A ping that was among them or is still
-    /// behind them has its whole time from now on: its peer cannot answer what it has not got. One that went out before gets no more.
+    /// The connection has accepted queued bytes that begin at `position`. The deadline restarts for each ping that is
+    /// among these bytes or queued after them, because the peer cannot answer a ping before it arrives. Pings that were
+    /// sent earlier keep their deadlines.
     package mutating func wrote(from position: Int, at now: Instant) {
         guard readsNow else { return }
         for index in pings.indices where pings[index].position >= position {
@@ -216,7 +219,7 @@ package struct WebSocketStateMachine: Sendable {
                 return .abort
             }
             guard let due = nextHeartbeat, due <= now else { return .none }
-            // One at a time: the next one is set by the pong.
+            // Only one automatic ping is pending: its pong schedules the next one.
             nextHeartbeat = nil
             return .send(.ping, ping(isHeartbeat: true, at: now, behind: position).payload)
         case .closing(let deadline):
@@ -250,7 +253,7 @@ package struct WebSocketStateMachine: Sendable {
         return (lastPing, Self.payload(of: lastPing))
     }
 
-    /// A pong answers its ping and those before it (RFC 6455, 5.5.3). One that was not asked for is ignored (5.5.3).
+    /// A pong answers its ping and all earlier ones. An unsolicited pong is ignored (RFC 6455, 5.5.3).
     private mutating func ponged(_ payload: [UInt8], at now: Instant) -> Action {
         guard let index = pings.firstIndex(where: { Self.payload(of: $0.id) == payload }) else { return .none }
         let answered = pings[...index]

@@ -1,4 +1,4 @@
-/// What the peer did wrong, and the code with which the connection is closed for it.
+/// A violation by the peer, and the code with which the connection is closed because of it.
 package struct WebSocketViolation: Error, Equatable {
     package let closeCode: WebSocketCloseCode
     package let reason: String
