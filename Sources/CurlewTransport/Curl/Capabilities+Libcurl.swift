@@ -2,7 +2,7 @@ internal import CCurl
 public import CurlewCore
 
 extension Capabilities {
-    /// Those of the libcurl that runs in this process, asked once.
+    /// The capabilities of the libcurl in this process, read once.
     public static let ofLibcurl: Capabilities = {
         _ = CurlGlobal.isReady
         guard let info = curlew_version_info()?.pointee else {
@@ -23,7 +23,7 @@ extension Capabilities {
         return capabilities
     }()
 
-    // curl_version_info(3), CURL_VERSION_*: the bits exist since long before the list of names (7.87).
+    // curl_version_info(3), CURL_VERSION_*. The bits are older than the list of names (7.87).
     private static let featureBits: [(bit: Int, name: String)] = [
         (0, "IPv6"), (2, "SSL"), (3, "libz"), (4, "NTLM"), (7, "AsynchDNS"), (8, "SPNEGO"), (9, "Largefile"),
         (10, "IDN"), (13, "TrackMemory"), (14, "TLS-SRP"), (16, "HTTP2"), (17, "GSS-API"), (18, "Kerberos"),

@@ -1,10 +1,10 @@
 internal import CurlewCore
 
-/// Every `CURLE_*` with its name and what it means where nothing more is known.
+/// The table of `CURLE_*` codes, with the error code that applies if nothing more is known.
 ///
-/// Native codes mislead (a header line of 1 MB is 27, garbage instead of a status line 1), so
-/// `TransferFailure` asks the transfer's own counters and phase first. Codes of other protocols cannot
-/// come and mean an internal error.
+/// Native codes mislead: a header line of 1 MB is 27, garbage instead of a status line is 1. Therefore
+/// `TransferFailure` checks the transfer's own counters and phase first. Codes that only other protocols cause are
+/// internal errors.
 enum CurlCode {
     struct Row: Sendable {
         let number: Int
@@ -54,7 +54,7 @@ enum CurlCode {
         Row(25, "CURLE_UPLOAD_FAILED", .sendFailed),
         Row(26, "CURLE_READ_ERROR", .bodyUnavailable),
         Row(27, "CURLE_OUT_OF_MEMORY", .`internal`),
-        // Only what makes a connection has a time limit of libcurl's: neither a total nor a lowest speed is ever set.
+        // In libcurl only making a connection has a time limit: neither a total timeout nor a lowest speed is ever set.
         Row(28, "CURLE_OPERATION_TIMEDOUT", .connectTimedOut),
         Row(29, "CURLE_OBSOLETE29", .`internal`),
         Row(30, "CURLE_FTP_PORT_FAILED", .`internal`),
@@ -108,7 +108,7 @@ enum CurlCode {
         Row(78, "CURLE_REMOTE_FILE_NOT_FOUND", .receiveFailed),
         Row(79, "CURLE_SSH", .`internal`),
         Row(80, "CURLE_SSL_SHUTDOWN_FAILED", .tlsFailed),
-        // Only 8.16.0 lets it out, where it lost what it kept of a paused response.
+        // Only 8.16.0 returns this code, after it has lost the buffered part of a paused response.
         Row(81, "CURLE_AGAIN", .receiveFailed),
         Row(82, "CURLE_SSL_CRL_BADFILE", .tlsFailed),
         Row(83, "CURLE_SSL_ISSUER_ERROR", .certificateUntrusted),

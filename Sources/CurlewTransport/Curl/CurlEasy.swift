@@ -2,17 +2,17 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// One easy handle of libcurl, with the memory that its options refer to.
+/// An easy handle of libcurl, with the memory that its options refer to.
 class CurlEasy {
     // SAFETY: curl_easy_init never gives a handle that another object has; freed in deinit.
     let handle: UnsafeMutableRawPointer
-    /// Which multi handle it is in, -1 for none.
+    /// The index of the multi handle that the handle is in; -1 if there is none.
     var multi = -1
 
-    /// Whether libcurl tells what it does, line by line, to the debug callback.
+    /// Whether libcurl reports its work to the debug callback, line by line.
     final var traces = false { didSet { isVerbose = traces || showsNextLine } }
 
-    /// Whether the debug callback is shown the next line of a head before libcurl stores it.
+    /// Whether the debug callback sees the next line of a head before libcurl stores it.
     final var showsNextLine = false { didSet { isVerbose = traces || showsNextLine } }
 
     private var isVerbose = false {
@@ -22,12 +22,12 @@ class CurlEasy {
     private let errorText: UnsafeMutablePointer<CChar>
     private var lists: [HeaderList] = []
     private var addresses: HeaderList?
-    /// The index of the multi handle that has them; -1 for none yet.
+    /// The index of the multi handle that has read `addresses`; -1 if there is none.
     private var addressesMulti = -1
     private var parts = URLParts()
-    /// What libcurl has of them: the handle of `parts`, or nothing.
+    /// The handle of `parts` if libcurl takes the URL from it, `nil` otherwise.
     private var handedParts: OpaquePointer?
-    /// Bytes that libcurl reads in place.
+    /// Blobs that libcurl reads in place.
     private var blobs: [NSData] = []
 
     init?() {
@@ -38,23 +38,24 @@ class CurlEasy {
     }
 
     deinit {
-        // A handle that was reset has forgotten that it is to leave the process's signals alone.
+        // curl_easy_reset clears this option, and the clean-up must not touch the process's signals.
         curlew_set_long(handle, CURLOPT_NOSIGNAL, 1)
         curl_easy_cleanup(handle)
         errorText.deallocate()
     }
 
-    /// libcurl's own words about the last failure; empty where it has none.
+    /// libcurl's message about the last failure; may be empty.
     final var errorMessage: String { String(cString: errorText) }
 
     final func clearError() { errorText.pointee = 0 }
 
     // MARK: Setting up
 
-    /// For a handle that is new or was reset: has libcurl put its words about failures where `errorMessage` reads them.
+    /// Has libcurl write its messages about failures to the buffer of `errorMessage`. Needed after a handle is created
+    /// or reset.
     final func setErrorText() { curlew_set_pointer(handle, CURLOPT_ERRORBUFFER, errorText) }
 
-    /// Sets the URL, by its parts where they can be taken.
+    /// Sets the URL, by its parts if libcurl takes them unchanged.
     final func apply(_ url: String, _ outline: URLOutline?) -> CURLcode {
         let handed = parts?.take(url, outline) ?? false ? parts?.handle : nil
         if handed != handedParts {
@@ -62,26 +63,27 @@ class CurlEasy {
             guard code == CURLE_OK else { return code }
             handedParts = handed
         }
-        // Also beside the parts: what libcurl sends again by itself it takes from here. After them, because versions
-        // differ in what they forget when they get parts.
+        // The text is set beside the parts, because libcurl takes the URL of a request that it repeats from the text.
+        // It is set after them, because versions differ in the options that setting the parts clears.
         return url.withCString { curlew_set_string(handle, CURLOPT_URL, $0) }
     }
 
-    /// Small bodies are sent from where they are.
+    /// Sets a small body. libcurl sends it from the caller's memory, which must outlive the transfer.
     final func setFields(_ bytes: UnsafeRawBufferPointer) -> CURLcode {
         let code = curlew_set_offset(handle, CURLOPT_POSTFIELDSIZE_LARGE, Int64(bytes.count))
         guard code == CURLE_OK else { return code }
         return curlew_set_pointer(handle, CURLOPT_POSTFIELDS, bytes.baseAddress)
     }
 
-    /// Back to a new handle's options; its connections and caches stay.
+    /// Restores the options of a new handle. Connections and caches are kept.
     func reset() {
         curl_easy_reset(handle)
         traces = false
         showsNextLine = false
         handedParts = nil
         if addresses != nil {
-            // libcurl has this list twice, and forgets only one of them: a handle that did not run would read it later.
+            // libcurl stores this list twice, and curl_easy_reset clears only one of the two. A handle that was set up
+            // but did not run would read the other one after the list is freed.
             curlew_set_list(handle, CURLOPT_RESOLVE, nil)
             addresses = nil
             addressesMulti = -1
@@ -90,8 +92,8 @@ class CurlEasy {
         blobs.removeAll()
     }
 
-    /// It is about to be given to a multi handle. libcurl reads a list of addresses once, into the names of the multi handle that
-    /// runs it then: another one has to be given it, too.
+    /// Called before the handle is added to a multi handle. libcurl reads a list of addresses once, into the DNS cache
+    /// of the multi handle that runs it, so the list is set again for another multi handle.
     final func goes(to multi: Int) {
         guard let addresses, addressesMulti != multi else { return }
         if addressesMulti >= 0 { curlew_set_list(handle, CURLOPT_RESOLVE, addresses.head) }
@@ -103,7 +105,7 @@ class CurlEasy {
         case .long(let option, let number): return curlew_set_long(handle, option, number)
         case .offset(let option, let number): return curlew_set_offset(handle, option, number)
         case .string(let option, let text):
-            // libcurl does not copy POSTFIELDS; only the empty body is a plan's own.
+            // libcurl does not copy POSTFIELDS. A plan sets this option only for the empty body.
             if option == CURLOPT_POSTFIELDS { return curlew_set_string(handle, CURLOPT_COPYPOSTFIELDS, text) }
             return curlew_set_string(handle, option, text)
         case .null(let option): return curlew_set_string(handle, option, nil)

@@ -1,9 +1,9 @@
 internal import CCurl
 internal import Glibc
 
-/// libcurl's process-wide start, done once before its first use and never undone.
+/// Initializes libcurl for the process, once before its first use. The initialization is never undone.
 ///
-/// OpenSSL was told by then not to clean up at exit (`curlew_tls.c`).
+/// A constructor in `curlew_tls.c` has already told OpenSSL not to clean up at exit.
 enum CurlGlobal {
     static let isReady: Bool = {
         curlew_openssl_take_indexes()

@@ -1,39 +1,40 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Notes what libcurl waits for. Nothing of libcurl may be called from within it.
+/// Records the events that libcurl waits for. Called from libcurl's callbacks, within which libcurl must not be called.
 protocol SocketWishes: AnyObject {
-    /// Time of the loop's present turn.
+    /// The time of the loop's current turn.
     var now: LoopInstant { get }
-    /// libcurl wants `what` (CURL_POLL_*) of a descriptor.
+    /// Called when libcurl wants the events `what` (CURL_POLL_*) of a descriptor.
     func socketWish(_ fd: Int32, _ what: Int32, _ multi: Int, of easy: UnsafeMutableRawPointer?)
 }
 
-/// One multi handle: a set of transfers that share connections, DNS and TLS caches.
+/// A multi handle: a set of transfers that share connections and the caches of DNS and TLS.
 ///
-/// Its callbacks only note what libcurl wants; nothing of libcurl is called from within them.
+/// The callbacks only record what libcurl wants, because libcurl must not be called from within them.
 final class CurlMulti {
     let handle: UnsafeMutableRawPointer
     let index: Int
-    /// When libcurl wants to be called without an event.
+    /// The time at which libcurl wants to be called, even without an event.
     var deadline = LoopInstant.never
-    /// Handles added and not removed.
+    /// The number of easy handles in the multi handle.
     private(set) var count = 0
-    // SAFETY: the engine frees its multi handles before what notes their wishes.
+    // SAFETY: the engine frees its multi handles before the object that records their wishes.
     unowned(unsafe) private let wishes: any SocketWishes
 
-    /// `multiplexes`: requests over HTTP/2 may share a connection at the same time.
+    /// Creates a multi handle. `multiplexes` tells whether requests over HTTP/2 may share a connection at the same
+    /// time.
     init?(index: Int, wishes: any SocketWishes, limits: ConnectionLimits?, multiplexes: Bool = true) {
         guard let handle = curl_multi_init() else { return nil }
         self.handle = handle
         self.index = index
         self.wishes = wishes
-        let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: freed in deinit, after which nothing calls
+        let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: deinit frees the handle; then nothing calls
         curlew_multi_set_socket(
             handle,
             { easy, fd, what, data, _ in
                 guard let data else { return 0 }
-                // SAFETY: data is the multi, which outlives its handle.
+                // SAFETY: data is the CurlMulti, which outlives its handle.
                 Unmanaged<CurlMulti>.fromOpaque(data)._withUnsafeGuaranteedRef { multi in
                     multi.wishes.socketWish(fd, what, multi.index, of: easy)
                 }
@@ -84,7 +85,7 @@ final class CurlMulti {
         curl_multi_socket_action(handle, fd, events, &running)
     }
 
-    /// Runs every transfer: for those that wait for no event.
+    /// Runs every transfer, even those that wait for no event.
     func runAll() {
         var running: Int32 = 0
         curlew_multi_run_all(handle, &running)
@@ -102,8 +103,9 @@ final class CurlMulti {
             milliseconds < 0 ? .never : wishes.now.advanced(byNanoseconds: UInt64(milliseconds) * 1_000_000)
     }
 
-    /// The turn's time is older than libcurl's, so a timer may expire here before it does there. libcurl 8.10.0 to 8.11.0
-    /// takes it for one that still runs and tells nothing more of it.
+    /// Asks libcurl for its timer. The time of a turn is older than libcurl's, so a timer may expire in the loop before
+    /// it does in libcurl. libcurl 8.10.0 to 8.11.0 then takes the timer for one that still runs and does not report it
+    /// again.
     func askForTimer() {
         var milliseconds = -1
         guard curl_multi_timeout(handle, &milliseconds) == CURLM_OK else { return }
@@ -111,20 +113,21 @@ final class CurlMulti {
     }
 }
 
-/// How many connections one multi handle may have.
+/// The limits on the connections of one multi handle, and the number of multi handles.
 struct ConnectionLimits: Equatable, Sendable {
     var perHost: Int
     var total: Int
-    /// What is left when every multi handle has `total`: one more for each of the first.
+    /// The connections that are left when every multi handle has `total`: each of the first multi handles gets one
+    /// more.
     var remainder: Int
-    /// How many multi handles share the work.
+    /// The number of multi handles that share the work.
     var multis: Int
-    /// Whether a host's requests go to more than one of them.
+    /// Whether the requests of one host are spread over several multi handles.
     var splitsHosts: Bool
 
     static let connectionsPerMulti = 1000
-    /// libcurl looks for a connection to a host by walking along all that there are, idle or not: where one host may have
-    /// more than this in one multi handle, every request pays for them.
+    /// The most connections to one host in a multi handle. libcurl searches a host's connections linearly, idle ones
+    /// included, so each request pays for all of them.
     static let connectionsOfHostPerMulti = 256
 
     init(maximumPerHost: Int, maximumTotal: Int) {
@@ -142,7 +145,7 @@ struct ConnectionLimits: Equatable, Sendable {
 
     func total(of index: Int) -> Int { total + (index < remainder ? 1 : 0) }
 
-    /// How many transfers of one host may be in a multi handle before the next one gets its share. One too many
-    /// would find no connection, and be tried again in vain at the end of every other transfer.
+    /// The number of transfers of one host that a multi handle runs before the next one is used. A transfer above it
+    /// would find no connection, and libcurl would try it again in vain at the end of every other transfer.
     func share(of index: Int) -> Int { min(perHost, total(of: index)) }
 }

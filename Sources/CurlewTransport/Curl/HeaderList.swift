@@ -1,11 +1,11 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Header lines in libcurl's form, in one allocation: nodes first, text behind them.
+/// Header lines as a `curl_slist` in one allocation: the nodes, followed by the text.
 ///
-/// A request's own list can end in its session's shared one, so that default headers cost a request
-/// nothing. libcurl only reads lists; its owner keeps it alive while it is set.
-// SAFETY: the memory is written in init only; `rest` is kept alive by the reference.
+/// A request's list can end in its session's shared list, so that default headers are not copied for each request.
+/// libcurl only reads a list; its owner keeps it alive while it is set.
+// SAFETY: the memory is written in init only; the reference keeps `rest` alive.
 final class HeaderList: @unchecked Sendable {
     private let storage: UnsafeMutableRawPointer?
     let rest: HeaderList?

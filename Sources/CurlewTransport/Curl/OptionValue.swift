@@ -1,16 +1,16 @@
 internal import CCurl
 internal import Foundation
 
-/// One option of an easy handle with its value: what a plan consists of. Comparable, so that a handle
-/// that already has these values needs no new ones.
+/// An option of an easy handle with its value. Plans consist of these. Equatable, so that a handle that has the same
+/// values is not set up again.
 enum OptionValue: Equatable, Sendable {
     case long(CURLoption, Int)
     case offset(CURLoption, Int64)
     case string(CURLoption, String)
-    /// A string option set to NULL, which is not the same as not set.
+    /// A string option that is set to NULL, which differs from an option that is not set.
     case null(CURLoption)
     case blob(CURLoption, Data)
-    /// Fields of a body that libcurl copies, with their length.
+    /// A body that libcurl copies, with its length.
     case bytes(CURLoption, Data)
     case list(CURLoption, [String])
 
@@ -42,7 +42,7 @@ extension OptionValue: CustomStringConvertible {
 }
 
 extension CURLoption {
-    /// Options that the compiled-against header may not have.
+    /// Options that the header at compile time may lack.
     static let quickExit = CURLoption(rawValue: UInt32(CURLEW_OPT_QUICK_EXIT))
     static let protocolsString = CURLoption(rawValue: UInt32(CURLEW_OPT_PROTOCOLS_STR))
     static let prereqData = CURLoption(rawValue: UInt32(CURLEW_OPT_PREREQDATA))

@@ -2,8 +2,8 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// The certificates that a server showed in a handshake, kept as OpenSSL has them: encoding them is only worth it
-/// where they turn out to matter.
+/// The certificates that a server presented in a handshake, in OpenSSL's form. They are encoded only if an error needs
+/// them.
 final class ShownChain {
     // SAFETY: made by X509_chain_up_ref for this object, freed in deinit.
     private let chain: UnsafeMutableRawPointer
@@ -18,7 +18,7 @@ final class ShownChain {
 
     deinit { curlew_tls_chain_free(chain) }
 
-    /// As an error tells it; `host` for where the handshake named none.
+    /// Returns the chain as errors report it. `host` is used if the handshake named no host.
     func trust(host: String) -> ServerTrust {
         var certificates: [Data] = []
         withUnsafeMutablePointer(to: &certificates) { pointer in

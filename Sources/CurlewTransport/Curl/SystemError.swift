@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Glibc
 
-/// errno values by name.
+/// Names and causes of errno values.
 enum SystemError {
     static func native(_ code: Int32) -> CurlewError.NativeCode {
         CurlewError.NativeCode(number: Int(code), name: strerrorname(code))
@@ -9,11 +9,11 @@ enum SystemError {
 
     static func text(_ code: Int32) -> String { String(cString: strerror(code)) }
 
-    /// Whether it says that the process or the system has no more of something, whatever the address.
+    /// Whether the process or the system has run out of a resource, independent of the address.
     static func isShortage(_ code: Int32) -> Bool { [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(code) }
 
-    /// EMFILE or ENFILE where fewer than `count` descriptors are to be had, 0 otherwise. A resolver does not say that
-    /// it failed for the lack of one.
+    /// Returns EMFILE or ENFILE if fewer than `count` descriptors can be opened, 0 otherwise. A resolver does not
+    /// report that it failed for lack of a descriptor.
     static func descriptorShortage(of count: Int = 1) -> Int32 {
         var probes: [Int32] = []
         defer { for probe in probes { close(probe) } }
@@ -25,7 +25,8 @@ enum SystemError {
         return 0
     }
 
-    /// The error of what could not be made for the lack of a descriptor; nil where that is not why.
+    /// Returns the error for something that could not be made for lack of a descriptor; `nil` if descriptors are
+    /// available.
     static func shortage(_ phase: CurlewError.Phase) -> CurlewError? {
         let code = descriptorShortage()
         guard code != 0 else { return nil }

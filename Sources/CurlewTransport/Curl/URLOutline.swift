@@ -1,21 +1,21 @@
 internal import CurlewCore
 internal import Glibc
 
-/// Where path and query begin in a URL whose parts libcurl takes as they are written.
+/// The positions of path and query in a URL whose parts libcurl takes as they are written.
 ///
-/// Not so where it would change something: with escapes (libcurl writes those of a part that it is given in
-/// lower case), dot segments, a fragment, credentials, an address in brackets, an empty path or query.
+/// There is none for a URL that libcurl would change: with escapes (libcurl writes the escapes of a part in lower
+/// case), dot segments, a fragment, credentials, an address in brackets, an empty path or query.
 struct URLOutline: Equatable, Sendable {
-    /// Bytes of scheme, host and port as written.
+    /// The number of bytes of scheme, host and port as written.
     let origin: Int
-    /// Bytes up to the end of the path.
+    /// The number of bytes up to the end of the path.
     let path: Int
-    /// Bytes of it all.
+    /// The number of bytes of the URL.
     let count: Int
 
     var hasQuery: Bool { path < count }
 
-    /// `bytes` have no `%`, `#` or `[`.
+    /// `nil` if libcurl would change the URL. `bytes` must have no `%`, `#` or `[`, and no credentials.
     init?(_ bytes: UnsafeBufferPointer<UInt8>, origin: Int) {
         guard let base = bytes.baseAddress, origin < bytes.count, base[origin] == UInt8(ascii: "/") else { return nil }
         let rest = bytes.count - origin

@@ -1,15 +1,15 @@
 internal import CCurl
 internal import Glibc
 
-/// A handle's URL, taken apart by libcurl once per origin.
+/// The URL of a handle, parsed by libcurl once per origin.
 ///
-/// libcurl parses the URL of every transfer and then writes it anew from its parts, byte by byte: a sixth of what it
-/// spends on a small request. Parts that it is handed (CURLOPT_CURLU) it copies. So a URL of the same origin as
-/// the handle's last one only has its path and query set.
+/// libcurl parses the URL of every transfer and then writes it again from its parts, which is a sixth of its work for a
+/// small request. Parts that it is given (CURLOPT_CURLU) are only copied. If the next URL of the handle has the same
+/// origin, only its path and query are set.
 final class URLParts {
     let handle: OpaquePointer
     private var text = ""
-    /// nil where there are no parts.
+    /// The outline of the URL that the parts belong to; `nil` if there are no parts.
     private var outline: URLOutline?
 
     init?() {
@@ -19,16 +19,17 @@ final class URLParts {
 
     deinit { curl_url_cleanup(handle) }
 
-    /// The flags that libcurl itself has where it gets a URL as text.
+    /// The flags that libcurl uses itself for a URL that is set as text.
     private static let flags = UInt32(CURLU_GUESS_SCHEME | CURLU_NON_SUPPORT_SCHEME)
 
-    /// The host as libcurl reads it: escapes undone, an IPv4 address as four numbers, IPv6 without brackets and zone. nil
-    /// for what it does not take.
+    /// Returns the host as libcurl reads it: escapes undone, an IPv4 address as four numbers, IPv6 without brackets and
+    /// zone. `nil` if libcurl rejects the URL.
     static func host(of url: String) -> String? {
         guard let parts = curl_url() else { return nil }
         defer { curl_url_cleanup(parts) }
         var text: UnsafeMutablePointer<CChar>?
-        // Asked as a transfer asks. Escapes were undone when it was set: with CURLU_URLDECODE they would be undone twice.
+        // These are the flags of a transfer. Setting the URL has undone the escapes; CURLU_URLDECODE would undo them
+        // twice.
         guard curl_url_set(parts, CURLUPART_URL, url, flags) == CURLUE_OK,
             curl_url_get(parts, CURLUPART_HOST, &text, 0) == CURLUE_OK, let text
         else { return nil }
@@ -37,7 +38,7 @@ final class URLParts {
         return host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
     }
 
-    /// Makes them the parts of a URL; false where libcurl has to look at the text itself.
+    /// Sets the parts to those of a URL. Returns false if libcurl has to parse the text itself.
     func take(_ url: String, _ wanted: URLOutline?) -> Bool {
         guard let wanted else { return false }
         let code = text.withCString { last in

@@ -1,8 +1,8 @@
-/// What became of a chunk of a body.
+/// The result of delivering a chunk of a body.
 enum BodyAnswer {
     case taken
-    /// Not now: the same bytes come again.
+    /// The chunk was not consumed; it is delivered again later.
     case paused
-    /// The transfer ends.
+    /// The chunk was rejected; the transfer ends.
     case refused
 }

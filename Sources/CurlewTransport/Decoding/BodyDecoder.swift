@@ -2,10 +2,10 @@ internal import CurlewCore
 
 /// Undoes the content codings of one body, and can stop in the middle of a chunk. Loop thread only.
 ///
-/// A sink that pauses has not taken what it was given, and libcurl gives the present chunk again later: how far that was
-/// decoded, and what of it is still to be delivered, is kept here.
+/// If the sink pauses, libcurl delivers the current chunk again later. The decoder therefore stores how much of the
+/// chunk is decoded, and the output that the sink has not consumed.
 final class BodyDecoder {
-    /// One coding, with its output that was not taken yet.
+    /// One coding, with its output that the next stage or the sink has not consumed.
     private final class Stage {
         let decoder: any ContentDecoder
         let room = UnsafeMutableRawBufferPointer.allocate(byteCount: BodyDecoder.roomOfStage, alignment: 16)
@@ -19,18 +19,18 @@ final class BodyDecoder {
         func keep(last count: Int) { output = (output.upperBound - count)..<output.upperBound }
     }
 
-    /// In the order in which they are undone.
+    /// The stages, in the order in which the codings are undone.
     private let stages: [Stage]
-    /// Bytes that libcurl will give again, and that have been decoded.
+    /// The number of bytes that are decoded and that libcurl will deliver again.
     private var repeated = 0
 
     private static let roomOfStage = 32 * 1024
-    /// As libcurl: more of them are an attack.
+    /// libcurl's limit. A longer list is an attack.
     private static let most = 5
 
-    /// nil where the body is as it is. Of transfer codings libcurl undoes chunking alone.
+    /// Returns the decoder for a response; `nil` if the body is not encoded. Of the transfer codings libcurl undoes
+    /// chunking only.
     static func make(for head: ResponseHead) throws(BrokenCoding) -> BodyDecoder? {
-        // Most bodies have none: asked without making a list.
         var names: [Substring] = []
         if head.headers.contains(name: "Content-Encoding") {
             names += ContentCoding.names(in: head.headers.values(for: "Content-Encoding"))
@@ -39,13 +39,13 @@ final class BodyDecoder {
         return names.isEmpty ? nil : try BodyDecoder(names)
     }
 
-    /// Those beside chunking.
+    /// The transfer codings apart from chunking.
     static func transferCodings(of head: ResponseHead) -> [Substring] {
         guard head.headers.contains(name: "Transfer-Encoding") else { return [] }
         return ContentCoding.names(in: head.headers.values(for: "Transfer-Encoding"))
     }
 
-    /// For codings in the order in which they were applied.
+    /// Creates a decoder for codings, named in the order in which they were applied.
     init(_ names: [Substring]) throws(BrokenCoding) {
         guard names.count <= Self.most else { throw BrokenCoding(reason: "more than \(Self.most) content codings") }
         var stages: [Stage] = []
@@ -58,10 +58,10 @@ final class BodyDecoder {
         self.stages = stages
     }
 
-    /// Whether the body may end here.
+    /// Whether the body may end at this point.
     var mayEnd: Bool { stages.allSatisfy(\.decoder.mayEnd) }
 
-    /// Decodes a chunk and delivers what it gives, until the sink takes no more.
+    /// Decodes a chunk and delivers the output until the sink pauses or refuses.
     func take(
         _ chunk: UnsafeRawBufferPointer, _ deliver: (UnsafeRawBufferPointer) -> BodyAnswer
     ) throws(BrokenCoding) -> BodyAnswer {
@@ -82,7 +82,7 @@ final class BodyDecoder {
         return .taken
     }
 
-    /// Has a stage make output; false where more input is needed first.
+    /// Makes a stage produce output. Returns false if more input is needed first.
     private func fill(_ index: Int, _ input: inout UnsafeRawBufferPointer) throws(BrokenCoding) -> Bool {
         let stage = stages[index]
         while true {

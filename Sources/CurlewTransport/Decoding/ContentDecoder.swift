@@ -1,29 +1,29 @@
 internal import CurlewCore
 
-/// One content coding being undone. Loop thread only.
+/// Undoes one content coding. Loop thread only.
 protocol ContentDecoder: AnyObject {
-    /// Takes from the front of `input` and writes to `room`; tells how many bytes it wrote. Where the room is not full
-    /// the whole input has been taken; where it is full there may be more without any.
+    /// Consumes bytes from the front of `input` and writes to `room`. Returns the number of bytes written. If `room` is
+    /// not full, the whole input has been consumed. If it is full, more output may follow without more input.
     func decode(_ input: inout UnsafeRawBufferPointer, into room: UnsafeMutableRawBufferPointer) throws(BrokenCoding)
         -> Int
 
-    /// Whether what has been taken so far is whole: nothing at all, or complete to its own end mark.
+    /// Whether the input may end at this point: either nothing was consumed, or it is complete with its end mark.
     var mayEnd: Bool { get }
 }
 
-/// Coded bytes that mean nothing.
+/// The body cannot be decoded: a coding is unknown, or the bytes are malformed.
 struct BrokenCoding: Error {
     var reason: String
 }
 
-/// The codings that can be undone.
+/// The supported content codings.
 enum ContentCoding: Equatable {
     case deflate
     case gzip
     case brotli
     case zstd
 
-    /// What is not named here cannot be undone; `identity` is no coding.
+    /// `nil` if the coding is unknown. `identity` is not a coding.
     init?(name: some StringProtocol) {
         switch name.lowercased() {
         case "deflate": self = .deflate
@@ -43,7 +43,7 @@ enum ContentCoding: Equatable {
         }
     }
 
-    /// What `Accept-Encoding` offers where a configuration names nothing: what can be undone, in libcurl's order.
+    /// The default value of `Accept-Encoding`: the supported codings in libcurl's order.
     static func offered(_ capabilities: Capabilities) -> String {
         names(offeredBy: capabilities).joined(separator: ", ")
     }
@@ -55,7 +55,8 @@ enum ContentCoding: Equatable {
         return names
     }
 
-    /// The names in a field's values, in the order in which the codings were applied.
+    /// Returns the names in a field's values, in the order in which the codings were applied, without chunking and
+    /// `identity`.
     static func names(in values: [String]) -> [Substring] {
         values.flatMap { $0.split { $0 == "," || $0 == " " || $0 == "\t" } }
             .filter { !["identity", "none", "chunked"].contains($0.lowercased()) }

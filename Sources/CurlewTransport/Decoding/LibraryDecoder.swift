@@ -1,7 +1,7 @@
 internal import CCurl
 internal import CurlewCore
 
-/// brotli and zstd, by the libraries that libcurl brings.
+/// Decodes brotli and zstd with the libraries that libcurl depends on.
 final class LibraryDecoder: ContentDecoder {
     enum Format {
         case brotli, zstd
@@ -61,7 +61,7 @@ final class LibraryDecoder: ContentDecoder {
         return room.count - space
     }
 
-    /// What comes after an end: another frame of zstd (RFC 8878, 3.1), nothing of brotli.
+    /// Checks the byte after an end: zstd permits another frame (RFC 8878, 3.1), brotli nothing.
     private func begin(_ first: UInt8?) throws(BrokenCoding) {
         guard case .ended = state, let first else { return }
         switch format {

@@ -1,7 +1,7 @@
 internal import CZlib
 internal import CurlewCore
 
-/// gzip and deflate, by zlib (zlib.h).
+/// Decodes gzip and deflate with zlib (zlib.h).
 final class ZlibDecoder: ContentDecoder {
     enum Format { case gzip, deflate }
 
@@ -11,14 +11,15 @@ final class ZlibDecoder: ContentDecoder {
         /// A gzip member is complete; another may follow (RFC 1952, 2.2).
         case betweenMembers
         case ended
-        /// After deflate data without zlib's wrapper, where some servers still send a checksum: so many bytes may come.
+        /// Deflate data without zlib's wrapper is complete. Some servers send a checksum all the same: at most this
+        /// number of bytes may follow.
         case trailer(Int)
     }
 
     private let format: Format
     private var isWrapped = true
     private var state = State.fresh
-    // zlib remembers the address.
+    // On the heap, because zlib stores the address.
     private let stream = UnsafeMutablePointer<z_stream>.allocate(capacity: 1)
 
     private static let window: Int32 = 15
@@ -27,7 +28,7 @@ final class ZlibDecoder: ContentDecoder {
     init(_ format: Format) throws(BrokenCoding) {
         self.format = format
         stream.initialize(to: z_stream())
-        // 32: gzip or zlib, whichever it is; servers mix them up.
+        // 32 has zlib accept both gzip and zlib data, which servers confuse.
         let bits = format == .gzip ? Self.window + 32 : Self.window
         guard inflateInit2_(stream, bits, zlibVersion(), Int32(MemoryLayout<z_stream>.size)) == Z_OK else {
             throw BrokenCoding(reason: "zlib could not create a decoder")
@@ -68,15 +69,16 @@ final class ZlibDecoder: ContentDecoder {
         return written
     }
 
-    /// Whether there is something for zlib to do.
+    /// Prepares zlib for the next bytes. Returns whether zlib has work to do.
     private func begin(_ input: inout UnsafeRawBufferPointer) throws(BrokenCoding) -> Bool {
         if case .inside = state { return true }
         guard let first = input.first else { return false }
         switch state {
         case .inside: break
         case .fresh:
-            // Of zlib's header the lower half says deflate, the upper one the window. Without it a first byte like that
-            // would be a stored block with bits set that are to be zero.
+            // In the first byte of zlib's header, the lower half stands for deflate and the upper half for the window.
+            // Raw deflate data does not begin with such a byte: it would be a stored block with padding bits that are
+            // not zero.
             if format == .deflate, first & 0x0F != 8 || first >> 4 > 7 {
                 isWrapped = false
                 inflateReset2(stream, -Self.window)
@@ -101,7 +103,7 @@ final class ZlibDecoder: ContentDecoder {
         _ input: inout UnsafeRawBufferPointer, _ room: UnsafeMutableRawBufferPointer, _ written: inout Int
     ) -> Int32 {
         let (available, space) = (min(input.count, Int(UInt32.max)), min(room.count, Int(UInt32.max)))
-        // zlib does not write through next_in; C had no const when it was declared.
+        // zlib does not write through next_in, although its type is not const.
         stream.pointee.next_in = UnsafeMutablePointer(
             mutating: input.baseAddress?.assumingMemoryBound(to: Bytef.self))
         stream.pointee.avail_in = uInt(available)

@@ -3,7 +3,7 @@ internal import CurlewCore
 internal import Foundation
 
 extension ActiveTransfer {
-    /// What must be undone of the present response's body.
+    /// The coding to undo in the current response's body.
     enum BodyCoding {
         case unknown
         case none
@@ -12,7 +12,7 @@ extension ActiveTransfer {
 
     // MARK: Head
 
-    /// One header line that is not the last head's; false ends the transfer.
+    /// Processes a header line that differs from the handle's last head. Returns false to end the transfer.
     func received(line: UnsafeRawBufferPointer, _ easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let event = collector.take(line, unlike: &easy.lastHead, &transfers.texts)
@@ -25,7 +25,7 @@ extension ActiveTransfer {
         case .informational(let head):
             clocks.receivingStarted(at: transfers.now)
             sink.didReceive(informational: head)
-            // After a 1xx the wait for the real response goes on.
+            // After a 1xx the wait for the final response continues.
             if upload?.hasEnded ?? true {
                 clocks.requestSent(at: transfers.now)
             } else {
@@ -41,7 +41,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// The same head as the handle's last one.
+    /// Processes a head that equals the handle's last one. Returns false to end the transfer.
     func received(again easy: TransferHandle, _ transfers: Transfers) -> Bool {
         guard !hasFailed else { return false }
         let head = easy.lastHead.head
@@ -49,7 +49,7 @@ extension ActiveTransfer {
         return isAcceptable(transfers) && isAcceptable(head.version, transfers.settings) && received(head, transfers)
     }
 
-    /// libcurl is about to store the first line of a head, which continues none.
+    /// Fails the transfer because a folded line follows the status line. Called before libcurl stores that line.
     func refuseLeadingFold() {
         guard !hasFailed else { return }
         failure = makeError(.protocolViolation, HeadCollector.leadingFold)
@@ -63,7 +63,8 @@ extension ActiveTransfer {
     }
 
     private func received(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
-        // RFC 9110, 15.2.2. libcurl takes the bytes of the other protocol for a body.
+        // RFC 9110, 15.2.2: servers may switch protocols only on request. libcurl would treat the bytes of the other
+        // protocol as a body.
         if head.status == 101, !request.effectiveHeaders.contains(name: "Upgrade") {
             let reason = "the server switches to another protocol, which the request did not ask for"
             failure = makeError(.protocolViolation, reason)
@@ -86,10 +87,11 @@ extension ActiveTransfer {
         return deliver(head, transfers)
     }
 
-    /// Whether a status line may name `version`, judged by what the connection speaks.
+    /// Whether the protocol that the connection speaks allows `version` in a status line.
     ///
-    /// libcurl before 8.12 believes the text of an HTTP/1 connection's response: it frames the body by it, and sends other
-    /// requests over the connection before this one's response has ended. Therefore it is asked at the line itself.
+    /// libcurl before 8.12 trusts the version in the text of an HTTP/1 response: it frames the body accordingly, and
+    /// lets other requests use the connection before this response has ended. Therefore the check happens at the status
+    /// line.
     private func isAcceptable(_ version: HTTPVersion, _ settings: EngineSettings) -> Bool {
         guard version == .http2 || version == .http3, !settings.hasPriorKnowledge else { return true }
         let speaksHTTP1 =
@@ -98,7 +100,7 @@ extension ActiveTransfer {
             } else if let handle = easy?.handle, let connection = curlew_tls_connection(handle) {
                 curlew_tls_speaks_http1(connection) != 0
             } else {
-                // Over QUIC, or a TLS library that does not tell.
+                // The connection uses QUIC, or a TLS library that does not reveal the protocol.
                 false
             }
         if speaksHTTP1 {
@@ -107,7 +109,8 @@ extension ActiveTransfer {
         return !speaksHTTP1
     }
 
-    /// libcurl answers these by itself where it can; whether it does shows only later.
+    /// Whether libcurl may answer a response with this status by another request. Only its next step shows whether it
+    /// does.
     private func mayBeAnsweredByAnotherRequest(_ status: Int) -> Bool {
         switch status {
         case 401:
@@ -120,7 +123,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Gives the sink the head it has been waiting for; false ends the transfer.
+    /// Delivers the head to the sink. Returns false to end the transfer.
     private func deliver(_ head: ResponseHead, _ transfers: Transfers) -> Bool {
         deferredHead = nil
         self.head = head
@@ -130,8 +133,8 @@ extension ActiveTransfer {
         learnAlternatives(from: head, transfers)
         responseMayBeComplete(transfers)
         if head.status >= 300, upload?.hasEnded == false {
-            // libcurl stops by itself unless the connection ends anyway; then `fill` ends or holds the body. A
-            // source that has nothing now would keep both waiting.
+            // libcurl stops sending by itself unless the connection ends after the exchange anyway. In that case `fill`
+            // ends or holds the body. While the source is pending libcurl does not call `fill`, so it is woken.
             isUploadMoot = true
             if pauses.sourcePending { send(.wakeBody) }
         }
@@ -147,7 +150,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// A head that was held back turned out to be the final one.
+    /// Delivers a deferred head that turned out to be the final one. Returns false to end the transfer.
     func deliverDeferredHead(_ transfers: Transfers) -> Bool {
         guard let deferredHead else { return true }
         return deliver(deferredHead, transfers)
@@ -173,7 +176,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// Which codings the body has: asked when its first bytes come, because most bodies have none.
+    /// Determines the codings of the body when its first bytes arrive. Returns false if they cannot be undone.
     private func findCoding(_ transfers: Transfers) -> Bool {
         coding = .none
         if transfers.settings.libcurlGarblesTransferCodings, let head, !BodyDecoder.transferCodings(of: head).isEmpty {
@@ -190,7 +193,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// The body has ended: its stream must have, and what was coded.
+    /// Fails the transfer if the body was cut off: its connection broke, or its encoded stream is incomplete.
     func checkEndOfBody() {
         if isCutByConnection {
             failure = makeError(.truncated, "the connection broke before the body's end", number: 18)
@@ -206,7 +209,7 @@ extension ActiveTransfer {
         return error
     }
 
-    /// Bytes of the body as they are meant.
+    /// Delivers decoded bytes to the sink.
     private func pass(_ chunk: UnsafeRawBufferPointer, _ transfers: Transfers) -> BodyAnswer {
         if let limit = request.options.maximumBodySize, deliveredBody + Int64(chunk.count) > Int64(limit) {
             failure = makeError(.limitExceeded, "the response's body is above \(limit) bytes")

@@ -1,9 +1,9 @@
 internal import CCurl
 internal import CurlewCore
 
-/// What a transfer does about a way by HTTP/3 that it takes, and about those that its response announces.
+/// HTTP/3 routes: the one that a transfer uses, and those that its response announces.
 extension ActiveTransfer {
-    /// What the response says of other ways. One that was sent to the wrong server says nothing (RFC 7838, 6).
+    /// Stores the alternatives that the response announces. Those of a misdirected response are ignored (RFC 7838, 6).
     func learnAlternatives(from head: ResponseHead, _ transfers: Transfers) {
         guard let alternatives = transfers.settings.alternatives, plan.isTLS, head.status != 421,
             head.headers.contains(name: "Alt-Svc")
@@ -11,18 +11,18 @@ extension ActiveTransfer {
         alternatives.receive(head.headers, from: SecureOrigin(host: plan.host, port: plan.wire.port))
     }
 
-    /// Whether the alternative does not speak for the origin, which can be asked itself.
+    /// Whether the alternative does not serve the origin, and the request can be sent to the origin itself.
     var isMisdirected: Bool {
         plan.route != nil && deferredHead?.status == 421 && upload?.canStartAgain ?? true
     }
 
-    /// Whether no connection came about where QUIC alone was tried. Where it was raced, the origin did not answer either.
+    /// Whether QUIC, tried alone, failed to connect. If QUIC was raced against TCP, the origin did not respond either.
     func isLost(after result: CURLcode) -> Bool {
         guard let route = plan.route, case .alone = route.route.mode else { return false }
         return result != CURLE_OK && !hasSent && !hasFailed
     }
 
-    /// Makes the transfer as it was before it was sent, for the usual way. False where the body is gone.
+    /// Resets the transfer to send it again without the route. Returns false if the body cannot be rewound.
     func leaveRoute(_ end: AlternativeEnd, _ transfers: Transfers) -> Bool {
         guard goBackToStart() else { return false }
         tellRoute(end, transfers)
@@ -32,7 +32,7 @@ extension ActiveTransfer {
         return true
     }
 
-    /// The transfer has ended: says what became of its way.
+    /// Reports whether the route worked, once the transfer has ended.
     func tellRoute(_ transfers: Transfers) {
         if plan.route != nil { tellRoute(routeEnd, transfers) }
     }
@@ -48,7 +48,7 @@ extension ActiveTransfer {
             return head.version == .http3 ? .worked : .failed
         }
         switch finalError?.code {
-        // Sent, and lost on the way.
+        // The request was sent over the route and got no response.
         case .receiveFailed, .sendFailed, .protocolViolation: return hasSent ? .failed : .undecided
         default: return .undecided
         }

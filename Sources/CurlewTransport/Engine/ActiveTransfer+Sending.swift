@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 
 extension ActiveTransfer {
-    /// A resolver or a socket was asked for: the wait for a connection is over.
+    /// Called when libcurl asks for a resolver or a socket: the wait for a free connection is over.
     func connectionStarted(_ transfers: Transfers) {
         guard case .queue = clocks.stretch else { return }
         transfers.hasLeftLine(self)
@@ -10,7 +10,8 @@ extension ActiveTransfer {
         transfers.clockChanged(self)
     }
 
-    /// Asked before the first byte of the request goes out, also when libcurl sends it again.
+    /// Decides whether libcurl may send the request. Called before the first byte of each send, including repetitions
+    /// by libcurl.
     func mayBeSent(_ transfers: Transfers, over connection: ConnectionName) -> Bool {
         transfers.hasLeftLine(self)
         transfers.sockets.hasConnected(self)
@@ -18,14 +19,16 @@ extension ActiveTransfer {
         transfers.sockets.remember(self, on: connection)
         self.connectionName = connection
         if sends == 0, pauses.isSuspended || transfers.sockets.hasUnaskedBytes(for: self, on: connection) {
-            // Here libcurl can only be told to give the connection up.
+            // The callback can only make libcurl give the connection up. `Transfers.finish` then holds the transfer
+            // back.
             isHeldBack = true
             return false
         }
-        // libcurl would repeat an expectation that it did not add itself; `finish` sees to it.
+        // libcurl would repeat an expectation that it did not add itself. `Transfers.finish` sends the request without
+        // it.
         if sends > 0, isRefusedExpectation { return false }
         if sends > 0, hasHead {
-            // The sink has its response already: a repetition (417 with a caller's own Expect) comes too late.
+            // The sink has its response already, so a repetition (417 with a caller's own Expect) is too late.
             keepsDeliveredResponse = true
             return false
         }
@@ -33,12 +36,12 @@ extension ActiveTransfer {
             failure = refusedForNow
             return false
         }
-        // A server may call every nonce stale. Its last challenge is the answer.
+        // A server may call every nonce stale. Its last challenge becomes the response.
         if sends > 0, hasAnsweredEnough { return false }
-        // The connection is others', too: `finish` gives the request one of its own.
+        // Other requests share the connection. `Transfers.finish` gives this one a separate connection.
         if sends > 0, isAboutToAuthenticateConnection { return false }
         if sends > 0, !plan.mayBeResent, !wasAskedToSendAgain, !isUnprocessedRepetition {
-            // The connection broke after the server may have read it.
+            // The connection broke after the server may have read the request.
             failure = makeError(.receiveFailed, "the connection closed before a response came")
             failure?.isSafeToRetry = false
             return false
@@ -50,8 +53,8 @@ extension ActiveTransfer {
         return true
     }
 
-    /// For a libcurl that does not ask before: the beginning of the request has gone out. What it sends again by itself, or as the
-    /// answer to a challenge, counts as the same.
+    /// Called when the beginning of the request has been sent, with a libcurl that does not ask before it sends.
+    /// Repetitions by libcurl, also in response to a challenge, are not counted.
     func wasSent(_ transfers: Transfers) {
         guard sends == 0, !hasFailed else { return }
         transfers.hasLeftLine(self)
@@ -60,12 +63,13 @@ extension ActiveTransfer {
         goesOut(transfers)
     }
 
-    /// libcurl tells what becomes of a stream, and of its connection, in its trace alone.
+    /// Prepares the evidence about this send if it may be needed. libcurl reports the fate of a stream and of its
+    /// connection in its trace only.
     private func watch(_ settings: EngineSettings) {
         let mayBeCut = settings.libcurlHidesBrokenConnections && (plan.isTLS || settings.hasPriorKnowledge)
         guard !plan.mayBeResent || sends > 1 || mayBeCut, let easy else { return }
         sending = DeliveryEvidence(easy, isTLS: plan.isTLS, isFirst: sends == 1)
-        // Only OpenSSL tells here what TLS has agreed on.
+        // Only with OpenSSL it is known here which protocol TLS has negotiated.
         if sending.speaksHTTP2 || (mayBeCut && !settings.usesOpenSSL) { easy.traces = true }
     }
 
@@ -79,13 +83,13 @@ extension ActiveTransfer {
         transfers.clockChanged(self)
     }
 
-    /// Whether the response is a 417 after which the request goes out again without its expectation
-    /// (RFC 9110, 10.1.1). libcurl does that too, but only where the server leaves the connection open.
+    /// Whether the response is a 417 after which the request is sent again without its expectation (RFC 9110, 10.1.1).
+    /// libcurl does so, too, but only if the server leaves the connection open.
     var isRefusedExpectation: Bool {
         deferredHead?.status == 417 && plan.sendsExpect && upload?.canStartAgain ?? true
     }
 
-    /// Makes the transfer as it was before it was sent, but for the expectation. False where the body is gone.
+    /// Resets the transfer to send it again without its expectation. Returns false if the body cannot be rewound.
     func leaveOutExpectation() -> Bool {
         guard goBackToStart() else { return false }
         plan.leaveOutExpect()
@@ -93,14 +97,15 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Whether libcurl is about to answer a challenge that offers to authenticate the connection, which is not the request's own.
+    /// Whether libcurl is about to answer a challenge that offers to authenticate the connection, although other
+    /// requests share the connection.
     var isAboutToAuthenticateConnection: Bool {
         guard plan.goesAloneIfOffered, !plan.isAlone, deferredHead?.status == 401, let easy else { return false }
         let offered = UInt(bitPattern: curlew_get_long(easy.handle, CURLINFO_HTTPAUTH_AVAIL))
         return offered & (CurlAuth.negotiate | CurlAuth.ntlm) != 0
     }
 
-    /// Makes the transfer as it was before it was sent, for a connection of its own. False where the body is gone.
+    /// Resets the transfer to send it again over a separate connection. Returns false if the body cannot be rewound.
     func leaveSharedConnection(_ transfers: Transfers) -> Bool {
         guard goBackToStart() else { return false }
         challengeCounts = (0, 0)
@@ -108,7 +113,7 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Makes the transfer as it was before it was sent. False where the body is gone.
+    /// Resets the transfer to its state before it was sent. Returns false if the body cannot be rewound.
     func goBackToStart() -> Bool {
         guard upload?.seek(to: 0) ?? true else { return false }
         deferredHead = nil
@@ -116,12 +121,12 @@ extension ActiveTransfer {
         sends = 0
         sending = DeliveryEvidence()
         pauses.applied = 0
-        // A body from its start owes no wake-up for what it had not at its end.
+        // The source is read from its start again, so it owes no wake-up for its former position.
         pauses.sourcePending = false
         return true
     }
 
-    /// Whether the last response is a challenge, after as many that were answered as a handshake may need.
+    /// Whether the last response is a challenge after as many answers as a handshake may need.
     var hasAnsweredEnough: Bool {
         switch deferredHead?.status {
         case 401: challengeCounts.server >= Self.mostAnsweredChallenges
@@ -130,18 +135,19 @@ extension ActiveTransfer {
         }
     }
 
-    /// NTLM needs two, Digest two where a nonce has become stale.
+    /// NTLM needs two answers, and so does Digest if a nonce has become stale.
     private static let mostAnsweredChallenges = 3
 
-    /// As libcurl, which tries a refused stream as often.
+    /// libcurl's own limit for retries of a refused stream.
     private static let mostRestarts = 5
 
-    /// Makes a transfer that failed as it was before it was sent, where no server has processed it: nothing of it was
-    /// taken, or HTTP/2 says so (RFC 9113, 8.7). A server that broke a rule would break it again, so it is for a retrier to wait.
+    /// Resets a failed transfer to send it again if no server has processed it: no byte of it was sent, or HTTP/2 says
+    /// so (RFC 9113, 8.7). Returns false if the server asked for fewer requests, because only a retrier waits before it
+    /// tries again.
     func startAgain(after result: CURLcode) -> Bool {
         guard result != CURLE_OK, hasSent, !hasFailed, !hasHead, deferredHead == nil, restarts < Self.mostRestarts
         else { return false }
-        // libcurl's own attempts count: from 8.1 on it has tried a refused one as often itself.
+        // libcurl's own attempts count as well: from 8.1 on it has retried a refused stream as often itself.
         let attempts = sends
         guard isUnprocessed, !sending.asksForCalm, restarts + attempts <= Self.mostRestarts, goBackToStart() else {
             return false
@@ -150,19 +156,20 @@ extension ActiveTransfer {
         return true
     }
 
-    /// Whether no server can have carried out what was sent last. A body that cannot be sent again is a reason of its own.
+    /// Whether the last send can be repeated because no server can have processed it. False if the body cannot be read
+    /// again.
     var isUnprocessed: Bool {
         guard let easy, upload?.canStartAgain ?? true else { return false }
         return hasSent && (sending.isAboveGoAway || sending.isUnsent(easy))
     }
 
-    /// libcurl sends it again of its own accord: whether nothing came of the first time.
+    /// Whether libcurl repeats the request by itself because no server has processed the last send.
     private var isUnprocessedRepetition: Bool {
         guard let easy else { return false }
         return isUnprocessed || sending.isRefusedStream(easy)
     }
 
-    /// Whether the last response wants the same request again: a challenge, or an Expect refused.
+    /// Whether the last response asks for the same request again: a challenge, or a refused expectation.
     private var wasAskedToSendAgain: Bool {
         switch collector.lastStatus {
         case 401, 407, 417: true
@@ -170,12 +177,13 @@ extension ActiveTransfer {
         }
     }
 
-    /// The next bytes of the body.
+    /// Fills libcurl's buffer with the next bytes of the body.
     func fill(_ buffer: UnsafeMutableRawBufferPointer, _ transfers: Transfers) -> UploadSource.Chunk {
         guard !hasFailed, let upload, buffer.count > 0 else {
             return .failed(makeError(.bodyUnavailable, "no body"))
         }
-        // Where libcurl takes no early end, nothing more comes until the response has ended, and the body with it.
+        // A libcurl that fails short bodies gets nothing more until the response ends the exchange. Others accept an
+        // early end.
         if isUploadMoot { return transfers.settings.libcurlFailsShortBodies ? .pending : .end }
         if pauses.sourcePending { bodyIsReadAgain(transfers) }
         if pauses.isSuspended || transfers.sockets.sendingWaitsForReader(self) { return holdSending(transfers) }
@@ -195,8 +203,8 @@ extension ActiveTransfer {
         return chunk
     }
 
-    /// libcurl has gone back to the body's start by itself, for another connection or a challenge. What the source had not
-    /// before no longer counts, and it may owe no wake-up.
+    /// Called when libcurl has rewound a pending body by itself, for another connection or a challenge. The source owes
+    /// no wake-up for its former position.
     private func bodyIsReadAgain(_ transfers: Transfers) {
         pauses.sourcePending = false
         guard !pauses.isHeld else { return }
@@ -216,7 +224,8 @@ extension ActiveTransfer {
         transfers.clockChanged(self)
     }
 
-    /// A body that travelled with the head has no read callback: its bytes are told when they must be out.
+    /// Reports the bytes of a small body, which libcurl sends with the head and without the read callback. Called when
+    /// the response's head has arrived.
     func reportSmallBody() {
         guard case .fields(let data) = plan.body, !data.isEmpty else { return }
         sink.didSend(bodyBytes: Int64(data.count), of: Int64(data.count))

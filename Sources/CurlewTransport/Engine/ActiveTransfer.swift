@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// What a transfer's owner can ask of it while it runs.
+/// A command for a transfer, carried out in the loop's turns.
 enum TransferCommand {
     case cancel(CurlewError)
     case suspend
@@ -11,55 +11,55 @@ enum TransferCommand {
     case wakeBody
 }
 
-/// One exchange from `perform` to its return.
-// SAFETY: `perform` makes it and hands it to the loop through the inbox, or borrows the loop's turn; the thread that has
-// the turn alone touches its variables until the continuation is resumed, `perform` alone afterwards. Other
-// threads use `loop` only, which is constant.
+/// One exchange, from the call of `perform` to its return.
+// SAFETY: `perform` creates the transfer and hands it to the loop through the inbox, or borrows the loop's turn. Until
+// the continuation is resumed only the thread that has the turn touches the variables, afterwards only `perform`. Other
+// threads use `loop` alone, which is constant.
 final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     enum Stage {
         case created
-        /// Suspended before it began.
+        /// Suspended before the request was sent. The transfer has no handle.
         case held
-        /// Others of its origin are before it.
+        /// Waits in `ConnectionLines` until libcurl has room for it.
         case inLine
         case running
         case ended
     }
 
     let request: TransferRequest
-    // SAFETY: unchecked, here and below, because the checks of these three are 1 % of a session's instructions. No
-    // access lasts while libcurl or foreign code runs.
+    // SAFETY: unchecked, here and below, because the exclusivity checks of these three alone cost 1 % of a session's
+    // instructions. No access spans a call into libcurl or user code.
     @exclusivity(unchecked) var plan: RequestPlan
     private(set) var sink: any TransferSink
-    /// The request's own lines with the session's behind them; nil where it has none of its own.
+    /// The request's own header lines followed by the session's; `nil` if the request has none.
     var ownHeaders: HeaderList?
     var headers: HeaderList? { ownHeaders ?? plan.defaultList }
     let upload: UploadSource?
     let loop: EngineLoop
-    /// How much the connection that is made may have to send; nil for an exchange.
+    /// The send buffer of the byte connection to make; `nil` for an exchange.
     let sendBuffer: Int?
-    /// The connection, once it is up.
+    /// The byte connection, once it is up.
     var connection: CurlByteConnection?
 
     private var continuation: UnsafeContinuation<Void, Never>?
-    /// Why there is no result.
+    /// The error that the caller gets instead of a result.
     var finalError: CurlewError?
-    /// Made by `perform` and filled by the loop: what the loop allocates and others free would have them wait for each
-    /// other in malloc.
+    /// Allocated by `perform` and filled in by the loop. Memory that the loop allocates and callers free would make
+    /// their threads contend in malloc.
     var metrics: TransferMetrics
     var isMeasured = false
     var stage = Stage.created
-    /// Where in `Transfers`' list of live ones.
+    /// The index in `Transfers`' list of live transfers; -1 outside of it.
     var liveIndex = -1
     var deadlineIndex = -1
-    /// Within libcurl, where it may have to wait for a connection; only ConnectionLines writes it.
+    /// libcurl has the transfer and may make it wait for a connection. Only `ConnectionLines` sets it.
     var waitsForConnection = false
     var line: ConnectionLine?
-    /// What ends the transfer, once something has: it wins over whatever libcurl then says.
+    /// The reason to end the transfer, once there is one. It takes precedence over libcurl's result.
     var failure: CurlewError? {
         didSet { hasFailed = failure != nil }
     }
-    /// The same question without a copy of the error.
+    /// Whether there is a `failure`; reading it does not copy the error.
     private(set) var hasFailed = false
     // SAFETY: as `plan`.
     @exclusivity(unchecked) var clocks: TransferClocks
@@ -67,59 +67,61 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
     // SAFETY: as `plan`.
     @exclusivity(unchecked) var collector = HeadCollector()
     var head: ResponseHead?
-    /// The same without a copy of it, as below.
+    /// Whether there is a `head`; reading it does not copy the head.
     var hasHead: Bool { if case .some = head { true } else { false } }
     var coding = BodyCoding.unknown
-    /// What its sink wants told of the end of the present turn.
+    /// The sink's observer for the end of the current turn.
     var turnObserver: (any TurnObserver)?
-    /// A complete head that may yet be answered by another request (authentication, Expect).
+    /// A complete head that libcurl may answer with another request (authentication, Expect).
     var deferredHead: ResponseHead?
-    /// Challenges that libcurl has answered.
+    /// The server's challenges (401) that libcurl has answered.
     var answeredChallenges: [ResponseHead] = []
-    /// How many challenges of the server and of a proxy were answered on the connections that the request has had.
+    /// The number of challenges, of the server and of proxies, that libcurl has answered. Reset when the request leaves
+    /// a shared connection.
     var challengeCounts = (server: 0, proxy: 0)
-    /// How often a proxy was asked for a tunnel.
+    /// The number of times that libcurl has asked a proxy for a tunnel.
     private var tunnelRequests = 0
-    /// A final response came before the body was sent, and refuses it: nothing more of it goes out.
+    /// A final response has refused the body before all of it was sent: the rest is not sent.
     var isUploadMoot = false
-    /// It was suspended when libcurl was about to send it, or its connection is of no use.
+    /// Set when libcurl was about to send the request, but the transfer was suspended or its connection unusable.
     var isHeldBack = false
-    /// Those that it has opened, one of which becomes its connection.
+    /// Sockets opened for the transfer, one of which becomes its connection.
     var openedSockets: [Int32] = []
-    /// The connection that the request was last sent over.
+    /// The connection over which the request was last sent.
     var connectionName: ConnectionName?
-    /// Its connection, while libcurl is not told that there is something to read; -1 otherwise.
+    /// The transfer's socket while libcurl is not told that it is readable; -1 otherwise.
     var mutedSocket: Int32 = -1
-    /// The open body's, where it is a stream.
+    /// Wakes the transfer when its body has more bytes; `nil` unless a stream is open.
     private var waker: TransferWaker?
-    /// libcurl was about to send again what must not be: the response that was delivered is the result.
+    /// libcurl was about to send the request again after its response was delivered. That response is the result.
     var keepsDeliveredResponse = false
-    /// Bytes of the response's body where the head tells, and they arrive as they are.
+    /// The length of the response's body, if the head arrived before all of the request's body was sent, announces a
+    /// length, and announces no coding.
     private(set) var expectedBody: Int64?
     var deliveredBody: Int64 = 0
-    /// How often libcurl was about to send.
+    /// The number of times that libcurl has sent the request. Reset by `goBackToStart`.
     var sends = 0
     var hasSent: Bool { sends > 0 }
-    /// What became of the last sending, for requests that must not be carried out twice.
+    /// Evidence about the last send: whether the server can have processed it, and whether its connection broke.
     var sending = DeliveryEvidence()
-    /// How often the engine has sent it again because no server had processed it.
+    /// The number of times that the engine has sent the request again because no server had processed it.
     var restarts = 0
-    /// Where in `ConnectingTransfers`, and since when.
+    /// The index in `ConnectingTransfers`, -1 outside of it, and the time of entry.
     var connectingIndex = -1
     var connectingSince = LoopInstant.unset
-    /// errno of the socket that could not be made, where nothing better tells why there is no connection.
+    /// errno of a socket that could not be created. Reset when one is opened; from then on only a shortage is recorded.
     var socketError: Int32 = 0
-    /// One to some address of the host was made: what became of it says more than what another address lacks.
+    /// A socket to some address of the host was opened. Its failure says more than that of an address without a socket.
     private(set) var hasOpenedSocket = false
     var refusedAddress: String?
     var wasAskedForCertificate = false
-    /// The last TLS alert that came over the transfer's own new connection.
+    /// The last TLS alert received on a new connection made for this transfer.
     var tlsAlert: Int32?
-    /// What the server showed in the handshake of the transfer's own new connection.
+    /// The certificate chain that the server presented on a new connection made for this transfer.
     var shownChain: ShownChain?
-    /// A TLS handshake has begun on the transfer's own new connection.
+    /// A TLS handshake has begun on a new connection made for this transfer.
     var isSecuring = false
-    /// The number by which a handshake on its handle finds it.
+    /// The number under which `Handshakes` finds the transfer.
     var handshake: UInt64?
     var tlsVersion: String?
     var tlsCipher: String?
@@ -143,11 +145,11 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         queued = Date()
         metrics = TransferMetrics(queued: queued, ended: queued)
         fieldBytes = if case .fields(let data) = plan.body { NSData(data: data) } else { nil }
-        // Last: moved, not copied.
+        // Assigned last, so that the plan is moved and not copied.
         self.plan = plan
     }
 
-    /// The handle that it runs on, while it does.
+    /// The handle on which the transfer runs; `nil` before and after.
     private(set) var easy: TransferHandle?
 
     func runs(on easy: TransferHandle) {
@@ -155,10 +157,10 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         stage = .running
     }
 
-    /// No address of the host got as far as a connection attempt.
+    /// Whether no address of the host got a socket, because the address was refused or the system failed.
     var lacksEverySocket: Bool { !hasOpenedSocket && (refusedAddress != nil || socketError != 0) }
 
-    /// `isRemembered`: the connection has to be known when it is used again.
+    /// Pass true for `isRemembered` if the connection has to be recognized when it is reused.
     func socketOpened(_ fd: Int32, isRemembered: Bool) {
         hasOpenedSocket = true
         if isRemembered { openedSockets.append(fd) }
@@ -169,13 +171,14 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         if !hasOpenedSocket || SystemError.isShortage(code) { socketError = code }
     }
 
-    /// What stopped it on a way that it leaves.
+    /// Discards the failures of the route that the transfer leaves.
     func forgetsObstacles() {
         (refusedAddress, socketError, shownChain, hasOpenedSocket, tlsAlert) = (nil, 0, nil, false, nil)
     }
 
-    /// Counts how often libcurl asks a proxy for a tunnel, and cancels the transfer at the limit. libcurl answers each
-    /// challenge to CONNECT by itself, some thousand times, and its callback for the trace cannot end a transfer.
+    /// Counts how often libcurl asks a proxy for a tunnel, and cancels the transfer at the limit. libcurl would answer
+    /// thousands of challenges to CONNECT by itself. The cancellation is queued, because the trace callback that calls
+    /// this method cannot end a transfer.
     func countTunnelRequest() {
         tunnelRequests += 1
         guard tunnelRequests == Self.mostTunnelRequests else { return }
@@ -184,7 +187,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         send(.cancel(error))
     }
 
-    /// A handshake needs three, and libcurl may make its connection anew.
+    /// A handshake needs three, and libcurl may make its connection again.
     private static let mostTunnelRequests = 12
 
     func startsOver() {
@@ -198,7 +201,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         clocks.startOver(isHeld: pauses.isHeld)
     }
 
-    /// Once, however often the transfer is given to libcurl.
+    /// Opens a streamed body. Only the first call has an effect, however often the transfer is given to libcurl.
     func openBody() {
         guard let upload, upload.isStream, waker == nil else { return }
         let waker = TransferWaker(self)
@@ -212,7 +215,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         upload?.close()
     }
 
-    /// Its handle stays with the connection that it has made.
+    /// Called when the handle stays with the byte connection that it has made.
     func leavesHandle() { easy = nil }
 
     func ends() {
@@ -224,23 +227,23 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         if case .ended = stage { true } else { false }
     }
 
-    /// Notes how much is to come; only of interest while a body still goes out.
+    /// Stores the announced length of the response's body, which matters only while the request's body is being sent.
     func expectBody(of head: ResponseHead) {
         guard upload?.hasEnded == false, head.headers["Content-Encoding"] == nil else { return }
         expectedBody = head.headers["Content-Length"].flatMap { Int64($0) }
     }
 
-    /// Every byte of the response is here, whatever becomes of the rest of the request.
+    /// Whether every byte of the response has arrived, regardless of the rest of the request.
     var hasWholeBody: Bool { expectedBody == deliveredBody && hasHead }
 
-    /// A small body's bytes, where they lie.
+    /// The bytes of a small body, which libcurl reads in place.
     private let fieldBytes: NSData?
     var fields: UnsafeRawBufferPointer? {
         fieldBytes.map { UnsafeRawBufferPointer(start: $0.bytes, count: $0.length) }
     }
 
-    /// Gives the transfer to the loop, or starts it here while the loop sleeps. A loop that has ended takes nothing: the
-    /// transfer ends here.
+    /// Starts the transfer on the calling thread if the loop sleeps and lends its turn; otherwise passes it to the
+    /// loop. If the loop has ended, the transfer fails at once.
     func start(resuming continuation: UnsafeContinuation<Void, Never>) {
         self.continuation = continuation
         if loop.sendOrDo(.start(self)) { return }
@@ -248,14 +251,14 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         handBack()
     }
 
-    /// From here on the transfer is its caller's.
+    /// Resumes the caller, which owns the transfer from then on.
     func handBack() {
-        // SAFETY: only the address is of interest.
+        // SAFETY: the thread sanitizer gets the address and does not access the object.
         curlew_before(Unmanaged.passUnretained(self).toOpaque())
         continuation?.resume()
     }
 
-    /// What became of it, once it was resumed.
+    /// The result of the exchange. Call it after the transfer was handed back.
     // Never inlined: see `CurlTransport.makeTransfer`.
     @inline(never)
     func outcome() throws(CurlewError) -> TransferOutcome {
@@ -270,7 +273,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         return outcome
     }
 
-    /// The connection that it has made, once it was resumed.
+    /// The byte connection that the transfer has made. Call it after the transfer was handed back.
     func madeConnection() throws(CurlewError) -> CurlByteConnection {
         try checkEnd()
         guard let connection = exchange(&connection, with: nil) else {
@@ -283,7 +286,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         // SAFETY: as in `handBack`.
         curlew_after(Unmanaged.passUnretained(self).toOpaque())
         if var finalError {
-            // It may have ended before it had a handle that measures: in line, or held.
+            // A transfer that ended in line or suspended had no handle to measure it.
             if finalError.metrics == nil {
                 metrics.ended = Date()
                 finalError.metrics = metrics
@@ -292,7 +295,7 @@ final class ActiveTransfer: @unchecked Sendable, DeadlineHolder {
         }
     }
 
-    /// A sink may keep its control, which is this object: without letting go here both would stay for ever.
+    /// Breaks a reference cycle: a sink may keep its control, which is this object.
     func letGoOfSink() { sink = NoSink.shared }
 
     func send(_ command: TransferCommand) { loop.send(.command(self, command)) }
@@ -305,7 +308,8 @@ extension ActiveTransfer: TurnControl {
     func suspend() { hold(true) }
     func resume() { hold(false) }
 
-    /// From within the sink's `willStart` it counts at once: a request held there must not go out.
+    /// A call from within the sink's `willStart` takes effect at once, because a request that is suspended there must
+    /// not be sent.
     private func hold(_ isSuspended: Bool) {
         if loop.identity.isCurrent, case .created = stage {
             pauses.isSuspended = isSuspended
@@ -314,16 +318,16 @@ extension ActiveTransfer: TurnControl {
         }
     }
 
-    /// From within the sink's `willStart` it counts at once, too.
+    /// A call from within the sink's `willStart` takes effect at once, as with `suspend`.
     func cancel(with error: CurlewError) {
         if loop.identity.isCurrent, case .created = stage { cancelsBeforeStart(error) } else { send(.cancel(error)) }
     }
 
-    /// The transfer ends before it is launched.
+    /// Records the failure; the transfer ends before it is launched.
     func cancelsBeforeStart(_ error: CurlewError) { failure = completed(cancellation(error)) }
 }
 
-/// Stands where a transfer's sink was.
+/// Replaces the sink of a transfer that has ended, and serves transfers that only connect.
 final class NoSink: TransferSink {
     static let shared = NoSink()
 

@@ -1,9 +1,9 @@
 internal import CCurl
 internal import Glibc
 
-/// Which addresses a transport with `.publicOnly` refuses: everything that is not the public internet.
+/// Decides which addresses a transport with `.publicOnly` refuses: all that do not belong to the public internet.
 enum AddressGuard {
-    /// The address as text where it is refused, nil where it may be connected to.
+    /// The text of an address that is refused; `nil` if it may be connected to.
     static func refusal(of address: UnsafePointer<sockaddr>) -> String? {
         switch Int32(address.pointee.sa_family) {
         case AF_INET:
@@ -12,7 +12,7 @@ enum AddressGuard {
                 return isPublic(v4: value) ? nil : text(v4: value)
             }
         case AF_INET6:
-            // curl_sockaddr has room for it; sockaddr itself is shorter, so the bytes are copied out.
+            // curl_sockaddr has room for an IPv6 address; `sockaddr` is shorter, so the bytes are copied out.
             var copy = sockaddr_in6()
             memcpy(&copy, address, MemoryLayout<sockaddr_in6>.size)
             let bytes = withUnsafeBytes(of: copy.sin6_addr) { Array($0) }
@@ -22,7 +22,7 @@ enum AddressGuard {
         }
     }
 
-    /// Special-purpose blocks of RFC 6890 and its registry, multicast and reserved space.
+    /// The special-purpose blocks of RFC 6890 and its registry, multicast and reserved space.
     private static let refusedV4: [(base: UInt32, bits: UInt32)] = [
         (0x0000_0000, 8), (0x0A00_0000, 8), (0x6440_0000, 10), (0x7F00_0000, 8), (0xA9FE_0000, 16),
         (0xAC10_0000, 12), (0xC000_0000, 24), (0xC000_0200, 24), (0xC058_6300, 24), (0xC0A8_0000, 16),
@@ -37,15 +37,16 @@ enum AddressGuard {
         guard bytes.count == 16 else { return false }
         let v4 = { (index: Int) in bytes[index..<(index + 4)].reduce(UInt32(0)) { $0 << 8 | UInt32($1) } }
         let leadingZeros = bytes.prefix { $0 == 0 }.count
-        // ::ffff:a.b.c.d, and ::a.b.c.d with the unspecified and loopback addresses.
+        // ::ffff:a.b.c.d carries an IPv4 address that decides. ::a.b.c.d, ::1 and :: are refused.
         if leadingZeros == 10, bytes[10] == 0xFF, bytes[11] == 0xFF { return isPublic(v4: v4(12)) }
         if leadingZeros >= 12 { return false }
-        // 64:ff9b::/96 and 64:ff9b:1::/48 (NAT64), 2002::/16 (6to4) carry an IPv4 address that decides.
+        // 64:ff9b::/96 (NAT64) and 2002::/16 (6to4) carry an IPv4 address that decides. The rest of 64:ff9b::/32, which
+        // includes the local NAT64 prefix 64:ff9b:1::/48, is refused.
         if bytes[0] == 0x00, bytes[1] == 0x64, bytes[2] == 0xFF, bytes[3] == 0x9B {
             return bytes[4..<12].allSatisfy { $0 == 0 } && isPublic(v4: v4(12))
         }
         if bytes[0] == 0x20, bytes[1] == 0x02 { return isPublic(v4: v4(2)) }
-        // Only 2000::/3 is global unicast; of it Teredo, benchmarking, ORCHID and documentation are not.
+        // Only 2000::/3 is global unicast. Its blocks for Teredo, benchmarking, ORCHID and documentation are refused.
         guard bytes[0] & 0xE0 == 0x20 else { return false }
         if bytes[0] == 0x20, bytes[1] == 0x01 {
             if bytes[2] == 0x0D, bytes[3] == 0xB8 { return false }

@@ -1,14 +1,14 @@
 internal import CCurl
 internal import Glibc
 
-/// `address:port` of both ends of connections, IPv6 in brackets.
+/// Caches the texts `address:port` of both ends of connections, with IPv6 addresses in brackets.
 ///
-/// A connection that serves many transfers has the same two each time: they are made once and found again
-/// by what libcurl says.
+/// A connection that serves many transfers has the same two addresses each time. Their texts are found by the values
+/// that libcurl reports.
 struct AddressTexts {
     private struct Entry {
         var port = -1
-        /// As libcurl says it.
+        /// The address as libcurl reports it.
         var address: [CChar] = []
         var text = ""
 
@@ -21,17 +21,17 @@ struct AddressTexts {
     }
 
     private static let slots = 256
-    /// No address is longer; a Unix socket's path may be, and is cut.
+    /// Longer than any address. A Unix socket's path may exceed it and is cut.
     private static let longest = 100
 
     private var entries = [Entry](repeating: Entry(), count: slots)
 
-    /// Those of a transfer's connection.
+    /// The texts of both ends of a transfer's connection.
     mutating func texts(_ raw: curlew_metrics) -> (remote: String?, local: String?) {
         (text(raw.remote_ip, raw.remote_port), text(raw.local_ip, raw.local_port))
     }
 
-    /// nil where there is no address.
+    /// `nil` if there is no address.
     mutating func text(_ address: UnsafePointer<CChar>?, _ port: Int) -> String? {
         guard let address, address.pointee != 0 else { return nil }
         let length = strnlen(address, Self.longest)
@@ -41,7 +41,7 @@ struct AddressTexts {
             hash = hash &* 31 &+ UInt(UInt8(truncatingIfNeeded: address[index]))
         }
         let slot = Int((hash &* 0x9E37_79B9_7F4A_7C15) >> 56) % Self.slots
-        // Two places each: connections at once are few, but two of them in one place would be made anew each time.
+        // Each address has two slots: two connections that shared one slot would replace each other's text every time.
         if entries[slot].isOf(address, length, port) { return entries[slot].text }
         if entries[slot ^ 1].isOf(address, length, port) { return entries[slot ^ 1].text }
         let free = entries[slot].port < 0 || entries[slot ^ 1].port >= 0 ? slot : slot ^ 1

@@ -2,19 +2,19 @@ internal import CCurl
 internal import CurlewCore
 internal import Glibc
 
-/// libcurl's callbacks. Each finds its transfer and leaves the work to it; none calls libcurl back but
-/// for getinfo, and to switch the trace. All run in the loop's turns, inside `curl_multi_*` or `curl_easy_pause`.
+/// libcurl's callbacks. Each finds its transfer and delegates to it. None calls libcurl back, except for getinfo and to
+/// switch the trace. All run in the loop's turns, within `curl_multi_*` or `curl_easy_pause`.
 enum Callbacks {
-    // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or
-    // Handshakes, all of which outlive the libcurl handle that calls back.
+    // SAFETY of every `with` and `fromOpaque`: the data pointer is a TransferHandle, Sockets or Handshakes, each of
+    // which outlives the libcurl handle that calls back.
 
-    /// Calls `body` with the transfer that runs on the handle, and its engine's transfers; `otherwise` where none does. Neither
-    /// is retained: these calls come many times a request.
+    /// Calls `body` with the transfer that runs on the handle and with its engine's transfers; returns `otherwise` if
+    /// none runs. Retains neither object, because libcurl calls many times per request.
     private static func with<R>(
         _ data: UnsafeMutableRawPointer?, or otherwise: R, _ body: (ActiveTransfer, Transfers) -> R
     ) -> R {
         guard let data else { return otherwise }
-        // SAFETY: see above; `Transfers`' list of live ones keeps the transfer until libcurl has returned.
+        // SAFETY: see above; `Transfers` keeps the transfer in its list until libcurl has returned.
         return Unmanaged<TransferHandle>.fromOpaque(data)._withUnsafeGuaranteedRef { easy in
             guard let transfer = easy.unretainedTransfer else { return otherwise }
             return transfer._withUnsafeGuaranteedRef { transfer in
@@ -23,8 +23,8 @@ enum Callbacks {
         }
     }
 
-    /// libcurl calls with one line. But a head that it reads while the transfer is paused it keeps, and hands all lines but the
-    /// first over in one piece when the transfer goes on.
+    /// libcurl passes one line per call, with one exception: it keeps a head that it reads while the transfer is
+    /// paused, and after the pause passes all lines but the first in one piece.
     private static let header: curl_write_callback = { bytes, size, count, data in
         let chunk = UnsafeRawBufferPointer(start: bytes, count: size * count)
         guard let data else { return 0 }
@@ -105,15 +105,15 @@ enum Callbacks {
         }
     }
 
-    // Called without a transfer too, when a cached connection is closed.
+    // Called without a transfer, too, when libcurl closes a cached connection.
     private static let closeSocket: curl_closesocket_callback = { data, fd in
         guard let data else { return close(fd) }
         // SAFETY: CLOSESOCKETDATA is the Sockets, see above.
         return Unmanaged<Sockets>.fromOpaque(data)._withUnsafeGuaranteedRef { $0.close(fd) }
     }
 
-    // Called only while a handle traces or shows a line. libcurl's own handles, which ask for names over HTTPS, may have it
-    // too.
+    // Called only while a handle traces or shows a line. libcurl's internal handles for names over HTTPS may inherit
+    // it, so the handle is compared.
     private static let trace: curl_debug_callback = { handle, kind, bytes, count, data in
         guard let bytes, count > 0 else { return 0 }
         with(data, or: ()) { transfer, transfers in
@@ -127,7 +127,8 @@ enum Callbacks {
                 if !text.starts(with: connect) { transfer.wasSent(transfers) }
             case CURLINFO_HEADER_IN where easy.showsNextLine && HeadCollector.isFolded(text[0]):
                 transfer.refuseLeadingFold()
-                // libcurl does not store a line that begins so. It hands it on, and the transfer ends there.
+                // libcurl does not store a line that begins with a carriage return. It passes the line on, and the
+                // header callback ends the transfer.
                 text[0] = UInt8(ascii: "\r")
             default: break
             }
@@ -135,16 +136,17 @@ enum Callbacks {
         return 0
     }
 
-    /// libcurl says so each time that it asks a proxy for a tunnel: "Establish HTTP proxy tunnel to ...".
+    /// The trace for each request for a tunnel begins so: "Establish HTTP proxy tunnel to ...".
     private static let tunnel = Array("Establish HTTP".utf8)
-    /// Begins the head that asks a proxy for a tunnel, which is not the request.
+    /// The beginning of a head that asks a proxy for a tunnel, as opposed to the request's head.
     private static let connect = Array("CONNECT ".utf8)
 
     private static let context: curl_ssl_ctx_callback = { handle, context, data in
         guard let context else { return CURLE_ABORTED_BY_CALLBACK }
         return with(data, or: CURLE_ABORTED_BY_CALLBACK) { transfer, transfers in
-            // Names over HTTPS are asked for by a handle of libcurl's own, which has this callback and its data from the
-            // transfer's. What that server shows is not the transfer's: libcurl alone judges it, with the same roots.
+            // libcurl resolves names over HTTPS with an internal handle, which inherits this callback and its data from
+            // the transfer's handle. That server's certificates are not the transfer's: libcurl alone verifies them,
+            // with the same roots.
             guard transfer.easy?.handle == handle || !transfers.settings.resolvesOverHTTPS else {
                 transfers.settings.material.prepare(context)
                 return CURLE_OK
@@ -182,7 +184,7 @@ enum Callbacks {
             }
         }
 
-    // SAFETY of these: the data is the Handshakes, see above; connections live in the loop's turns only.
+    // SAFETY of these: the data is the Handshakes, see above; connections are used in the loop's turns only.
     private static let certificateAsked: @convention(c) (UnsafeMutableRawPointer?, UInt64) -> Void = {
         data, number in
         guard let data else { return }
@@ -213,7 +215,7 @@ enum Callbacks {
             }
         }
 
-    /// Sets every callback of a handle that is new or was reset.
+    /// Sets every callback on a handle that is new or was reset.
     static func install(
         on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer, sockets: UnsafeMutableRawPointer,
         asksBeforeSending: Bool
@@ -240,7 +242,7 @@ enum Callbacks {
         curlew_set_pointer(handle, CURLOPT_DEBUGDATA, easy)
     }
 
-    /// For OpenSSL alone: other backends pass something else.
+    /// Sets the callback for TLS contexts, with OpenSSL alone: other backends pass a different object.
     static func installContext(on handle: UnsafeMutableRawPointer, easy: UnsafeMutableRawPointer) {
         curlew_set_ssl_ctx(handle, context)
         curlew_set_pointer(handle, CURLOPT_SSL_CTX_DATA, easy)

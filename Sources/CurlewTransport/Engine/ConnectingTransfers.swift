@@ -1,15 +1,18 @@
-/// The transfers that have opened a socket and not sent yet.
+/// The transfers that have opened a socket and not yet sent their request.
 ///
-/// libcurl tries a host's addresses of one family one after the other, each for half of the time that is left. Driven by
-/// events, 7.88 opens the socket to the next one only when it is run once more, and sets no timer for that: an address
-/// that does not answer, or refuses, would use up the whole time. So transfers that connect for long are run now and then.
-/// From 8.8 on it sets that timer, and until 8.15 running all could lose another one; there this stays empty.
+/// libcurl tries a host's addresses of one family one after the other, each for half of the time that is left. Driven
+/// by events, libcurl before 8.8 opens the socket to the next address only when it is run once more, and sets no timer
+/// for that: an address that refuses or does not respond would use up the whole time. Transfers that connect for long
+/// are therefore run at intervals.
+///
+/// libcurl from 8.8 on sets that timer, and until 8.15 running all transfers could lose another one; there this list
+/// stays empty.
 struct ConnectingTransfers {
-    /// Most connections are there before it is over for the first time.
+    /// The time between two runs, in nanoseconds. Most connections are up before it has passed once.
     static let interval: UInt64 = 100_000_000
 
     private var members: [ActiveTransfer] = []
-    /// When the next look at them is due.
+    /// When the next run is due.
     private(set) var due = LoopInstant.never
 
     mutating func opened(for transfer: ActiveTransfer, at now: LoopInstant) {
@@ -31,7 +34,7 @@ struct ConnectingTransfers {
         if members.isEmpty { due = .never }
     }
 
-    /// Those to be run, where it is time.
+    /// The transfers to run; empty before `due`.
     mutating func late(at now: LoopInstant) -> [ActiveTransfer] {
         guard due <= now else { return [] }
         due = now.advanced(byNanoseconds: Self.interval)

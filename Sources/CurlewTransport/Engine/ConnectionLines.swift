@@ -1,21 +1,23 @@
 internal import CurlewCore
 
-/// The transfers that wait for a connection: a few of each origin within libcurl, the others here, first come first served.
+/// The transfers that wait for a connection. A limited number of each origin waits within libcurl, the others wait
+/// here, first come, first served.
 ///
-/// libcurl 7 walks along everything that waits for a connection whenever a transfer is taken out: with ten thousand waiting
-/// that is ten times what a request costs otherwise. And a transfer that waits here needs no handle yet.
+/// Whenever a transfer is removed, libcurl 7 walks through everything that waits for a connection: with ten thousand
+/// waiting, a request costs ten times as much as usual. A transfer that waits here also needs no handle yet.
 struct ConnectionLines {
-    /// How many of an origin may wait within libcurl. Enough that no connection stays idle until the end of a turn.
+    /// The most transfers of one origin that may wait within libcurl. This is enough to keep every connection busy
+    /// until the end of a turn.
     static let most = 128
 
-    /// Within libcurl, of all origins.
+    /// The number of transfers that wait within libcurl, of all origins.
     private(set) var waiting = 0
     private var lines: [String: ConnectionLine] = [:]
     private var ready: [ConnectionLine] = []
 
-    /// Whether the transfer may be given to libcurl at once; where not, it stands in line.
+    /// Whether the transfer may be given to libcurl at once. If not, it is appended to its origin's line.
     mutating func mayEnter(_ transfer: ActiveTransfer) -> Bool {
-        // One with a proxy of its own does not wait for what the others of its origin wait for.
+        // A transfer with its own proxy does not wait for the connections that others of its origin wait for.
         guard waiting >= Self.most || !lines.isEmpty, transfer.request.options.proxy == nil else {
             enter(transfer, from: nil)
             return true
@@ -45,7 +47,7 @@ struct ConnectionLines {
         return line
     }
 
-    /// Scheme, host and port of a URL that has them.
+    /// The scheme, host and port of an absolute URL.
     static func origin(of url: String) -> String {
         var slashes = 0
         let end = url.utf8.firstIndex { byte in
@@ -55,7 +57,7 @@ struct ConnectionLines {
         return String(url[..<(end ?? url.endIndex)])
     }
 
-    /// The transfer has ended, where it ever was.
+    /// Called when the transfer has ended, whether it waited here, within libcurl or not at all.
     mutating func ended(_ transfer: ActiveTransfer) {
         if transfer.waitsForConnection { return left(transfer) }
         guard let line = transfer.line else { return }
@@ -64,7 +66,7 @@ struct ConnectionLines {
         if line.isEmpty, line.inside == 0, !line.isReady { lines[line.origin] = nil }
     }
 
-    /// The transfer has a connection, or libcurl no longer has it.
+    /// Called when the transfer has a connection, or has left libcurl.
     mutating func left(_ transfer: ActiveTransfer) {
         guard transfer.waitsForConnection else { return }
         transfer.waitsForConnection = false
@@ -73,7 +75,7 @@ struct ConnectionLines {
         transfer.line = nil
         line.inside -= 1
         if line.isEmpty {
-            // `next` forgets one that is ready: what comes before that still belongs to it.
+            // `next` removes a line that is ready. Transfers that arrive before then still belong to it.
             if line.inside == 0, !line.isReady { lines[line.origin] = nil }
         } else if !line.isReady {
             line.isReady = true
@@ -81,7 +83,7 @@ struct ConnectionLines {
         }
     }
 
-    /// The next one to be given to libcurl, where there is room for it.
+    /// The next transfer to give to libcurl; `nil` if none waits or there is no room.
     mutating func next() -> ActiveTransfer? {
         while let line = ready.last {
             if line.hasRoom, let transfer = line.first() {
@@ -96,28 +98,28 @@ struct ConnectionLines {
     }
 }
 
-/// The transfers of one origin that wait for a connection. The loop's own, as they are.
+/// The transfers of one origin that wait for a connection. Used only in the loop's turns.
 final class ConnectionLine {
     let origin: String
-    /// How many of them are within libcurl.
+    /// The number of them that are within libcurl.
     var inside = 0
     var isReady = false
-    /// nil where one was taken out.
+    /// `nil` if the transfer was taken out.
     private var outside: [ActiveTransfer?] = []
     private var start = 0
-    /// How many from `start` on have ended.
+    /// The number of transfers from `start` on that have ended.
     private var endedCount = 0
 
     init(origin: String) { self.origin = origin }
 
     var hasRoom: Bool { inside < ConnectionLines.most }
-    /// Nothing waits outside.
+    /// Whether no transfer waits outside of libcurl.
     var isEmpty: Bool { start == outside.count }
 
     func append(_ transfer: ActiveTransfer) { outside.append(transfer) }
 
-    /// One that waits outside has ended. They go when they are the greater part: where no connection becomes free, no
-    /// transfer comes to pass them by.
+    /// Called when a transfer that waits outside has ended. Ended transfers are removed once they are the majority: if
+    /// no connection becomes free, `first` is not called and skips none.
     func hasEndedOutside() {
         endedCount += 1
         guard endedCount * 2 > outside.count - start else { return }
@@ -126,7 +128,7 @@ final class ConnectionLine {
         (start, endedCount) = (0, 0)
     }
 
-    /// Takes the first that has not ended meanwhile.
+    /// Takes out the first transfer that has not ended.
     func first() -> ActiveTransfer? {
         defer {
             if start * 2 > outside.count {

@@ -2,29 +2,29 @@ public import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// Carries exchanges out over libcurl: one loop thread, any number of exchanges at a time.
+/// Carries out exchanges over libcurl, any number at a time, on one loop thread.
 ///
 ///     let transport = CurlTransport()
 ///     let outcome = try await transport.perform(request, sink: sink)
 ///
-/// Dropping the last reference ends the thread, closes every connection and fails what runs with
-/// `.sessionClosed`, as `shutdown` does. A running `perform` is no such reference, unless its own was the only
-/// one from the start: `CurlTransport().perform(…)` ends as it would. A configuration that the running libcurl
-/// cannot honour shows at the first `perform`.
+/// The last reference to the transport ends its engine: the thread ends, every connection is closed, and running
+/// exchanges fail with `.sessionClosed`, as after `shutdown`. A running `perform` does not keep the transport alive,
+/// unless it was called on the only reference: `CurlTransport().perform(…)` completes normally. `init` does not throw:
+/// if the running libcurl cannot honour the configuration, every `perform` does.
 public final class CurlTransport: Transport {
     private let planner: RequestPlanner
-    /// Ends the loop with itself. Requests do not ask it for the loop: each would count it.
+    /// Ends the loop thread in its `deinit`. `nil` if it could not be created.
     private let engine: TransferEngine?
-    /// The engine's, or why there is none.
+    /// The engine's loop, or the reason why there is no engine.
     private let loop: Result<EngineLoop, CurlewError>
     private let published = Lock(TransportStatistics())
 
-    /// Creates an engine; its thread ends with the last reference to it.
+    /// Creates a transport with its own loop thread.
     public convenience init(configuration: TransportConfiguration = TransportConfiguration()) {
         self.init(configuration: configuration, capabilities: .ofLibcurl)
     }
 
-    /// For tests: plans as for another libcurl.
+    /// For tests: plans requests for `capabilities` instead of those of the running libcurl.
     init(configuration: TransportConfiguration, capabilities: Capabilities) {
         let surroundings = ConnectionPlan.Surroundings.current(capabilities)
         planner = RequestPlanner(configuration, surroundings)
@@ -54,16 +54,17 @@ public final class CurlTransport: Transport {
         }
     }
 
-    /// Counters as of the loop's last turn, readable from any thread.
+    /// Counters as of the end of the loop's last turn, readable from any thread.
     public var statistics: TransportStatistics { published.withLock { $0 } }
 
-    /// Sends one request over libcurl.
+    /// Sends one request over libcurl. Returns when the response has ended, after the last call to `sink`.
     public consuming func perform(
         _ request: TransferRequest,
         sink: any TransferSink
     ) async throws(CurlewError) -> TransferOutcome {
         let transfer = try makeTransfer(copy request, sink)
-        // The exchange needs the loop, not the transport: its owner decides how long both live.
+        // The exchange uses the loop only, so the transport may end before it. A transport that has no other reference
+        // is kept until the exchange has ended.
         var own: CurlTransport? = consume self
         if !isKnownUniquelyReferenced(&own) { own = nil }
         await withTaskCancellationHandler {
@@ -75,12 +76,12 @@ public final class CurlTransport: Transport {
         return try transfer.outcome()
     }
 
-    /// Those that its own configuration sets in the same way.
+    /// The guards for which this transport's configuration has the same settings.
     public func enforcedGuards(of configuration: TransportConfiguration) -> TransportGuards {
         planner.configuration.guards(equalTo: configuration)
     }
 
-    // Never inlined: temporaries would be part of `perform`'s frame, which each request in flight has.
+    // Never inlined: its temporaries would become part of the frame of `perform`, which every request in flight keeps.
     @inline(never)
     func makeTransfer(
         _ request: consuming TransferRequest, _ sink: any TransferSink, sendBuffer: Int? = nil
@@ -104,7 +105,7 @@ public final class CurlTransport: Transport {
         )
     }
 
-    /// Ends running exchanges with `.sessionClosed` and closes every connection; later ones fail so too.
+    /// Ends running exchanges with `.sessionClosed` and closes every connection. Later exchanges fail in the same way.
     public func shutdown() async {
         await engine?.close()
     }

@@ -1,39 +1,40 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Evidence from libcurl's trace and counters about a request that was sent, and about its connection.
+/// Evidence from libcurl's trace and counters about one send of a request, and about its connection.
 ///
-/// Whether a server can have carried it out: over HTTP/2 only the trace tells which stream the request had, and which was
-/// the last that a GOAWAY says is processed (RFC 9113, 6.8). Where a version words it differently nothing is known, and
-/// nothing sent again.
+/// It shows whether a server can have carried out the request. Over HTTP/2 only the trace contains the request's stream
+/// and the last stream that a GOAWAY declares as processed (RFC 9113, 6.8). If a version of libcurl words its trace
+/// differently, nothing is known and nothing is sent again.
 ///
-/// And whether its connection survived it: see `ActiveTransfer.isCutByConnection`.
+/// It also shows whether the connection survived the request: see `ActiveTransfer.isCutByConnection`.
 struct DeliveryEvidence {
-    /// Whether the request was announced before it was sent. Before 7.80 none is, and only the trace tells something.
+    /// Whether libcurl announced the request before it sent it. Before 7.80 it announces none, and only the trace is
+    /// known.
     private var wasAnnounced = false
-    /// Bytes of requests that libcurl had sent before.
+    /// The number of request bytes that libcurl had sent before this send.
     private var bytesBefore = 0
     /// Whether the connection was made for this transfer.
     private var isOnNewConnection = false
     private(set) var speaksHTTP2 = false
     private var stream: Int?
     private var lastProcessed: Int?
-    /// The server has said that it takes no further requests on the connection: its end is announced.
+    /// The server has announced that it accepts no further requests on the connection.
     var connectionGoesAway = false
-    /// The server wants fewer requests (RFC 9113, 7: ENHANCE_YOUR_CALM).
+    /// The server has asked for fewer requests (RFC 9113, 7: ENHANCE_YOUR_CALM).
     private(set) var asksForCalm = false
-    /// The response has ended well, while the request's body was on its way.
+    /// The response has ended properly while the request's body was being sent.
     private(set) var responseEnded = false
     private var keepsConnection = false
     private var closesConnection = false
 
     init() {}
 
-    /// The request is about to be sent.
+    /// Creates the evidence for a request that is about to be sent.
     init(_ easy: TransferHandle, isTLS: Bool, isFirst: Bool) {
         wasAnnounced = true
         bytesBefore = curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE)
-        // Later rounds of a handshake go over the same connection.
+        // Later rounds of a handshake reuse the connection of the first.
         isOnNewConnection = isFirst && curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) > 0
         if isTLS, easy.transfers.settings.usesOpenSSL {
             speaksHTTP2 = curlew_tls_connection(easy.handle).map { curlew_tls_speaks_http2($0) != 0 } ?? false
@@ -42,8 +43,7 @@ struct DeliveryEvidence {
         }
     }
 
-    /// Records a line of libcurl's trace. Returns whether it is the first that says that the connection takes no further
-    /// requests.
+    /// Records a line of libcurl's trace. Returns true for the first line that announces the end of the connection.
     mutating func record(_ text: UnsafeRawBufferPointer) -> Bool {
         let line = text.prefix(200)
         if line.starts(with: Self.usingStream) {
@@ -80,7 +80,7 @@ struct DeliveryEvidence {
     private static let tag = Array("[HTTP/2] [".utf8)
     private static let opened = Array("] OPENED stream".utf8)
     private static let goaway = Array("received GOAWAY, error=".utf8)
-    // 7.88 to 8.0.
+    // The spelling of 7.88 to 8.0.
     private static let goawayMisspelt = Array("recveived GOAWAY, error=".utf8)
 
     private static func number(_ text: Slice<UnsafeRawBufferPointer>) -> Int? {
@@ -94,25 +94,27 @@ struct DeliveryEvidence {
         return digits > 0 ? number : nil
     }
 
-    /// Whether libcurl ended the connection with the exchange, without the server's having announced it. It first says so when it
-    /// ends another one to have room for this one.
+    /// Whether libcurl closed the connection after the exchange although the server had not announced its end. A line
+    /// about a closed connection is no proof: libcurl also writes one when it closes another connection to have room
+    /// for this one, and writes afterwards that this one is left intact.
     ///
-    /// Of a request that was not announced (before libcurl 7.80) the trace may tell about connections before it.
+    /// If the request was not announced (before libcurl 7.80), the trace may be about earlier connections.
     var connectionBroke: Bool { wasAnnounced && closesConnection && !keepsConnection && !connectionGoesAway }
 
-    /// Whether nothing of the request was taken: the connection was dead already.
+    /// Whether no byte of the request was sent, because the connection was already dead.
     func isUnsent(_ easy: TransferHandle) -> Bool {
         wasAnnounced && curlew_get_long(easy.handle, CURLINFO_REQUEST_SIZE) == bytesBefore
     }
 
-    /// Whether the server has said that it did not look at the request's stream.
+    /// Whether the server has declared that it did not process the request's stream.
     var isAboveGoAway: Bool {
         if let stream, let lastProcessed { lastProcessed < stream } else { false }
     }
 
-    /// libcurl is about to send again, without a challenge to answer: whether that can be a refused stream alone.
+    /// Whether a refused stream is the only possible reason for libcurl to send again. Called when libcurl is about to
+    /// do so without a challenge to answer.
     ///
-    /// Of a connection that was re-used it also does so when that dies. Up to 8.0 it then has noted an error.
+    /// libcurl also sends again when a reused connection dies, but has recorded an error in that case (before 8.1).
     func isRefusedStream(_ easy: TransferHandle) -> Bool {
         guard speaksHTTP2 else { return false }
         return isOnNewConnection

@@ -1,25 +1,25 @@
 internal import CurlewCore
 
-/// What the loop needs of a transport's configuration, worked out once.
+/// The parts of a transport's configuration that its loop needs, computed once.
 struct EngineSettings: Sendable {
     let base: ConnectionPlan
     let material: TrustMaterial
     let limits: ConnectionLimits
     let maximumHeaderSize: Int
     let trustEvaluation: (any TrustEvaluation)?
-    /// libcurl does not verify servers: what the evaluator says is all.
+    /// libcurl does not verify servers: the evaluator's verdict alone decides.
     let evaluatorDecidesAlone: Bool
     let verifiesTLSProxies: Bool
     let refusesPrivateAddresses: Bool
     let keepAlive: KeepAlive?
-    /// libcurl asks for names with handles of its own, which have the callbacks of the transfer's.
+    /// libcurl resolves names over HTTPS. It does so with internal handles, which inherit the transfer's callbacks.
     let resolvesOverHTTPS: Bool
     let usesOpenSSL: Bool
     let usesGnuTLS: Bool
     let hasClientIdentity: Bool
-    /// The way to the outside where a request names none of its own.
+    /// The proxy of requests whose options name none.
     let proxy: Proxy
-    // As `Capabilities` says.
+    // Quirks of the running libcurl, documented in `Capabilities`.
     let libcurlAsksBeforeSending: Bool
     let libcurlReadsWhilePaused: Bool
     let libcurlReadsWhileSending: Bool
@@ -30,19 +30,19 @@ struct EngineSettings: Sendable {
     let libcurlHidesBrokenConnections: Bool
     let libcurlTriesAgainSilentlyOnRefusal: Bool
     let libcurlGarblesTransferCodings: Bool
-    /// Plain connections speak HTTP/2, and libcurl can use none twice (`RequestPlan.planProtocol`).
+    /// Connections without TLS speak HTTP/2, and libcurl cannot reuse them (`RequestPlan.planProtocol`).
     let libcurlCannotReusePlainHTTP2: Bool
     /// The Unix socket that every connection leads to; `nil` if connections lead to the URL's host.
     let unixSocketPath: String?
-    /// Callers may start transfers on their own threads. The loop thread blocks SIGPIPE, theirs do not
-    /// (`Capabilities.suppressesSIGPIPE`).
+    /// Callers may start transfers on their own threads. Unlike the loop thread, those threads do not block SIGPIPE, so
+    /// libcurl has to suppress it (`Capabilities.suppressesSIGPIPE`).
     let lendsTurns: Bool
-    /// Content codings are undone unless a request wants them left.
+    /// Content codings are decoded unless a request asks for the body as it was sent.
     let decodesContent: Bool
     let httpVersion: HTTPVersionPolicy
-    /// HTTP/2 is spoken without asking, whether there is TLS or not.
+    /// Connections speak HTTP/2 from their first byte, over TLS or not, without negotiation.
     var hasPriorKnowledge: Bool { httpVersion == .http2PriorKnowledge }
-    /// What servers announce is kept there; nil where it cannot be used.
+    /// Stores the alternative services that servers announce; `nil` if the transport cannot use them.
     let alternatives: (any AlternativeServices)?
 
     init(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings) throws(CurlewError) {

@@ -1,10 +1,10 @@
 internal import CurlewCore
 
-/// Header fields in the making, one line at a time.
+/// Header fields under construction, added one line at a time.
 struct FieldLines {
     private var fields: [HTTPHeader] = []
-    /// The value of the last field while folded lines lengthen it: appended in place, because a field of many lines would
-    /// otherwise be copied with each of them.
+    /// The value of the last field while folded lines extend it. It is extended in place, because a field of many lines
+    /// would otherwise be copied with each of them.
     private var folded: String?
 
     var isEmpty: Bool { fields.isEmpty }
@@ -29,7 +29,7 @@ struct FieldLines {
         fields.append(field)
     }
 
-    /// A folded line (RFC 9112, 5.2) continues the value before it.
+    /// Appends a folded line to the value before it (RFC 9112, 5.2).
     private mutating func fold(_ text: UnsafeRawBufferPointer) {
         if folded == nil { folded = fields.last?.value }
         folded?.append(" ")
@@ -42,7 +42,7 @@ struct FieldLines {
         folded = nil
     }
 
-    /// The fields so far.
+    /// The fields received so far.
     var all: [HTTPHeader] {
         guard folded != nil else { return fields }
         var settled = self

@@ -1,27 +1,29 @@
 internal import CCurl
 internal import CurlewCore
 
-/// What one engine has of libcurl: the pool of easy handles, the multi handles, and the TLS sessions that they share.
+/// The libcurl objects of one engine: the pool of easy handles, the multi handles, and the TLS sessions that they
+/// share.
 ///
-/// Belongs to the loop's turns, as `Transfers` and `Sockets` do: every entry asserts that in debug builds.
+/// Used only in the loop's turns, as are `Transfers` and `Sockets`; debug builds assert this at every entry.
 final class Handles {
     private let settings: EngineSettings
     private let loop: LoopIdentity
     private let sockets: Sockets
     private(set) var multis: [CurlMulti] = []
-    /// Those of byte connections, which count for no limit.
+    /// The multi handles of byte connections, which do not count towards the connection limits.
     private(set) var connectionMultis: [CurlMulti] = []
-    /// That of requests that are alone on their connections, which count apart, for the same limits. Each closes its own, so
-    /// none is ever there to be used again, and the later rounds of a handshake find the connection of the first.
+    /// The multi handle of requests that are alone on their connections. The limits apply to it separately. Each
+    /// request closes its connection, so no idle connection is ever reused, and the later rounds of a handshake find
+    /// the connection of the first.
     private var loneMulti: CurlMulti?
     private var idle: [TransferHandle] = []
     private var share: UnsafeMutableRawPointer?
     private(set) var inUse = 0
     private var isClosed = false
-    /// The environment may name a proxy for each scheme.
+    /// Whether requests may use different proxies: the environment may name one for each scheme.
     private let mayHaveSeveralProxies: Bool
 
-    /// Each idle handle keeps about 20 KiB.
+    /// The size of the pool. Each idle handle keeps about 20 KiB.
     static let maximumIdle = 128
 
     init(_ settings: EngineSettings, sockets: Sockets, loop: LoopIdentity) {
@@ -36,13 +38,14 @@ final class Handles {
 
     // MARK: Easy handles
 
-    /// A handle that is set up for the transfer, or libcurl's refusal of an option; nil where there is no handle.
+    /// A handle that is set up for the transfer, with libcurl's result: an error if it refused an option. `nil` if no
+    /// handle can be made.
     func handle(for transfer: ActiveTransfer, of transfers: Transfers) -> (easy: TransferHandle, code: CURLcode)? {
         loop.assertOnLoop()
         guard let easy = idle.popLast() ?? TransferHandle(transfers) else { return nil }
         let code = setUp(easy, for: transfer)
-        // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl does not
-        // change the size of one that is there (CURLOPT_BUFFERSIZE). A new handle has none.
+        // A handle whose last transfer ended before it had a connection keeps its receive buffer, and libcurl refuses
+        // to resize an existing buffer (CURLOPT_BUFFERSIZE). A new handle has none.
         guard code == CURLE_BAD_FUNCTION_ARGUMENT, let fresh = TransferHandle(transfers) else { return (easy, code) }
         return (fresh, setUp(fresh, for: transfer))
     }
@@ -73,27 +76,29 @@ final class Handles {
         inUse -= 1
     }
 
-    /// The handle stays with libcurl, for a byte connection: libcurl finds that through its multi handle alone.
+    /// Leaves the handle with libcurl for a byte connection, which libcurl finds through the multi handle alone.
     func lend(_ easy: TransferHandle) {
         loop.assertOnLoop()
         leave(easy)
     }
 
-    /// Ends the byte connection of a handle that was lent.
+    /// Closes the byte connection of a handle that was lent.
     func close(_ easy: TransferHandle) {
         loop.assertOnLoop()
         multi(at: easy.multi)?.remove(easy)
-        // After a peak: each has descriptors, and every turn visits it. One keeps its resolved names.
+        // Frees multi handles after a peak: each has descriptors, and every turn visits it. One is kept for its
+        // resolved names.
         while connectionMultis.count > 1, connectionMultis.last?.count == 0 { connectionMultis.removeLast() }
     }
 
-    /// Keeps a handle for the next transfer, where it may serve one.
+    /// Returns a handle to the pool if it may serve another transfer.
     func recycle(_ easy: TransferHandle, after transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard !isClosed, idle.count < Self.maximumIdle, easy.isReusable else { return }
-        // A handle counts libcurl's silent repetitions, over all its transfers, and gives up at the sixth.
-        // And it keeps a verdict on a chain until there is another.
-        // And the scheme that one proxy has asked for, which it would use at another unasked.
+        // A handle remembers three things that must not affect its next transfer. It counts libcurl's silent
+        // repetitions over all its transfers, and gives up at the sixth. It keeps the verdict on a certificate chain
+        // until there is another. And it keeps the scheme that one proxy has asked for, and would use it unasked with
+        // another.
         if transfer.plan.needsOwnHandle || transfer.sends > 1 || transfer.finalError?.isTLS == true
             || (mayHaveSeveralProxies && curlew_get_long(easy.handle, CURLINFO_PROXYAUTH_AVAIL) != 0)
         {
@@ -106,8 +111,8 @@ final class Handles {
 
     // MARK: Multi handles
 
-    /// How many byte connections share a multi handle. libcurl looks for a handle's connection among all of its multi
-    /// handle, each time that something is read or sent.
+    /// The number of byte connections that share a multi handle. Each time something is read or sent, libcurl searches
+    /// all connections of the multi handle for that of the easy handle.
     static let connectionsPerMulti = 32
     private static let firstConnectionMulti = 1000
     private static let loneIndex = 999
@@ -140,7 +145,8 @@ final class Handles {
         var index = 0
         if limits.multis > 1 {
             if limits.splitsHosts {
-                // Fill one before the next: few requests keep to few handles and find their connections again.
+                // Fill one multi handle before the next: few requests then use few of them and find their connections
+                // again.
                 index =
                     multis.firstIndex { $0.count < limits.share(of: $0.index) }
                     ?? (multis.count < limits.multis ? multis.count : leastLoaded)
@@ -176,7 +182,7 @@ final class Handles {
 
     // MARK: The end
 
-    /// Frees every handle, and with them every connection. No transfer is left.
+    /// Frees every handle, and with it every connection. No transfer may be left.
     func closeAll() {
         loop.assertOnLoop()
         isClosed = true
@@ -186,7 +192,7 @@ final class Handles {
         loneMulti = nil
     }
 
-    /// Frees what handles share: after `closeAll`.
+    /// Frees the TLS sessions that handles share. Call it after `closeAll`.
     func freeShare() {
         loop.assertOnLoop()
         if let share { curl_share_cleanup(share) }

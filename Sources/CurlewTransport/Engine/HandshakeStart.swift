@@ -7,10 +7,11 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// When a TLS handshake begins, for errors and cancellations during it. OpenSSL tells by a callback; GnuTLS does not, and
-/// from 8.0 on libcurl says when TCP was connected only after the handshake.
+/// Detects when a TLS handshake begins, for errors and cancellations during it. OpenSSL reports the beginning by a
+/// callback. GnuTLS does not, and libcurl from 8.0 on reports the time of the TCP connection only after the handshake.
 extension Sockets {
-    /// libcurl watches a socket for a transfer that connects: once TCP is connected, the handshake is all that is left.
+    /// Called when libcurl watches a socket for a transfer that connects: once TCP is connected, only the handshake is
+    /// left.
     func watches(_ easy: TransferHandle, at fd: Int32) {
         guard let transfer = easy.transfer, !transfer.isSecuring, transfer.plan.isTLS,
             case .connect = transfer.clocks.stretch, Self.isConnectedByTCP(fd), !transfer.isProxied
@@ -18,7 +19,7 @@ extension Sockets {
         transfer.isSecuring = true
     }
 
-    /// Not so a resolver's pipe, nor a socket of QUIC.
+    /// Whether `fd` is a connected TCP socket. A resolver's pipe and a socket of QUIC are not.
     private static func isConnectedByTCP(_ fd: Int32) -> Bool {
         var kind: Int32 = 0
         var length = socklen_t(MemoryLayout<Int32>.size)

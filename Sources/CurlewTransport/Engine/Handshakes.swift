@@ -2,14 +2,15 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// The TLS handshakes of one engine's new connections, and the judgement of what servers show in them.
+/// The TLS handshakes of one engine's new connections, and the evaluation of the certificates that servers present.
 ///
-/// Belongs to the loop's turns: every entry asserts that in debug builds.
+/// Used only in the loop's turns; debug builds assert this at every entry.
 final class Handshakes {
     let settings: EngineSettings
     private let loop: LoopIdentity
-    /// Those whose own new connection has begun its TLS handshake, by the number that the handshake knows. It is not the request's
-    /// identifier: sessions that share an engine count for themselves, and the segments of a download have one together.
+    /// The transfers on whose own new connection a TLS handshake has begun, by the handshake's number. The request's
+    /// identifier cannot be the key: sessions that share an engine count separately, and the segments of a download
+    /// share one identifier.
     private var transfers: [UInt64: ActiveTransfer] = [:]
     private var lastNumber: UInt64 = 0
 
@@ -18,7 +19,8 @@ final class Handshakes {
         self.loop = loop
     }
 
-    /// Gives the number by which the handshake finds its transfer. A proxy's and the server's behind it have the same.
+    /// Returns the number by which the handshake finds its transfer. The handshakes with a proxy and with the server
+    /// that it leads to share one number.
     func began(for transfer: ActiveTransfer) -> UInt64 {
         loop.assertOnLoop()
         transfer.isSecuring = true
@@ -29,24 +31,25 @@ final class Handshakes {
         return lastNumber
     }
 
-    /// The transfer is no longer on the handle whose handshake began.
+    /// Called when the transfer leaves the handle on which its handshake began.
     func forget(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
         guard let number = exchange(&transfer.handshake, with: nil) else { return }
         transfers[number] = nil
     }
 
-    /// The transfer that a handshake belongs to, while it is on that handle.
+    /// The transfer of a handshake; `nil` once the transfer has left that handle.
     func transfer(_ number: UInt64) -> ActiveTransfer? {
         loop.assertOnLoop()
         return transfers[number]
     }
 
-    /// Whether the evaluator is asked within the handshake that begins with this context: only then it is asked before a
-    /// client certificate is shown.
+    /// Whether the evaluator is asked within the handshake that begins with this context: only then is it asked before
+    /// a client certificate is presented.
     ///
-    /// The context of an https proxy is libcurl's to judge, and looks like a server's. Where there may be one, the
-    /// server's is known by libcurl not verifying it; where that tells nothing, `trusts` asks after the handshake.
+    /// libcurl itself verifies an HTTPS proxy, whose context looks like a server's. If there may be such a proxy, the
+    /// server's context is recognized because libcurl does not verify it. If that distinguishes nothing, `trusts` asks
+    /// after the handshake.
     func judges(_ context: UnsafeMutableRawPointer, _ transfer: ActiveTransfer) -> Bool {
         guard settings.trustEvaluation != nil else { return false }
         if !transfer.mayMeetTLSProxy { return true }
@@ -54,7 +57,7 @@ final class Handshakes {
             && curlew_tls_context_verifies(context) == 0
     }
 
-    /// What the evaluator says within a handshake.
+    /// Asks the evaluator about a chain within a handshake.
     func accepts(_ chain: UnsafeRawPointer?, of number: UInt64, verifyResult: Int) -> Bool {
         guard let evaluation = settings.trustEvaluation, let chain, let transfer = transfer(number) else {
             return false
@@ -65,8 +68,8 @@ final class Handshakes {
             evaluation)
     }
 
-    /// Asked before a request goes over a TLS connection, new or used before. The verdict is kept with
-    /// the connection, so a server is judged once.
+    /// Asks the evaluator before a request is sent over a TLS connection, new or reused. The verdict is stored with the
+    /// connection, so each connection is evaluated once.
     func trusts(_ transfer: ActiveTransfer, _ transfers: Transfers) -> Bool {
         loop.assertOnLoop()
         guard let handle = transfer.easy?.handle, let connection = curlew_tls_connection(handle) else {
@@ -74,7 +77,7 @@ final class Handshakes {
                 transfer.tlsVersion = transfers.texts.string(curlew_gnutls_version(handle))
                 transfer.tlsCipher = transfers.texts.string(curlew_gnutls_cipher(handle))
             }
-            // Without libssl's view no evaluator was admitted.
+            // An evaluator requires a libcurl that exposes its OpenSSL connections (`Capabilities.require`).
             if settings.trustEvaluation == nil { return true }
             transfer.failure = transfer.makeError(.certificateUntrusted, "the connection shows no chain", phase: .tls)
             return false

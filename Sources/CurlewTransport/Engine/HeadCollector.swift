@@ -1,12 +1,12 @@
 internal import CurlewCore
 internal import Glibc
 
-/// Puts a response's head together from the lines that libcurl hands over, one call per line.
+/// Assembles a response's head from the lines that libcurl passes, one call per line.
 struct HeadCollector {
     enum Event {
-        /// A line of something unfinished.
+        /// The line completes nothing.
         case none
-        /// A status line, which names a version. libcurl frames what follows by it, and may at once give the connection to
+        /// A status line, with its version. libcurl frames the response by it, and may at once give the connection to
         /// other requests.
         case started(HTTPVersion)
         case informational(ResponseHead)
@@ -17,7 +17,7 @@ struct HeadCollector {
     private enum State {
         case statusLine
         case fields
-        /// The final head is complete: what comes now are trailers, or the next response.
+        /// The final head is complete: the lines that follow are trailers, or the next response.
         case body
     }
 
@@ -27,20 +27,20 @@ struct HeadCollector {
     private var version = HTTPVersion.http1_1
     private var fields = FieldLines()
     private static let usualFields = 12
-    /// Bytes of all lines of the response so far.
+    /// The number of bytes in all lines of the response so far.
     private(set) var size = 0
     private var trailerLines = FieldLines()
 
-    /// The status of the last complete head since the request went out, 0 before it.
+    /// The status of the last complete head since the request was sent; 0 before it.
     private(set) var lastStatus = 0
 
-    /// The fields behind the body.
+    /// Removes and returns the fields that followed the body.
     mutating func takeTrailers() -> [HTTPHeader] {
         defer { trailerLines.removeAll() }
         return trailerLines.all
     }
 
-    /// The request goes out, once more perhaps: what was answered before says nothing about it.
+    /// Called when the request is sent, perhaps again: earlier responses say nothing about this send.
     mutating func requestGoesOut() { lastStatus = 0 }
 
     /// Whether the next line belongs to a head that has begun.
@@ -51,7 +51,7 @@ struct HeadCollector {
         }
     }
 
-    /// A whole head between two others, taken apart before.
+    /// Processes a whole head that was parsed before, in place of its lines.
     mutating func take(_ head: ResponseHead, size: Int) {
         switch state {
         case .statusLine, .fields: self.size += size
@@ -69,7 +69,8 @@ struct HeadCollector {
         if end > 0, line[end - 1] == UInt8(ascii: "\n") { end -= 1 }
         while end > 0, line[end - 1] == UInt8(ascii: "\r") { end -= 1 }
         let text = UnsafeRawBufferPointer(rebasing: line[..<end])
-        // A server that passes another's text on could say something else to those who take it for a line's end.
+        // Some recipients take a bare carriage return for the end of a line. Text that a server has copied into a field
+        // could then add fields (RFC 9112, 2.2).
         if let start = text.baseAddress, memchr(start, 0x0D, text.count) != nil {
             return .malformed("a line of the head has a carriage return within it")
         }
@@ -78,13 +79,13 @@ struct HeadCollector {
             return takeStatusLine(text, &texts)
         case .fields:
             guard let first = text.first else { return complete() }
-            // RFC 9112, 2.2.
+            // A folded line after the status line continues nothing (RFC 9112, 2.2).
             if fields.isEmpty, Self.isFolded(first) { return .malformed(Self.leadingFold) }
             fields.take(text, &texts)
             return .none
         case .body:
             if text.count > 5, Self.isStatusLine(text) {
-                // Authentication rounds and repeated sends: a new response takes the old one's place.
+                // Authentication rounds and repeated sends: a new response replaces the old one.
                 fields.removeAll()
                 trailerLines.removeAll()
                 size = line.count
@@ -118,7 +119,7 @@ struct HeadCollector {
 
     static let leadingFold = "the head begins with a folded line"
 
-    /// Whether a line that begins so continues the one before.
+    /// Whether a line that begins with `first` continues the line before.
     static func isFolded(_ first: UInt8) -> Bool { first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") }
 
     static func isStatusLine(_ text: UnsafeRawBufferPointer) -> Bool {

@@ -7,11 +7,12 @@ internal import Musl
 #endif
 
 extension KeepAlive {
-    /// Has the system probe a silent connection of a new TCP socket. Best effort: a value that the system does not take leaves its own.
+    /// Makes the system probe idle connections on a new TCP socket. Best effort: if the system rejects a value, its
+    /// default remains.
     func apply(to socket: Int32) {
         set(SOL_SOCKET, SO_KEEPALIVE, 1, on: socket)
         let level = Int32(IPPROTO_TCP)
-        // The largest that Linux takes are 32767 s and 127.
+        // Linux accepts at most 32767 s and 127 probes.
         set(level, TCP_KEEPIDLE, seconds(idle), on: socket)
         set(level, TCP_KEEPINTVL, seconds(interval), on: socket)
         set(level, TCP_KEEPCNT, Int32(min(max(1, probes), 127)), on: socket)

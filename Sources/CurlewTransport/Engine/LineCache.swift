@@ -1,10 +1,10 @@
 internal import CurlewCore
 internal import Glibc
 
-/// Header lines as they came, with the field that each of them was taken apart into.
+/// Caches header lines as received, each with the field that was parsed from it.
 struct LineCache {
     private static let slots = 128
-    /// Lines of at least eight bytes: two words tell most of them apart.
+    /// The lengths of cached lines: at least eight bytes, because the hash reads a word at both ends.
     private static let lengths = 8...120
 
     private var bytes = [UInt8](repeating: 0, count: slots * lengths.upperBound)
@@ -32,7 +32,7 @@ struct LineCache {
         fields[slot] = field
     }
 
-    /// By length and both ends.
+    /// The slot of a line, by its length and both ends.
     private static func slot(of line: UnsafeRawBufferPointer) -> Int {
         var hash = UInt(line.count)
         hash = hash &* 31 &+ UInt(line.loadUnaligned(as: UInt64.self))

@@ -2,14 +2,15 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// A body's file, opened and closed in the caller's task and read on the loop.
+/// The file of a body, opened in the caller's task and read on the loop. It is closed with the last reference.
 ///
-/// Opening comes first because its faults (missing, unreadable, a directory) must not cost a connection.
+/// It is opened before the transfer starts, because its errors (missing, unreadable, a directory) must not cost a
+/// connection.
 final class OpenFile: Sendable {
     private let fd: Int32
     private let path: String
     private let start: Int64
-    /// nil where the system does not say it, as of the files in /proc: the body ends where the file does.
+    /// `nil` if the system does not know the length, as for files in /proc: the body ends at the end of the file.
     let length: Int64?
 
     init(_ url: URL, range: Range<Int64>?) throws(CurlewError) {
@@ -17,7 +18,7 @@ final class OpenFile: Sendable {
             throw Self.failure(EINVAL, Redaction.redacted(url).absoluteString, "not a file URL")
         }
         path = url.path(percentEncoded: false)
-        // O_NONBLOCK: opening a FIFO would wait for a writer.
+        // O_NONBLOCK: opening a FIFO would otherwise wait for a writer.
         let fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard fd >= 0 else { throw Self.failure(errno, path) }
         var status = stat()

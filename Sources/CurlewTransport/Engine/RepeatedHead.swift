@@ -1,28 +1,28 @@
 internal import CurlewCore
 internal import Glibc
 
-/// The last head that came over a handle, and how much of the present one equals it.
+/// The last head received on a handle, and how much of the current head equals it.
 ///
-/// Most servers send nearly the same head again and again: as long as each line equals the one at its place none is
-/// taken apart, and a head that is equal throughout is the last one, shared.
+/// Most servers send nearly the same head again and again. As long as each line equals its counterpart, no line is
+/// parsed. A head that is equal throughout shares the last one's value.
 struct RepeatedHead {
     enum Comparison {
         case equalSoFar
         case equal
-        /// From here on the lines are the collector's, beginning with those that were equal.
+        /// The collector parses this line and all later ones, after the lines that were equal.
         case different
     }
 
-    /// What the bytes mean.
+    /// The parsed value of `bytes`.
     private(set) var head = ResponseHead(status: 0)
     private var bytes: [UInt8] = []
     private var matched = 0
-    /// The lines of a head that differs, to be the last one.
+    /// The lines of a head that differs, which may become the last head.
     private var coming: [UInt8] = []
     private var isKept = false
-    /// A head may begin with the next line.
+    /// Whether the next line is compared with the last head.
     private var compares = false
-    /// Heads in a row that differed; after some of them, how many are not even looked at.
+    /// `misses` counts consecutive heads that differed. After some of them, the next `rest` heads are not compared.
     private var misses = 0
     private var rest = 0
 
@@ -30,13 +30,13 @@ struct RepeatedHead {
     private static let mostMisses = 4
     private static let pause = 32
 
-    /// Another transfer, or the next response.
+    /// Called before the head of another transfer, or of the next response.
     mutating func restart() {
         matched = 0
         compares = rest == 0 && !bytes.isEmpty
     }
 
-    /// A line has one newline, at its end: equal bytes are equal lines.
+    /// Compares the next line of the head. A line has one newline, at its end, so equal bytes are equal lines.
     mutating func compare(_ line: UnsafeRawBufferPointer) -> Comparison {
         guard compares, let start = line.baseAddress, line.count <= bytes.count - matched, line.count > 0,
             line[line.count - 1] == UInt8(ascii: "\n")
@@ -55,7 +55,7 @@ struct RepeatedHead {
 
     var size: Int { bytes.count }
 
-    /// The present head differs: gives the lines that did not, one by one.
+    /// Called when the current head differs. Passes the lines that were equal to `body`, one by one.
     fileprivate mutating func takeBack(_ body: (UnsafeRawBufferPointer) -> Void) {
         compares = false
         guard matched > 0 else { return }
@@ -72,7 +72,7 @@ struct RepeatedHead {
         matched = 0
     }
 
-    /// One line of a head that differs.
+    /// Records one line of a head that differs.
     fileprivate mutating func note(_ line: UnsafeRawBufferPointer, isFirst: Bool) {
         compares = false
         if isFirst {
@@ -80,14 +80,14 @@ struct RepeatedHead {
             coming.removeAll(keepingCapacity: true)
         }
         guard isKept else { return }
-        // What is large, or in doubt where a line ends, is taken apart each time.
+        // A large head, or one with a line whose end is in doubt, is not stored and is parsed each time.
         isKept =
             coming.count + line.count <= Self.longest
             && line.firstIndex(of: UInt8(ascii: "\n")) == line.count - 1
         if isKept { coming.append(contentsOf: line) }
     }
 
-    /// The head that was noted is complete.
+    /// Called when the recorded head is complete.
     fileprivate mutating func remember(_ head: ResponseHead) {
         if rest > 0 {
             rest -= 1
@@ -102,7 +102,7 @@ struct RepeatedHead {
 }
 
 extension HeadCollector {
-    /// One line of a head that is not the last one.
+    /// Processes one line of a head that differs from the last one.
     mutating func take(
         _ line: UnsafeRawBufferPointer, unlike last: inout RepeatedHead, _ texts: inout TextCache
     ) -> Event {

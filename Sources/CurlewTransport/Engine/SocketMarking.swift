@@ -6,18 +6,18 @@ internal import Glibc
 internal import Musl
 #endif
 
-/// Says in each packet of a socket how routers should treat it.
+/// Sets the traffic class in the packets of a socket, which tells routers how to treat them.
 enum SocketMarking {
-    /// Best effort: a system that does not allow it sends unmarked packets.
+    /// Best effort: if the system does not permit it, packets stay unmarked.
     static func mark(_ socket: Int32, family: Int32, as traffic: TrafficClass) {
         guard traffic != .normal else { return }
-        // The code point is the upper six of the eight bits.
+        // The code point occupies the upper six of the eight bits.
         var value = Int32(traffic.codePoint) << 2
         let size = socklen_t(MemoryLayout<Int32>.size)
         if family == AF_INET6 {
             setsockopt(socket, Int32(IPPROTO_IPV6), IPV6_TCLASS, &value, size)
         }
-        // Also for IPv4 addresses that are reached over an IPv6 socket.
+        // Set on IPv6 sockets as well, for IPv4 addresses that are reached over them.
         setsockopt(socket, Int32(IPPROTO_IP), IP_TOS, &value, size)
     }
 }

@@ -2,17 +2,18 @@ internal import CCurl
 internal import CurlewCore
 internal import Glibc
 
-/// The sockets of one engine: what libcurl waits for on each of them, which are muted, and which still connect.
+/// The sockets of one engine: the events that libcurl waits for, the sockets that are muted, and the transfers that
+/// still connect.
 ///
-/// Belongs to the loop's turns, as `Transfers` and `Handles` do: every entry asserts that in debug builds.
+/// Used only in the loop's turns, as are `Transfers` and `Handles`; debug builds assert this at every entry.
 final class Sockets {
     let settings: EngineSettings
     let loop: LoopIdentity
-    /// Time of the present turn: one clock reading serves all its callbacks until a transfer starts.
+    /// The time of the current turn: one clock reading serves all its callbacks until a transfer starts.
     private(set) var now = LoopInstant.now()
     private var poller: Poller
     private var connecting = ConnectingTransfers()
-    /// For a libcurl that takes unasked bytes.
+    /// Used only with a libcurl that sends over a connection with unread bytes (`Capabilities.takesUnaskedBytes`).
     var named = NamedSockets()
     private var refusedAsked = LoopInstant.unset
 
@@ -24,7 +25,7 @@ final class Sockets {
 
     // MARK: Turns
 
-    /// The wait is over, and has found so many events.
+    /// Called when the wait has ended and found `eventCount` events.
     func beginTurn(eventCount: Int) {
         loop.assertOnLoop()
         poller.waited(eventCount: eventCount)
@@ -34,30 +35,31 @@ final class Sockets {
         refusedAsked = now
     }
 
-    /// When to look at what the system does not watch: its transfers are slower, and go on.
+    /// When to poll the sockets that the system refuses to watch. Their transfers are slower but make progress.
     var refusedDue: LoopInstant {
         poller.hasRefused ? refusedAsked.advanced(byNanoseconds: Self.refusedInterval) : .never
     }
 
     private static let refusedInterval: UInt64 = 10_000_000
 
-    /// A turn that starts hundreds of transfers takes a while; the clocks of the last begin when it does.
+    /// Reads the clock again. A turn that starts hundreds of transfers takes a while, and each transfer's timeouts
+    /// begin when it starts.
     func readClock() {
         loop.assertOnLoop()
         now = .now()
     }
 
     var eventCount: Int { poller.eventCount }
-    /// More descriptors than this are not watched.
+    /// An upper bound of the number of watched descriptors.
     var mostWatched: Int { poller.mostWatched }
 
-    /// The event at `index` of the last wait, or nil where nothing waits for it any more.
+    /// The event at `index` of the last wait; `nil` if nothing waits for it.
     func takeEvent(_ index: Int) -> Poller.Ready? {
         loop.assertOnLoop()
         return poller.take(index)
     }
 
-    /// Gives the poller's descriptor back.
+    /// Releases the queue and its descriptor.
     func close() {
         loop.assertOnLoop()
         poller.close()
@@ -66,10 +68,10 @@ final class Sockets {
     var openCount: Int { poller.ownedCount }
     var openedCount: Int { poller.openedCount }
 
-    /// In the place of a multi handle's index: the socket is a byte connection's.
+    /// Registers the sockets of byte connections, in place of the index of a multi handle.
     static let byteConnection = -2
 
-    /// What a byte connection waits for.
+    /// Sets the events that a byte connection waits for.
     func watch(_ fd: Int32, for wanted: Readiness) {
         loop.assertOnLoop()
         if wanted.isEmpty { poller.unwatch(fd) } else { poller.watch(fd, for: wanted, multi: Self.byteConnection) }
@@ -79,8 +81,8 @@ final class Sockets {
 
     func open(for transfer: ActiveTransfer, _ address: UnsafeMutablePointer<curl_sockaddr>) -> Int32 {
         loop.assertOnLoop()
-        // A proxy that may be used was named as trusted, whatever its own address. Which requests go past it was decided
-        // by the plan, and libcurl was told so: it decides nothing itself.
+        // A proxy that may be used was configured as trusted, whatever its address. The plan decides which requests
+        // bypass it and tells libcurl, which decides nothing itself.
         if settings.refusesPrivateAddresses, !transfer.isProxied {
             let refused = withUnsafePointer(to: &address.pointee.addr) { AddressGuard.refusal(of: $0) }
             if let refused {
@@ -113,8 +115,8 @@ final class Sockets {
         return Glibc.close(fd)
     }
 
-    /// Ends the connection that libcurl has kept after an exchange and that is of no use. libcurl frees what it has of it when a
-    /// request looks for a connection.
+    /// Shuts down a connection that libcurl has kept after an exchange and that must not be reused. libcurl frees it
+    /// when a request next looks for a connection.
     func end(_ easy: TransferHandle) {
         loop.assertOnLoop()
         let fd = curlew_get_socket(easy.handle)
@@ -123,13 +125,13 @@ final class Sockets {
 
     // MARK: Transfers that connect
 
-    /// The transfer is about to be sent, or ends.
+    /// Called when the transfer is about to be sent, or leaves libcurl.
     func hasConnected(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
         connecting.remove(transfer)
     }
 
-    /// When those that connect for long are due to be run.
+    /// When transfers that have been connecting for long must be run.
     var connectingDue: LoopInstant { connecting.due }
 
     func lateConnecting() -> [ActiveTransfer] {
@@ -156,14 +158,15 @@ extension Sockets: SocketWishes {
     }
 }
 
-// What libcurl is not told of stays in the kernel, whose buffers stop the server: for a libcurl that would read on while
-// its transfer is paused. Over HTTP/1 alone: an HTTP/2 connection serves others too, and there libcurl closes the
-// stream's window.
+// For a libcurl that reads on while its transfer is paused. libcurl is not told that the socket is readable, so the
+// bytes stay in the kernel, whose full buffers stop the server. This applies to HTTP/1 alone: an HTTP/2 connection
+// serves other transfers as well, and there libcurl closes the stream's window.
 extension Sockets {
-    /// libcurl watches a connection for a transfer. On one that is used again it may have read, and paused, before.
+    /// Called when libcurl watches a connection for a transfer. On a reused connection the transfer may have read, and
+    /// paused, before.
     private func reads(_ easy: TransferHandle, from fd: Int32) {
         easy.socket = fd
-        // The lowest bit is CURLPAUSE_RECV.
+        // Bit 0 is CURLPAUSE_RECV.
         if let transfer = easy.transfer, transfer.pauses.applied & 1 != 0 { receivingPaused(transfer) }
     }
 
@@ -182,7 +185,8 @@ extension Sockets {
         transfer.mutedSocket = -1
     }
 
-    /// Whether the body must wait until its answer is read again: a libcurl that reads whenever it sends would read on.
+    /// Whether the body must wait until its response is read again: a libcurl that reads whenever it sends would read
+    /// on.
     func sendingWaitsForReader(_ transfer: ActiveTransfer) -> Bool {
         settings.libcurlReadsWhileSending && transfer.pauses.holdsReceiving && isOverHTTP1(transfer)
     }

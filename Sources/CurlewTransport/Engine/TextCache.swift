@@ -1,11 +1,11 @@
 internal import CurlewCore
 internal import Glibc
 
-/// Header fields, and strings of them, that come again and again.
+/// Caches header fields, and their strings, that servers send again and again.
 ///
-/// A response's `Date`, `Server` and `Content-Type` mostly equal the last one's: a hit costs a
-/// comparison and two retains instead of taking the line apart. Long strings of lines that are new are
-/// looked up by themselves; those up to 15 bytes need no allocation anyway.
+/// A response's `Date`, `Server` and `Content-Type` mostly equal those of the last one: a hit costs a comparison and
+/// two retains instead of parsing the line. Long strings of unknown lines are looked up separately; strings of up to 15
+/// bytes need no allocation.
 struct TextCache {
     private var lines = LineCache()
 
@@ -16,7 +16,7 @@ struct TextCache {
 
     mutating func string(_ bytes: UnsafeRawBufferPointer) -> String {
         guard bytes.count > 15, bytes.count <= Self.longest else { return String(decoding: bytes, as: UTF8.self) }
-        // Length, both ends and the middle tell most values apart; a collision only replaces the entry.
+        // Length and both ends tell most values apart; a collision only replaces the entry.
         let count = bytes.count
         var hash = UInt(count)
         hash = hash &* 31 &+ UInt(bytes.loadUnaligned(as: UInt64.self))
@@ -31,7 +31,7 @@ struct TextCache {
 
     // MARK: Whole lines
 
-    /// The field of a line that was seen before.
+    /// The field of a line that was seen before; `nil` if it is not in the cache.
     func field(_ line: UnsafeRawBufferPointer) -> HTTPHeader? { lines.field(line) }
 
     mutating func remember(_ field: HTTPHeader, of line: UnsafeRawBufferPointer) { lines.remember(field, of: line) }

@@ -1,10 +1,10 @@
 internal import CurlewLocks
 
-/// Owns one engine: the loop's thread and, through it, everything of libcurl. Its deinit ends the thread.
+/// Owns the loop thread and, through it, everything that one engine has of libcurl. Its `deinit` ends the thread.
 final class TransferEngine: Sendable {
     let loop: EngineLoop
 
-    /// nil where the system has no descriptor or no thread left.
+    /// `nil` if the system has no descriptor or thread left, or libcurl cannot be initialized.
     init?(_ settings: EngineSettings, published: Lock<TransportStatistics>) {
         guard CurlGlobal.isReady, let system = EpollQueue.make() else { return nil }
         let loop = EngineLoop(wakeUp: system.wakeUp)
@@ -15,7 +15,8 @@ final class TransferEngine: Sendable {
 
     deinit { loop.stop() }
 
-    /// Fails what runs, closes every connection and ends the thread. Returns once that was done.
+    /// Fails running transfers, closes every connection and ends the thread. Returns once the transfers and connections
+    /// have ended.
     func close() async {
         await withUnsafeContinuation { waiter in
             if loop.send(.close(waiter)) { loop.stop() } else { waiter.resume() }
@@ -23,5 +24,5 @@ final class TransferEngine: Sendable {
     }
 }
 
-/// The thread that an engine's work is done on.
+/// The loop that runs an engine's turns.
 typealias EngineLoop = LoopThread<Turns>

@@ -2,13 +2,13 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-// How a transfer's end becomes a CurlewError: what Curlew knows itself first, libcurl's number second.
+// Turns the end of a transfer into a CurlewError. Curlew's own knowledge takes precedence over libcurl's result.
 extension ActiveTransfer {
     func makeError(_ code: CurlewError.Code, _ reason: String, phase: CurlewError.Phase? = nil) -> CurlewError {
         completed(CurlewError(code, phase: phase ?? self.phase, reason: reason))
     }
 
-    /// Adds what every error of this transfer has.
+    /// Adds the details that every error of this transfer has.
     func completed(_ error: CurlewError) -> CurlewError {
         var error = error
         if error.url == nil { error.url = request.url }
@@ -31,7 +31,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// How far the transfer has come.
+    /// The phase that the transfer has reached.
     var phase: CurlewError.Phase {
         switch clocks.stretch {
         case .queue: return .queue
@@ -48,17 +48,20 @@ extension ActiveTransfer {
         }
     }
 
-    /// The server has asked for fewer requests, and has not looked at this one. Libcurl's error would name a framing error.
+    /// The error for a server that has asked for fewer requests and not processed this one. libcurl would report a
+    /// framing error.
     var refusedForNow: CurlewError {
         makeError(.receiveFailed, "the server asks for fewer requests (ENHANCE_YOUR_CALM)")
     }
 
-    /// Whether the connection ended in the middle of the response, although libcurl says that all is well: without a length only
-    /// the end of the stream tells that the body is whole, and a libcurl before 8.1 does not look for it where a session
-    /// has nothing to do any more. A connection whose streams ended well it keeps.
+    /// Whether the connection ended in the middle of the response although libcurl reports success.
     ///
-    /// Not told: a server that announces the connection's end before it breaks a rule, connections that are used once, and
-    /// all responses but the last of several that were on the connection.
+    /// Without a length only the end of the stream shows that the body is complete. libcurl before 8.1 does not check
+    /// for that end if the HTTP/2 session has nothing left to do. It keeps a connection whose streams ended properly,
+    /// so a connection that it closed is suspicious.
+    ///
+    /// Not detected: a server that announces the connection's end before it breaks a rule, connections that are used
+    /// once, and all but the last of several responses on the connection.
     var isCutByConnection: Bool {
         guard sending.connectionBroke, easy?.transfers.settings.libcurlHidesBrokenConnections == true,
             let head, head.version == .http2, head.headers["Content-Length"] == nil
@@ -77,11 +80,11 @@ extension ActiveTransfer {
         return error
     }
 
-    /// Whether a failure came after the response was complete: it was the rest of a refused body that
-    /// could not be sent, or a repetition that was stopped.
+    /// Whether the response was complete before the failure: only the rest of a refused body could not be sent, or a
+    /// repetition was stopped.
     func hasWholeResponse(despite result: CURLcode) -> Bool {
-        // A body that cannot be sent again: the response that asked for it is the answer.
         guard result != CURLE_OK, !hasFailed else { return false }
+        // The request cannot be sent again, so the response that asked for it is the result.
         if deferredHead != nil,
             result == CURLE_SEND_FAIL_REWIND || hasAnsweredEnough || isAboutToAuthenticateConnection
         {
@@ -89,19 +92,19 @@ extension ActiveTransfer {
         }
         guard hasHead else { return false }
         if keepsDeliveredResponse { return true }
-        // Before 8.1 libcurl sends on when the response has ended, and fails.
+        // libcurl before 8.1 continues to send after the response has ended, and then fails.
         if result == CURLE_HTTP2_STREAM, sending.responseEnded { return expectedBody == nil || hasWholeBody }
         guard isUploadMoot, result == CURLE_SEND_ERROR else { return false }
         return hasWholeBody
     }
 
-    /// An option that libcurl did not take.
+    /// The error for an option that libcurl has refused.
     func rejected(_ result: CURLcode) -> CurlewError {
         let row = CurlCode.row(Int(result.rawValue))
         let code: CurlewError.Code =
             switch row.number {
             case 4, 48: .unsupported
-            // A value that libcurl does not take comes from the configuration.
+            // The refused value is part of the configuration.
             case 43: .requestCreationFailed
             default: row.code
             }
@@ -115,28 +118,29 @@ extension ActiveTransfer {
         )
     }
 
-    /// What libcurl says where it could not open a file of keys, certificates or lists, for whatever reason.
+    /// libcurl's codes for a file of keys, certificates or revocation lists that could not be opened, for whatever
+    /// reason.
     private static let fileFailures = [58, 77, 82]
 
-    /// The numbers of libcurl's errors for a connection that broke: nothing came, sending failed, receiving failed.
+    /// libcurl's codes for a broken connection: nothing was received, sending failed, receiving failed.
     private static let brokenConnection = [52, 55, 56]
 
-    /// What libcurl's result means here, by its number.
+    /// The error for a result of libcurl, given by its number, in the light of the transfer's state.
     func failure(for number: Int, _ easy: TransferHandle) -> CurlewError {
         if var failure = failure ?? (sending.asksForCalm && isUnprocessed ? refusedForNow : nil) {
             if failure.native == nil, failure.code != .cancelled { failure.native = CurlCode.native(number) }
             return completed(failure)
         }
-        // Before 8.8 a handle keeps the errno of an earlier transfer, by which libcurl takes an address that got no socket for
-        // one that did not answer.
+        // libcurl before 8.8 keeps the errno of a handle's earlier transfer, and so takes an address that got no socket
+        // for one that did not respond.
         let number = number == 28 && lacksEverySocket ? 7 : number
         var text = easy.errorMessage
-        // libcurl repeats the proxy's URL, password included.
+        // The text contains the proxy's URL with its password.
         if text.hasPrefix("Unsupported proxy") { text = "the proxy's URL cannot be used" }
         var meaning = number
         if easy.transfers.settings.usesGnuTLS {
             let bits = curlew_get_long(easy.handle, CURLINFO_SSL_VERIFYRESULT)
-            // Over QUIC the address that was tried last decides about the number, also where the chain was refused.
+            // Over QUIC the address tried last determines the number, even if a certificate chain was refused.
             if number == 7, GnuTLSFailure.isRefused(bits), easy.transfers.settings.verifiesTLSProxies {
                 meaning = 60
                 text = "server verification failed: \(GnuTLSFailure.verdict(bits)?.words ?? "certificate not trusted")"
@@ -160,7 +164,8 @@ extension ActiveTransfer {
         )
         let lacksFile = Self.fileFailures.contains(number)
         if socketError == 0, code == .resolveFailed || lacksFile {
-            // Where a file could not be opened, the connection had a descriptor that is free again.
+            // If a file could not be opened, the failed connection has released its descriptor by now: probe for one
+            // more.
             socketError = SystemError.descriptorShortage(of: lacksFile ? 2 : 1)
         }
         let lacksSocket = SystemError.isShortage(socketError) && number == 7
@@ -172,21 +177,22 @@ extension ActiveTransfer {
         } else if code == .connectFailed, hasOpenedSocket || number != 7 {
             let system = Int32(truncatingIfNeeded: curlew_get_long(easy.handle, CURLINFO_OS_ERRNO))
             if system != 0 { error.underlying = POSIXErrorCode(rawValue: system).map { POSIXError($0) } }
-            // libcurl names the host and port of the URL, to which nothing was connected.
+            // libcurl names the host and port of the URL, to which no connection was attempted.
             if let path = easy.transfers.settings.unixSocketPath {
                 error.reason = "cannot connect to the Unix socket \(path)"
                 if system != 0 { error.reason += ": " + SystemError.text(system) }
                 error.suggestion = "Check the path of the socket, and that a server listens there."
             }
         }
-        // A handshake with a proxy fails with the same words: then it is not known whose port has no TLS.
+        // A handshake with a proxy fails with the same text; then it is unknown which peer does not speak TLS.
         if error.code == .tlsFailed, TLSFailure.isOfPlainPeer(text), !(isProxied && mayMeetTLSProxy) {
             error.reason = "the server's response to the TLS handshake is not TLS (\(error.reason))"
             error.suggestion =
                 "The server does not speak TLS on this port: use its TLS port, "
                 + "or begin the URL with http:// if the request may go unencrypted."
         }
-        // A server of TLS answers a plain request with a record, or closes the connection: libcurl does not tell which.
+        // A TLS server responds to a plain request with a TLS record, or closes the connection. libcurl does not say
+        // which.
         if !plan.isTLS, hasSent, head == nil, [1, 52, 55, 56].contains(number), let usual = error.recoverySuggestion {
             error.suggestion = usual + " If the server speaks TLS on this port, begin the URL with https://."
         }
@@ -205,7 +211,7 @@ extension ActiveTransfer {
         return completed(error)
     }
 
-    /// What the proxy answered to CONNECT.
+    /// The status of the proxy's response to CONNECT; `nil` if there was none.
     private func proxyStatus(_ easy: TransferHandle) -> Int? {
         let status = curlew_get_long(easy.handle, CURLINFO_HTTP_CONNECTCODE)
         return status > 0 ? status : nil
@@ -246,7 +252,7 @@ extension ActiveTransfer {
         }
     }
 
-    /// The proxy that libcurl is told to use for the transfer. It uses none over a Unix socket.
+    /// The proxy that libcurl uses for the transfer; `.none` over a Unix socket.
     private func proxy(_ settings: EngineSettings) -> Proxy {
         guard settings.unixSocketPath == nil, !plan.leavesOutProxy else { return .none }
         return request.options.proxy ?? settings.proxy
@@ -256,44 +262,44 @@ extension ActiveTransfer {
         CurlewError.Code, CurlewError.Phase
     ) {
         let row = CurlCode.row(number)
-        // libcurl's own bound on all the heads of an exchange shows as a failure to receive.
+        // libcurl's limit for all heads of an exchange appears as a failure to receive.
         if text.hasPrefix("Too large response headers") { return (.limitExceeded, phase) }
-        // A proxy of the environment, which is libcurl's to read.
+        // The proxy is one of the environment, which libcurl reads itself.
         if text.hasPrefix("HTTP/3 is not supported") { return (.unsupported, .creation) }
         switch number {
         case 60, 51:
             return (TLSFailure.code(of: easy.handle, text, isGnuTLS: easy.transfers.settings.usesGnuTLS), .tls)
         case 35, 53, 54, 55, 56, 58, 64, 66, 77, 80, 82, 83, 90, 91, 98:
             if let code = TLSFailure.alert(text) {
-                // TLS 1.2 has no alert of its own for a certificate that was not shown.
+                // TLS 1.2 has no specific alert for a certificate that was not presented.
                 return (code == .tlsFailed && wasAskedForCertificate ? .clientCertificateRequired : code, .tls)
             }
             if row.code == .tlsFailed || row.code == .certificateUntrusted || row.code == .certificateRevoked {
                 return (row.code, .tls)
             }
             if let status = proxyStatus(easy), status >= 300 { return (.proxyFailed, .proxy) }
-            // Connected, and not yet through.
+            // Connected to the proxy, and the tunnel is not yet open.
             if isProxied, number == 55 || number == 56, case .connect = clocks.stretch { return (.proxyFailed, .proxy) }
             return (row.code, phase)
         case 1:
-            // After a connection was made it is the answer that has no HTTP in it.
+            // After the request was sent, the response is not HTTP.
             return hasSent ? (.protocolViolation, phase) : (.invalidURL, .creation)
         case 27:
-            // libcurl's own bound on a header line shows as a lack of memory.
+            // libcurl's limit for one header line appears as a lack of memory.
             return hasSent && head == nil ? (.limitExceeded, phase) : (row.code, phase)
         case 43:
-            // What came with a response and cannot be stored as a field, such as a trailer without a colon.
+            // The response has a field that libcurl cannot store, such as a trailer without a colon.
             return (hasSent ? .protocolViolation : row.code, phase)
         case 5, 97: return (row.code, .proxy)
         case 6: return (row.code, .resolve)
         case 7:
-            // Where there is a proxy, the connection leads to it.
+            // If there is a proxy, the failed connection is the one to the proxy.
             return isProxied ? (.proxyFailed, .proxy) : (row.code, .connect)
         case 18: return (.truncated, .receive)
-        // A list of ciphers that cannot be used is the configuration's fault, whatever the server speaks.
+        // A cipher list that cannot be used is the configuration's fault, whatever the server speaks.
         case 59: return (row.code, .creation)
         case 28:
-            // Where the request was sent already, libcurl was making another connection for it without a word.
+            // If the request was sent already, libcurl was silently making another connection for it.
             if case .connect = clocks.stretch { return (row.code, phase) }
             return (row.code, .connect)
         default: return (row.code, phase)

@@ -1,28 +1,29 @@
 internal import CCurl
 internal import CurlewCore
 
-/// The easy handle of one transfer after the other: made, set up and freed in the loop's turns.
+/// An easy handle that serves one transfer after another. It is created, set up and freed in the loop's turns.
 ///
-/// It is also what libcurl's callbacks get as their data, so the callbacks are set once and stay valid
-/// from request to request; the transfer that uses it is filled in and taken out.
+/// It is also the data pointer of libcurl's callbacks. They are set once and stay valid from request to request,
+/// because only `transfer` changes.
 final class TransferHandle: CurlEasy {
-    /// The transfer that runs on it. Kept alive by this reference as long as libcurl may call back.
+    /// The transfer that runs on the handle. This reference keeps it alive as long as libcurl may call back.
     var transfer: ActiveTransfer? {
         didSet {
             unretainedTransfer = transfer.map { Unmanaged.passUnretained($0) }  // SAFETY: `transfer` retains it
             lastHead.restart()
         }
     }
-    // SAFETY: the engine owns both, and frees every handle before them.
+    // SAFETY: the engine owns `Transfers`, and frees every handle before it.
     unowned(unsafe) let transfers: Transfers
-    /// Both again, for callbacks.
-    // SAFETY: `transfer` and the engine retain what these point to as long as libcurl may call back.
+    /// The transfer and `transfers` without a reference count, for callbacks.
+    // SAFETY: `transfer` and the engine keep these objects alive as long as libcurl may call back.
     private(set) var unretainedTransfer: Unmanaged<ActiveTransfer>?
     let unretainedTransfers: Unmanaged<Transfers>
-    // SAFETY: unchecked, because the checks for each header line are 1 % of a session's instructions. No access lasts
-    // while libcurl or foreign code runs.
+    // SAFETY: unchecked, because the exclusivity checks for each header line cost 1 % of a session's instructions. No
+    // access spans a call into libcurl or user code.
     @exclusivity(unchecked) var lastHead = RepeatedHead()
-    /// The connection that it reads from, where `EngineSettings.libcurlReadsWhilePaused` makes that of interest; or -1.
+    /// The socket from which the handle reads; -1 if unknown. Recorded only with
+    /// `EngineSettings.libcurlReadsWhilePaused`.
     var socket: Int32 = -1
 
     private var appliedSettings: [OptionValue]?
@@ -34,15 +35,16 @@ final class TransferHandle: CurlEasy {
         super.init()
     }
 
-    /// The object of one of libcurl's handles.
+    /// The object of one of libcurl's handles; `nil` if the handle has none.
     static func of(_ handle: UnsafeMutableRawPointer) -> TransferHandle? {
         guard let own = curlew_get_string(handle, CURLINFO_PRIVATE) else { return nil }
         // SAFETY: CURLOPT_PRIVATE is the TransferHandle, which lives as long as its handle.
         return Unmanaged<TransferHandle>.fromOpaque(UnsafeRawPointer(own)).takeUnretainedValue()
     }
 
-    /// A status line came: where libcurl would store a folded line behind it in memory that it has freed, that line is to be
-    /// seen first.
+    /// Called with each header line. After a status line, lets the trace see the next line before libcurl stores it,
+    /// because an affected libcurl would append a folded line there to memory that it has freed
+    /// (`Capabilities.keepsFreedField`).
     func looksAhead(behind line: UnsafeRawBufferPointer) {
         guard transfers.settings.libcurlKeepsFreedField else { return }
         let isStatusLine = line.count > 5 && HeadCollector.isStatusLine(line)
@@ -51,12 +53,11 @@ final class TransferHandle: CurlEasy {
 
     // MARK: Setting up
 
-    /// Makes the handle ready for a transfer's plan. `base` is the same for every call.
+    /// Prepares the handle for a transfer's plan. `base` must be the same for every call.
     func apply(
         _ transfer: ActiveTransfer, base: ConnectionPlan, material: TrustMaterial, share: UnsafeMutableRawPointer?
     ) -> CURLcode {
         clearError()
-        // Read field by field: a plan is large, and would be copied.
         let (settings, needsOwnHandle) = (transfer.plan.settings, transfer.plan.needsOwnHandle)
         if needsOwnHandle || appliedSettings != settings {
             if appliedSettings != nil { reset() }
@@ -70,8 +71,8 @@ final class TransferHandle: CurlEasy {
         }
         var code = apply(transfer.plan.wire.string, transfer.plan.wire.outline)
         guard code == CURLE_OK else { return code }
-        // A session's list may be there already. It is kept, so that no other gets its address; a request's own,
-        // which may hold secrets, is not.
+        // A session's list may be set already. It is retained, so that no other list gets its address. A request's own
+        // list, which may hold secrets, is not.
         if sharedHeaders == nil || sharedHeaders !== transfer.headers {
             code = curlew_set_list(handle, CURLOPT_HTTPHEADER, transfer.headers?.head)
             guard code == CURLE_OK else { return code }
@@ -79,16 +80,16 @@ final class TransferHandle: CurlEasy {
         }
         switch transfer.plan.body {
         case .none: break
-        // Pointer and length are set by the transfer, which keeps the bytes.
+        // `Handles.setUp` sets pointer and length; the transfer keeps the bytes.
         case .fields: break
         case .upload(let length): code = curlew_set_offset(handle, CURLOPT_INFILESIZE_LARGE, length ?? -1)
         }
         return code
     }
 
-    /// Whether it may serve an unrelated request after this one.
+    /// Whether the handle may serve an unrelated request after this one.
     var isReusable: Bool {
-        // A receive buffer once made large stays large.
+        // A receive buffer that was enlarged is not reduced again.
         appliedSettings?.contains { $0.option == CURLOPT_BUFFERSIZE } != true
     }
 
@@ -104,9 +105,9 @@ final class TransferHandle: CurlEasy {
         let own = Unmanaged.passUnretained(self).toOpaque()  // SAFETY: outlives its handle
         setErrorText()
         curlew_set_pointer(handle, CURLOPT_PRIVATE, own)
-        // TLS sessions belong to the engine: in a handle of libcurl 7 they would serve that handle only.
+        // TLS sessions are shared by the engine: libcurl 7 would store them in this handle, for this handle alone.
         if let share { curlew_set_pointer(handle, CURLOPT_SHARE, share) }
-        // SAFETY: the engine frees every handle before its sockets' owner.
+        // SAFETY: the engine frees every handle before `Sockets`.
         Callbacks.install(
             on: handle, easy: own, sockets: Unmanaged.passUnretained(transfers.sockets).toOpaque(),
             asksBeforeSending: transfers.settings.libcurlAsksBeforeSending)

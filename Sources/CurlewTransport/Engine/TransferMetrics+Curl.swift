@@ -4,7 +4,7 @@ internal import Foundation
 internal import Glibc
 
 extension ActiveTransfer {
-    /// Notes what libcurl measured, as dates.
+    /// Stores libcurl's measurements, as dates.
     func measure(_ easy: TransferHandle) {
         var raw = curlew_metrics()
         curlew_read_metrics(easy.handle, &raw)
@@ -13,7 +13,7 @@ extension ActiveTransfer {
     }
 
     private func note(_ raw: curlew_metrics, _ easy: TransferHandle, _ metrics: inout TransferMetrics.Values) {
-        // libcurl measures nothing while a transfer waits for its connection.
+        // libcurl measures nothing while a transfer waits for a connection.
         metrics.ended = date(raw.total) ?? Date()
         metrics.nameLookupEnded = date(raw.name_lookup)
         metrics.connected = date(raw.connected)
@@ -26,7 +26,7 @@ extension ActiveTransfer {
         if tlsVersion != nil {
             (metrics.tlsVersion, metrics.tlsCipher) = (tlsVersion, tlsCipher)
         } else if head?.version == .http3 {
-            // libcurl shows no TLS of QUIC, which has one version (RFC 9001, 4.2).
+            // libcurl exposes no TLS details of QUIC, which uses TLS 1.3 (RFC 9001, 4.2).
             metrics.tlsVersion = "TLSv1.3"
         }
         metrics.bytesSent = Int64(raw.request_size) + raw.uploaded

@@ -1,8 +1,8 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// What a body's source wakes its transfer by. A source may keep it for ever: it lets go of the transfer, which has the source,
-/// when the body is closed.
+/// Wakes a transfer for the source of its body. A source may keep the waker forever. Closing the body therefore
+/// releases the transfer, which owns the source.
 final class TransferWaker: BodyWaker {
     private let transfer: Lock<ActiveTransfer?>
 
@@ -11,7 +11,7 @@ final class TransferWaker: BodyWaker {
     func wake() { transfer.withLock { $0 }?.send(.wakeBody) }
 
     func letGo() {
-        // Released outside of the lock: it may be the last reference to the source, whose end is foreign code.
+        // Released outside of the lock: it may be the last reference to the source, whose `deinit` is user code.
         _ = transfer.withLock { transfer in exchange(&transfer, with: nil) }
     }
 }

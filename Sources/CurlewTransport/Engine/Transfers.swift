@@ -1,10 +1,11 @@
 internal import CCurl
 internal import CurlewCore
 
-/// The transfers of one engine: which are in flight, how they start, what commands do to them, and how they end.
+/// The transfers of one engine: which are in flight, how they start, how commands act on them, and how they end.
 ///
-/// Belongs to the loop's turns, as `Sockets` and `Handles` do: every entry asserts that in debug builds. No access to
-/// its variables lasts while libcurl or foreign code runs: values are read, libcurl is called, results are stored.
+/// Used only in the loop's turns, as are `Sockets` and `Handles`; debug builds assert this at every entry. No access to
+/// a stored property spans a call into libcurl or user code: methods read values, make the call, and then store the
+/// results.
 final class Transfers {
     let settings: EngineSettings
     let sockets: Sockets
@@ -17,21 +18,21 @@ final class Transfers {
 
     private var isClosed = false
     private(set) var endedCount = 0
-    /// How many callers the last turn has resumed: they may start their next transfers now.
+    /// The number of callers that the last turn resumed. They may be about to start their next transfers.
     private(set) var resumedCount = 0
 
     private struct InFlight {
         var live: [ActiveTransfer] = []
         var deadlines = DeadlineHeap<ActiveTransfer>()
         var lines = ConnectionLines()
-        /// Those whose callers are to be resumed at the end of the turn.
+        /// Transfers that have ended and whose callers are resumed at the end of the turn.
         var ended: [ActiveTransfer] = []
-        /// Whom the sinks want told that the turn is over.
+        /// The observers to notify at the end of the turn.
         var turnObservers: [any TurnObserver] = []
     }
 
-    // SAFETY: unchecked, because the checks of these alone are 1 % of a session's instructions. No access lasts while
-    // libcurl or foreign code runs.
+    // SAFETY: unchecked, because the exclusivity checks of this property alone cost 1 % of a session's instructions. No
+    // access spans a call into libcurl or user code.
     @exclusivity(unchecked) private var inFlight = InFlight()
 
     init(_ settings: EngineSettings, sockets: Sockets, handles: Handles, loop: LoopIdentity) {
@@ -43,7 +44,7 @@ final class Transfers {
         connections = ByteConnections(sockets: sockets, handles: handles, loop: loop)
     }
 
-    /// Time of the present turn, or of the last start in it.
+    /// The time at which the current turn began, or its last transfer started.
     var now: LoopInstant { sockets.now }
     var liveCount: Int { inFlight.live.count }
 
@@ -68,7 +69,8 @@ final class Transfers {
     }
 
     private func launch(_ transfer: ActiveTransfer) {
-        // What was held on its way to a connection is not any more, and its clocks must not stand still for ever.
+        // A transfer that was suspended before it had a connection is launched here after its pause. Its timeouts have
+        // to run again; otherwise they would never expire.
         if !transfer.pauses.isHeld { transfer.clocks.released(at: now) }
         transfer.clocks.queued(at: now)
         if inFlight.lines.mayEnter(transfer) { return handOver(transfer) }
@@ -76,7 +78,7 @@ final class Transfers {
         clockChanged(transfer)
     }
 
-    /// Starts the transfers that wait for a connection, first come first served, as far as there is room.
+    /// Gives waiting transfers to libcurl, each origin's in order of arrival, while there is room.
     func startWaiting() {
         loop.assertOnLoop()
         while let transfer = inFlight.lines.next() {
@@ -90,7 +92,7 @@ final class Transfers {
         }
     }
 
-    /// The transfer has a connection, or is on its way to one.
+    /// Called when the transfer has a connection, or libcurl has begun to make one for it.
     func hasLeftLine(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
         inFlight.lines.left(transfer)
@@ -103,11 +105,11 @@ final class Transfers {
             return end(transfer, shortage ?? transfer.makeError(.`internal`, "libcurl gives no handle"))
         }
         guard code == CURLE_OK else {
-            // The options of a half set-up handle are unknown.
+            // The handle is not recycled: it is unknown which of its options are set.
             return end(transfer, transfer.rejected(code))
         }
         transfer.openBody()
-        // The body's source may have cancelled it.
+        // Opening the body runs user code, which may have cancelled the transfer.
         if let failure = transfer.hasFailed ? transfer.failure : nil {
             handles.recycle(easy, after: transfer)
             return end(transfer, failure)
@@ -162,7 +164,7 @@ final class Transfers {
             transfer.clocks.released(at: now)
         }
         clockChanged(transfer)
-        // Before the request is being sent there is nothing to pause; the callbacks look at the flags.
+        // Before the request is sent libcurl has nothing to pause; the callbacks check the flags later.
         guard transfer.hasSent, let easy = transfer.easy else { return }
         let wanted = transfer.pauses.wanted(
             isUploading: transfer.upload.map { !$0.hasEnded } ?? false,
@@ -172,28 +174,32 @@ final class Transfers {
         transfer.pauses.applied = wanted
         let pausesReceiving = wanted & 1 != 0  // CURLPAUSE_RECV
         if pausesReceiving { sockets.receivingPaused(transfer) } else { sockets.receivingResumes(transfer) }
-        // May deliver bytes, and so pause again, before it returns. Where the sink refuses them libcurl tells
-        // that here, and does not go on by itself: on an idle connection nothing would end the transfer.
+        // Resuming may deliver bytes, and so pause again, before the call returns. If the sink refuses the bytes,
+        // libcurl reports that only as the result of this call: on an idle connection nothing else would end the
+        // transfer.
         let result = curl_easy_pause(easy.handle, wanted)
         if result == CURLE_BAD_FUNCTION_ARGUMENT {
-            // The transfer has no connection: it is over, and its message is on the way, or it is sent once more.
+            // The transfer has no connection: it has ended and its message is queued, or libcurl is about to send it
+            // again.
             transfer.pauses.applied = before
         } else if result != CURLE_OK {
             finish(transfer, easy, result)
         }
     }
 
-    /// The server has announced the end of a transfer's connection for the first time: tells the other transfers on it.
+    /// Called when a server has announced the end of a transfer's connection for the first time. Records the
+    /// announcement for the other transfers on that connection.
     func connectionGoesAway(of transfer: ActiveTransfer) {
         loop.assertOnLoop()
-        // Only `ActiveTransfer.isCutByConnection` asks for it.
+        // Only `ActiveTransfer.isCutByConnection` needs the record.
         guard settings.libcurlHidesBrokenConnections, let name = transfer.connectionName else { return }
         for other in inFlight.live where other.connectionName == name { other.sending.connectionGoesAway = true }
     }
 
     // MARK: Clocks
 
-    /// A clock of the transfer started or stopped. Later deadlines are found out when the earlier one comes.
+    /// Called after a timeout of the transfer has started or stopped. Only an earlier deadline is stored:
+    /// `runDeadlines` finds out a later one when the stored deadline is due.
     func clockChanged(_ transfer: ActiveTransfer) {
         loop.assertOnLoop()
         let next = transfer.clocks.deadline
@@ -202,10 +208,11 @@ final class Transfers {
         }
     }
 
-    /// When the first clock of a transfer runs out.
+    /// The time before which no timeout of any transfer expires.
     var deadline: LoopInstant { inFlight.deadlines.earliest }
 
-    /// Ends the transfers whose deadline has passed at `instant`.
+    /// Ends the transfers whose timeouts have expired at `instant`. A transfer whose complete response has arrived
+    /// while the server stopped reading the request's body succeeds.
     func runDeadlines(until instant: LoopInstant) {
         loop.assertOnLoop()
         while let transfer = inFlight.deadlines.due(at: instant) {
@@ -224,7 +231,7 @@ final class Transfers {
 
     // MARK: End
 
-    /// Ends the transfers that libcurl has finished.
+    /// Finishes or repeats the transfers that libcurl reports as done.
     func collect(_ multi: CurlMulti) {
         loop.assertOnLoop()
         var result = CURLE_OK
@@ -250,7 +257,7 @@ final class Transfers {
         if transfer.isLost(after: result), transfer.leaveRoute(.failed, self) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed, transfer.plan.connectsOnly { return connected(transfer, easy) }
         let result = transfer.hasWholeResponse(despite: result) ? CURLE_OK : result
-        // nghttp2 takes nothing more there. libcurl 8 keeps such a connection, and would use it again.
+        // After this error nghttp2 accepts nothing more on the connection, but libcurl 8 would keep and reuse it.
         if result == CURLE_HTTP2, easy.errorMessage.hasPrefix("nghttp2 recv error") { sockets.end(easy) }
         if transfer.startAgain(after: result) { return repeatLaunch(transfer, easy) }
         if result == CURLE_OK, !transfer.hasFailed { _ = transfer.deliverDeferredHead(self) }
@@ -268,10 +275,10 @@ final class Transfers {
         putAway(transfer)
     }
 
-    /// The connection is up that the transfer was to make: it goes on without the transfer.
+    /// Called when the connection that the transfer was to make is up. The connection outlives the transfer.
     private func connected(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         transfer.measure(easy)
-        // Nothing of a request went out.
+        // No request was sent, so the times that libcurl reports for it mean nothing.
         (transfer.metrics.requestSent, transfer.metrics.firstByte) = (nil, nil)
         guard let connection = connections.adopt(easy, of: transfer) else {
             return fail(transfer, transfer.makeError(.connectFailed, "the connection was closed at once"))
@@ -283,7 +290,7 @@ final class Transfers {
         putAway(transfer)
     }
 
-    /// Ends a transfer: not from within a callback of libcurl.
+    /// Ends a transfer with an error. Must not be called from within a callback of libcurl.
     func end(_ transfer: ActiveTransfer, _ error: CurlewError) {
         loop.assertOnLoop()
         if transfer.hasEnded { return }
@@ -291,7 +298,7 @@ final class Transfers {
         putAway(transfer)
     }
 
-    /// The result is there: what the transfer used is given back.
+    /// Releases everything that a transfer used, once its result is known.
     private func putAway(_ transfer: ActiveTransfer) {
         transfer.tellRoute(self)
         if let easy = transfer.easy {
@@ -327,15 +334,16 @@ final class Transfers {
         sockets.hasConnected(transfer)
     }
 
-    /// Sends the same transfer once more, over another handle: this one remembers what was refused.
+    /// Sends the transfer again over another handle. The current handle is freed, because libcurl remembers in it what
+    /// was refused.
     private func repeatLaunch(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         release(easy)
         transfer.startsOver()
         launch(transfer)
     }
 
-    /// It was not sent: it was suspended, or bytes that nothing had asked for were on its connection. A suspended one waits for
-    /// `resume` without a handle; the other starts again.
+    /// Called when a transfer was not sent, because it was suspended or its connection held bytes that no request had
+    /// asked for. A suspended transfer waits for `resume` without a handle; any other is launched again.
     private func holdBack(_ transfer: ActiveTransfer, _ easy: TransferHandle) {
         release(easy)
         handles.recycle(easy, after: transfer)
@@ -352,7 +360,7 @@ final class Transfers {
         inFlight.turnObservers.append(observer)
     }
 
-    /// Tells the sinks that asked for it that all the turn had was handed over.
+    /// Notifies the observers that everything the turn received has been delivered.
     func tellEndOfTurn() {
         loop.assertOnLoop()
         guard !inFlight.turnObservers.isEmpty else { return }
@@ -362,7 +370,7 @@ final class Transfers {
 
     // MARK: Results
 
-    /// Resumes the callers of the transfers that have ended.
+    /// Resumes the callers of the transfers that ended in this turn.
     func handBackEnded() {
         loop.assertOnLoop()
         resumedCount = inFlight.ended.count
@@ -371,7 +379,7 @@ final class Transfers {
         inFlight.ended.removeAll(keepingCapacity: true)
     }
 
-    /// Fails what runs, and whatever comes later.
+    /// Fails every transfer in flight, and every later one.
     func closeAll() {
         loop.assertOnLoop()
         isClosed = true

@@ -1,23 +1,23 @@
-/// Numbers for leak checks and curiosity, as of the loop's last turn.
+/// Counters of a transport as of its loop's last turn, for leak checks and diagnostics.
 public struct TransportStatistics: Sendable, Equatable {
-    /// Transfers that have begun and not ended.
+    /// Transfers that have started and not ended.
     public var liveTransfers = 0
-    /// Handles that a transfer uses at this moment.
+    /// Handles that a transfer is using.
     public var easyHandlesInUse = 0
-    /// Handles kept for the next request.
+    /// Handles kept for later requests.
     public var easyHandlesIdle = 0
     /// Sockets that are open, in use or idle.
     public var openSockets = 0
-    /// Sockets ever opened.
+    /// Sockets opened since the start.
     public var connectionsMade = 0
     /// Transfers that have ended since the start.
     public var transfersEnded = 0
-    /// How often the loop went round, not counting the turns that callers have borrowed.
+    /// Turns of the loop thread, without the turns that callers have borrowed.
     public var loopTurns = 0
     /// Byte connections that are open.
     package var byteConnections = 0
 
-    /// Creates statistics of zeros.
+    /// Creates statistics with all counters at zero.
     public init() {}
 
     init(

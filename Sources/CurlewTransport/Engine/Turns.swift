@@ -2,27 +2,27 @@ internal import CCurl
 internal import CurlewCore
 internal import CurlewLocks
 
-/// What other threads ask of an engine.
+/// Work that other threads send to an engine.
 enum EngineWork: Sendable {
     case start(ActiveTransfer)
     case command(ActiveTransfer, TransferCommand)
     case connection(Int, ConnectionCommand)
-    /// A step of a task that runs on the loop's thread.
+    /// One step of a task that runs on the loop thread.
     case job(UnownedJob, LoopExecutor)
-    /// Fails what runs, closes every connection, and resumes the waiter.
+    /// Fails running transfers, closes every connection, and resumes the waiter.
     case close(UnsafeContinuation<Void, Never>)
 }
 
 /// The steps of the loop's turns, for one engine.
-// SAFETY: one thread at a time touches it and what it owns, the one that has the loop's turn: the inbox's lock hands the turn
-// on. Before the loop thread starts, only the inits run. `queue`, `waitingTime` and `foundCount` are the loop thread's
-// alone. `published` is a lock.
+// SAFETY: one thread at a time, the one that has the loop's turn, touches this object and what it owns; the inbox's lock
+// hands the turn over. Before the loop thread starts, only the initializers run. `queue`, `waitingTime` and `foundCount`
+// belong to the loop thread alone. `published` is a lock.
 final class Turns: LoopClient, @unchecked Sendable {
     private let transfers: Transfers
     private let sockets: Sockets
     private let handles: Handles
     private let published: Lock<TransportStatistics>
-    /// nil once there is nothing to wait for any more.
+    /// `nil` once the loop has ended.
     private var queue: (any ReadinessQueue)?
     private var waitingTime: Int64 = 0
     private var foundCount = 0
@@ -53,8 +53,8 @@ final class Turns: LoopClient, @unchecked Sendable {
         waitingTime = wait.begin()
     }
 
-    /// Starts of several callers cost less where the loop thread takes them together. Those who were resumed just now
-    /// count as well: they are about to start again.
+    /// Whether callers may start transfers in borrowed turns. The starts of several callers cost less if the loop
+    /// thread does them together. Callers that were just resumed count as well, because they are about to start again.
     var lendsTurns: Bool { mayLendTurns && transfers.liveCount + transfers.resumedCount <= Self.mostAtOnce }
 
     private static let mostAtOnce = 2
@@ -70,7 +70,8 @@ final class Turns: LoopClient, @unchecked Sendable {
         loopTurns += 1
     }
 
-    /// A wait whose end has passed may have been measured before, and not yet begun.
+    /// Whether the planned wait ends after the earliest deadline, or its end has passed already: the loop thread may
+    /// have computed the length of the wait before and not yet begun to wait.
     var waitsTooLong: Bool { deadline < wait.end || (wait.end != .never && wait.end <= .now()) }
 
     private var deadline: LoopInstant {
@@ -92,7 +93,7 @@ final class Turns: LoopClient, @unchecked Sendable {
 
     func serveSockets() {
         for index in 0..<sockets.eventCount {
-            // The work of this turn may have closed everything.
+            // Work done earlier in this turn may have closed the socket.
             guard let ready = sockets.takeEvent(index) else { continue }
             if ready.multi == Sockets.byteConnection {
                 transfers.connections.socketReady(ready)
@@ -110,11 +111,13 @@ final class Turns: LoopClient, @unchecked Sendable {
     func endTurn() {
         runConnecting()
         handles.forEachMulti(run)
-        // A later deadline stays, so that the next wait takes no time. A borrowed turn has waited for no socket.
+        // Deadlines after `seenUntil` remain, so that the next wait returns at once and the sockets are checked first.
+        // A borrowed turn does not wait for sockets, so it leaves `seenUntil` as it is.
         transfers.runDeadlines(until: look.seenUntil)
         transfers.startWaiting()
         publish()
-        // Only now: a caller that goes on at once would compete with the work of this turn.
+        // Observers and callers are notified last: a caller that continues at once would compete with the work of this
+        // turn.
         transfers.tellEndOfTurn()
         transfers.handBackEnded()
         guard !closing.isEmpty else { return }

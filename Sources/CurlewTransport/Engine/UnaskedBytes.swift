@@ -1,10 +1,10 @@
 internal import CCurl
 internal import Glibc
 
-/// Names a connection as libcurl does before a request is sent.
+/// Identifies a connection by what libcurl says of it before it sends a request.
 struct ConnectionName: Hashable {
     let localPort: Int32
-    /// A hash of the peer's address, which is compared for every request.
+    /// A hash of the peer's address.
     private let peer: UInt64
 
     init(localPort: Int32, peer: UnsafePointer<CChar>?) {
@@ -26,7 +26,7 @@ struct NamedSockets {
 
     func socket(of name: ConnectionName) -> Int32? { sockets[name] }
 
-    /// Remembers which of the sockets has become the connection.
+    /// Records which of the sockets has become the connection.
     mutating func connected(_ candidates: [Int32], as name: ConnectionName) {
         guard let socket = candidates.last(where: { Self.localPort(of: $0) == name.localPort }) else { return }
         closed(socket)
@@ -45,7 +45,7 @@ struct NamedSockets {
         return withUnsafeMutableBytes(of: &address) { bytes in
             guard let start = bytes.baseAddress else { return nil }
             guard getsockname(socket, start.assumingMemoryBound(to: sockaddr.self), &length) == 0 else { return nil }
-            // The port stands behind the family, for IPv4 and IPv6.
+            // The port follows the family, for IPv4 and IPv6.
             switch Int32(bytes.load(as: sa_family_t.self)) {
             case AF_INET, AF_INET6: return Int32(UInt16(bigEndian: bytes.load(fromByteOffset: 2, as: UInt16.self)))
             default: return nil
@@ -54,11 +54,13 @@ struct NamedSockets {
     }
 }
 
-// What a server sends on a connection that no transfer uses, nothing has asked for: an error before it closes (408), or the
-// second of two responses to one request. libcurl would take these bytes for the response to the next request (RFC 9112, 9.3
-// and 11.2): before 8.0 those in the socket, and all versions those that came in one TLS record with a response's end.
+// Bytes that a server sends on an idle connection belong to no request: an error before it closes (408), or the second
+// of two responses to one request. libcurl would take them for the response to the next request (RFC 9112, 9.3 and
+// 11.2). Versions before 8.0 do so with bytes in the socket, all versions with bytes that arrived in one TLS record
+// with the end of a response.
 extension Sockets {
-    /// The transfer is about to be sent: a connection that it has made has to be known when it is used again.
+    /// Called when the transfer is about to be sent. Records the connection that it has made, so that it is recognized
+    /// when it is reused.
     func remember(_ transfer: ActiveTransfer, on name: ConnectionName) {
         loop.assertOnLoop()
         guard !transfer.openedSockets.isEmpty else { return }
@@ -66,14 +68,15 @@ extension Sockets {
         transfer.openedSockets = []
     }
 
-    /// Whether something has come on the connection before the transfer is sent over it for the first time. One that is new has
-    /// no such bytes: what a server says first is for the request to read.
+    /// Whether bytes have arrived on the connection before the transfer is sent over it for the first time. On a new
+    /// connection they do not count: the bytes that a server sends first are for the request to read.
     func hasUnaskedBytes(for transfer: ActiveTransfer, on name: ConnectionName) -> Bool {
         loop.assertOnLoop()
         guard let easy = transfer.easy, curlew_get_long(easy.handle, CURLINFO_NUM_CONNECTS) == 0 else { return false }
         let isReadable = settings.libcurlTakesUnaskedBytes && isReadable(name)
         guard transfer.plan.isTLS else { return isReadable && !settings.hasPriorKnowledge }
-        // GnuTLS does not tell here whether it is HTTP/2, over which a server may send at any time.
+        // With GnuTLS it is unknown here whether the connection speaks HTTP/2, over which a server may send at any
+        // time.
         guard settings.usesOpenSSL, let connection = curlew_tls_connection(easy.handle) else { return false }
         return (isReadable || curlew_tls_has_pending(connection) != 0) && curlew_tls_speaks_http2(connection) == 0
     }

@@ -2,7 +2,7 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// Where an upload's bytes come from while it runs. Loop thread only.
+/// The source of an upload's bytes. The caller creates it; from then on it is used in the loop's turns only.
 final class UploadSource {
     enum Chunk {
         case bytes(Int)
@@ -18,7 +18,7 @@ final class UploadSource {
     }
 
     private let kind: Kind
-    /// What was promised; nil where the end is told by the source.
+    /// The announced length; `nil` if only the source knows its end.
     let length: Int64?
     private(set) var position: Int64 = 0
     private(set) var hasEnded = false
@@ -30,12 +30,13 @@ final class UploadSource {
 
     convenience init(_ data: Data) { self.init(.data(data), length: Int64(data.count)) }
     convenience init(_ file: OpenFile) { self.init(.file(file), length: file.length) }
-    /// A length below zero is none, as in Foundation.
+    /// A negative `length` means an unknown length, as in Foundation.
     convenience init(_ stream: any BodyStream, length: Int64?) {
         self.init(.stream(stream), length: length.flatMap { $0 < 0 ? nil : $0 })
     }
 
-    /// The source of a body that is read piece by piece; opens its file.
+    /// Creates the source of a body that is read piece by piece, and opens its file. `nil` if the request has no such
+    /// body.
     static func make(for request: TransferRequest) throws(CurlewError) -> UploadSource? {
         switch request.body {
         case .none: return nil
@@ -45,7 +46,7 @@ final class UploadSource {
         }
     }
 
-    /// Whether it must be opened before it is read, and closed.
+    /// Whether the source must be opened before it is read, and closed afterwards.
     var isStream: Bool { if case .stream = kind { true } else { false } }
 
     func open(waker: any BodyWaker) {
@@ -85,7 +86,7 @@ final class UploadSource {
         }
     }
 
-    /// Back to `offset`, which is 0 in practice. False where the source cannot.
+    /// Moves to `offset`, which is 0 in practice. Returns false if the source cannot.
     func seek(to offset: Int64) -> Bool {
         switch kind {
         case .data, .file:
@@ -109,7 +110,7 @@ final class UploadSource {
         case .stream(let stream):
             switch stream.read(into: buffer) {
             case .bytes(let count):
-                // A source that claims more than the buffer holds must not make libcurl read past it.
+                // A source that claims more bytes than the buffer holds must not make libcurl read past its end.
                 guard count > 0, count <= buffer.count else {
                     return .failed(
                         CurlewError(

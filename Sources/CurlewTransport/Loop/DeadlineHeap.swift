@@ -1,14 +1,14 @@
-/// Something with one deadline, that knows its own place in the heap so that leaving it needs no search.
+/// An object with one deadline. It stores its index in the heap, so that its removal needs no search.
 protocol DeadlineHolder: AnyObject {
-    /// -1 while it is not in a heap. Only the heap writes it.
+    /// -1 outside of a heap. Only the heap sets it.
     var deadlineIndex: Int { get set }
 }
 
-/// A binary heap of deadlines, earliest first. It does not retain its holders: each leaves before it dies.
+/// A binary heap of deadlines, earliest first. It does not retain its holders: each must be removed before it is freed.
 struct DeadlineHeap<Holder: DeadlineHolder> {
     private struct Entry {
         var deadline: LoopInstant
-        // SAFETY: a holder is removed before its last strong reference goes (Transfers.putAway).
+        // SAFETY: a holder is removed before its last strong reference is released (Transfers.putAway).
         unowned(unsafe) var holder: Holder
     }
 
@@ -18,7 +18,7 @@ struct DeadlineHeap<Holder: DeadlineHolder> {
     var count: Int { entries.count }
     var earliest: LoopInstant { entries.first?.deadline ?? .never }
 
-    /// The holder whose deadline is at or before `now`, left in place.
+    /// The holder with the earliest deadline, if that is at or before `now`. The holder remains in the heap.
     func due(at now: LoopInstant) -> Holder? {
         guard let first = entries.first, first.deadline <= now else { return nil }
         return first.holder
@@ -28,7 +28,7 @@ struct DeadlineHeap<Holder: DeadlineHolder> {
         holder.deadlineIndex >= 0 ? entries[holder.deadlineIndex].deadline : .never
     }
 
-    /// Sets a holder's deadline; `.never` takes it out.
+    /// Sets a holder's deadline; `.never` removes the holder.
     mutating func set(_ holder: Holder, to deadline: LoopInstant) {
         if deadline == .never { return remove(holder) }
         let index = holder.deadlineIndex

@@ -1,11 +1,11 @@
 internal import CCurl
 internal import Glibc
 
-/// Waits with epoll.
+/// Waits for descriptors with epoll.
 final class EpollQueue: ReadinessQueue {
     private let epoll: Int32
     private let events: UnsafeMutablePointer<curlew_event>
-    /// Its descriptor must not be closed while it is watched.
+    /// Retained, because its descriptor must not be closed while it is watched.
     private let wakeUp: EventDescriptor
 
     static let capacity = 128
@@ -14,7 +14,7 @@ final class EpollQueue: ReadinessQueue {
 
     var mostEvents: Int { Self.capacity }
 
-    /// A queue and what ends its waits. `nil` if the process has no descriptors left.
+    /// Creates a queue and the descriptor that ends its waits. `nil` if the process has no descriptors left.
     static func make() -> (queue: EpollQueue, wakeUp: EventDescriptor)? {
         guard let wakeUp = EventDescriptor(), let queue = EpollQueue(wakeUp: wakeUp) else { return nil }
         return (queue, wakeUp)
@@ -60,7 +60,8 @@ final class EpollQueue: ReadinessQueue {
     }
 }
 
-/// Ends the loop's wait, from any thread: an eventfd that is never read. epoll watches it for its edges, and every signal is one.
+/// Ends the loop's wait, from any thread. This is an eventfd that is never read: epoll watches it for edges, and every
+/// signal is an edge.
 final class EventDescriptor: Sendable {
     let fd: Int32
 

@@ -1,27 +1,29 @@
 internal import CurlewLocks
 internal import Dispatch
 
-/// What the loop thread is asked to do.
+/// An item for the loop thread.
 enum LoopItem<Work: Sendable>: Sendable {
     case work(Work)
     case stop
 }
 
-/// The one way into the loop: a queue, so that a start and its cancellation cannot overtake each other, and whose turn it is.
+/// The only way into the loop: a queue, which keeps a start and its cancellation in order, and the state that says
+/// which thread has the turn.
 ///
-/// The turn is the right to touch the client's state. It is the loop thread's while that is awake. While it sleeps, a
-/// caller may borrow the turn (Docs/Decisions/0019).
+/// The turn is the right to touch the client's state. The loop thread has it while it is awake. While the loop thread
+/// sleeps, a caller may borrow the turn (Docs/Decisions/0019).
 final class Inbox<Client: LoopClient>: Sendable {
     typealias Item = LoopItem<Client.Work>
 
     private enum Phase {
-        /// The loop thread has the turn, and looks into the queue before it sleeps.
+        /// The loop thread has the turn, and checks the queue before it sleeps.
         case awake
-        /// The loop thread is in its wait, or about to enter it, and the queue is empty. With a lender a caller may take the turn.
+        /// The loop thread is in its wait, or about to enter it, and the queue is empty. If there is a lender, a caller
+        /// may borrow the turn.
         case asleep(lender: Client?)
-        /// A caller has the turn. `isWanted`: the loop thread has woken up meanwhile, and waits for it.
+        /// A caller has the turn. `isWanted`: the loop thread has woken up meanwhile and waits for the turn.
         case lent(isWanted: Bool)
-        /// The loop has ended: nothing is taken any more.
+        /// The loop has ended and accepts nothing.
         case closed
     }
 
@@ -31,7 +33,7 @@ final class Inbox<Client: LoopClient>: Sendable {
     }
 
     private let state = Lock(State())
-    /// Signalled when a wanted turn is given back.
+    /// Signalled when a caller gives back a turn that the loop thread waits for.
     private let returned = DispatchSemaphore(value: 0)
 
     // MARK: From any thread
@@ -51,7 +53,8 @@ final class Inbox<Client: LoopClient>: Sendable {
         }
     }
 
-    /// The client, if its turn can be had now. Who gets it gives it back soon: the loop thread may wait for it.
+    /// The client, if its turn can be borrowed. The caller must give the turn back soon, because the loop thread may
+    /// wait for it.
     func borrowTurn() -> Client? {
         state.withLock { state in
             guard case .asleep(let lender?) = state.phase else { return nil }
@@ -60,15 +63,15 @@ final class Inbox<Client: LoopClient>: Sendable {
         }
     }
 
-    /// Ends a borrowed turn; true where the caller must wake the loop thread. `lender` lends the next turn; `wakesLoop` says that
-    /// the loop thread sleeps for too long.
+    /// Ends a borrowed turn. Returns true if the caller must wake the loop thread. `lender` lends the next turn;
+    /// `wakesLoop` is true if the loop thread sleeps for too long.
     func giveTurnBack(lender: Client?, wakesLoop: Bool) -> Bool {
         let (isWanted, mustWake) = state.withLock { state in
             if case .lent(isWanted: true) = state.phase {
                 state.phase = .awake
                 return (true, false)
             }
-            // What came during the turn was only queued.
+            // Items that were added during the turn were queued without waking the loop thread.
             let mustWake = wakesLoop || !state.items.isEmpty
             state.phase = mustWake ? .awake : .asleep(lender: lender)
             return (false, mustWake)
@@ -79,7 +82,7 @@ final class Inbox<Client: LoopClient>: Sendable {
 
     // MARK: The loop thread
 
-    /// Whether the loop thread may wait: true means that the next `add` wakes it. The turn is no longer its own then.
+    /// Whether the loop thread may wait. If so, the thread has given up its turn, and the next `add` wakes it.
     func prepareToSleep(lender: Client?) -> Bool {
         state.withLock { state in
             guard state.items.isEmpty else { return false }
@@ -88,7 +91,7 @@ final class Inbox<Client: LoopClient>: Sendable {
         }
     }
 
-    /// After the wait: the turn is the loop thread's again, once a caller that has it gives it back.
+    /// Gives the turn back to the loop thread after its wait. Blocks while a caller has the turn.
     func takeTurnBack() {
         let isLent = state.withLock { state in
             guard case .lent = state.phase else {
@@ -100,13 +103,14 @@ final class Inbox<Client: LoopClient>: Sendable {
         }
         guard isLent else { return }
         returned.wait()
-        // The thread sanitizer sees locks, not semaphores: what the caller did comes before what follows.
+        // The thread sanitizer understands locks and not semaphores: the lock orders the caller's work before the code
+        // that follows.
         state.withLock { _ in }
     }
 
-    /// Moves everything queued into `batch`, which is empty and gives its storage in exchange.
+    /// Moves all queued items into `batch`, which must be empty and whose storage the queue reuses.
     func take(into batch: inout [Item]) {
-        // SAFETY: both arrays are only exchanged; `batch` belongs to the loop thread.
+        // SAFETY: both arrays are only swapped; `batch` belongs to the loop thread.
         withUnsafeMutablePointer(to: &batch) { pointer in
             nonisolated(unsafe) let pointer = pointer
             state.withLock { swap(&$0.items, &pointer.pointee) }
@@ -115,7 +119,7 @@ final class Inbox<Client: LoopClient>: Sendable {
 
     var isEmpty: Bool { state.withLock { $0.items.isEmpty } }
 
-    /// Closes the queue if it is empty.
+    /// Closes the queue if it is empty; returns whether it did.
     func closeIfEmpty() -> Bool {
         state.withLock { state in
             guard state.items.isEmpty else { return false }
@@ -125,5 +129,5 @@ final class Inbox<Client: LoopClient>: Sendable {
     }
 }
 
-/// What became of an item.
+/// The result of adding an item.
 enum InboxAddition { case queued, wakeNeeded, refused }

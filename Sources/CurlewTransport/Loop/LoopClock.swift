@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Nanoseconds of the monotonic clock. Zero is never a reading, so it can mean "not yet".
+/// A time of the monotonic clock, in nanoseconds. Zero is never a reading, so it can mean "not yet".
 struct LoopInstant: Comparable, Hashable {
     var nanoseconds: UInt64
 
@@ -17,7 +17,7 @@ struct LoopInstant: Comparable, Hashable {
 
     static func < (lhs: Self, rhs: Self) -> Bool { lhs.nanoseconds < rhs.nanoseconds }
 
-    /// Saturates: a timeout of centuries is no timeout.
+    /// Saturates at `.never`: a timeout of centuries is no timeout.
     func advanced(byNanoseconds count: UInt64) -> LoopInstant {
         let (sum, overflow) = nanoseconds.addingReportingOverflow(count)
         return overflow ? .never : LoopInstant(nanoseconds: sum)
@@ -29,7 +29,7 @@ struct LoopInstant: Comparable, Hashable {
 }
 
 extension Duration {
-    /// Whole nanoseconds, clamped to what fits; negative is zero.
+    /// Whole nanoseconds, clamped to the range of `UInt64`; zero for negative durations.
     var clampedNanoseconds: UInt64 {
         let (seconds, attoseconds) = components
         guard seconds >= 0, attoseconds >= 0 else { return 0 }
@@ -37,7 +37,7 @@ extension Duration {
         return UInt64(seconds) * 1_000_000_000 + UInt64(attoseconds / 1_000_000_000)
     }
 
-    /// Whole milliseconds, at least one for anything above zero.
+    /// Whole milliseconds; at least one for durations above zero.
     var clampedMilliseconds: Int {
         let nanoseconds = clampedNanoseconds
         if nanoseconds == 0 { return 0 }

@@ -1,12 +1,12 @@
 internal import CurlewLocks
 internal import Glibc
 
-/// Which thread has the loop's turn, for those whose state belongs to it: the loop's own, or a caller's that has borrowed it.
+/// Knows which thread has the loop's turn: the loop thread, or a caller that has borrowed it.
 final class LoopIdentity: Sendable {
     private struct Threads {
-        /// nil before the loop thread's first turn and after its last.
+        /// The loop thread; `nil` before its first turn and after its last.
         var own: pthread_t?
-        /// The own, or a caller's; nil where `own` is.
+        /// The thread that has the turn; `nil` if `own` is `nil`.
         var holder: pthread_t?
     }
 
@@ -16,16 +16,16 @@ final class LoopIdentity: Sendable {
 
     func threadEnds() { threads.withLock { $0 = Threads() } }
 
-    /// The calling thread has borrowed the turn.
+    /// Called when the calling thread has borrowed the turn.
     func borrowedTurnBegins() { threads.withLock { $0.holder = pthread_self() } }
 
     func borrowedTurnEnds() { threads.withLock { $0.holder = $0.own } }
 
-    /// Whether the caller runs within one of the loop's turns.
+    /// Whether the calling thread has the turn.
     var isCurrent: Bool {
         threads.withLock { $0.holder.map { pthread_equal($0, pthread_self()) != 0 } ?? false }
     }
 
-    /// Stops a debug build that touches the loop's state outside of a turn.
+    /// Stops a debug build in which a thread without the turn touches the loop's state.
     func assertOnLoop() { assert(isCurrent, "the engine's state was touched outside of its loop's turns") }
 }

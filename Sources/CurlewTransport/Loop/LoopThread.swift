@@ -2,50 +2,51 @@ internal import CCurl
 internal import CurlewLocks
 internal import Glibc
 
-/// What the loop runs. Every call comes from the thread that has the turn; `waitForSockets` alone comes from the loop thread
-/// while a caller may have the turn.
+/// The work of a loop. The thread that has the turn makes every call, except for `waitForSockets`: the loop thread
+/// calls it while a caller may have the turn.
 protocol LoopClient: AnyObject, Sendable {
-    /// What other threads ask of it.
+    /// The work that other threads send.
     associatedtype Work: Sendable
 
     /// Decides how long the next wait may last. The turn may be lent from then on.
     func planWait()
-    /// Whether callers may have turns of their own during the wait.
+    /// Whether callers may borrow turns during the wait.
     var lendsTurns: Bool { get }
-    /// Waits for sockets: not at all, or as long as was planned. Touches nothing that a borrowed turn does.
+    /// Waits for sockets as long as planned, or only checks them if `mayWait` is false. Must not touch anything that a
+    /// borrowed turn touches.
     func waitForSockets(mayWait: Bool)
-    /// The wait is over, and the turn is the loop thread's again.
+    /// Called after the wait, when the loop thread has its turn back.
     func beginTurn()
     func take(_ work: Work)
     /// Serves the sockets that the wait has found.
     func serveSockets()
-    /// Everything of this turn was taken: run timers, hand results over.
+    /// Called when all work of the turn is done: runs timers and hands results over.
     func endTurn()
-    /// After a borrowed turn: whether the planned wait is too long by now.
+    /// Called after a borrowed turn. Whether the planned wait has become too long.
     var waitsTooLong: Bool { get }
-    /// The loop ends: fail what runs, free everything.
+    /// Called when the loop ends: fails running work and frees everything.
     func end()
 }
 
-/// One thread that is an event loop, and lends its turns to callers while it sleeps.
+/// A thread that runs an event loop, and lends its turns to callers while it sleeps.
 ///
-/// The thread owns this object; it ends after `stop`. It is not joined.
+/// The thread retains this object until it ends, which it does after `stop`. It is not joined.
 final class LoopThread<Client: LoopClient>: Sendable {
     let identity = LoopIdentity()
     private let inbox = Inbox<Client>()
-    /// nil when the thread has ended.
+    /// `nil` once the thread has ended.
     private let wakeUp: Lock<(EventDescriptor)?>
 
     init(wakeUp: EventDescriptor) { self.wakeUp = Lock(wakeUp) }
 
     // MARK: From any thread
 
-    /// Queues work; false once the loop has ended.
+    /// Queues work. Returns false once the loop has ended.
     @discardableResult
     func send(_ work: Client.Work) -> Bool { add(.work(work)) }
 
-    /// Does the work at once on the calling thread where the loop thread sleeps and lends its turn; queues it otherwise.
-    /// False once the loop has ended.
+    /// Does the work at once on the calling thread if the loop thread sleeps and lends its turn; queues it otherwise.
+    /// Returns false once the loop has ended.
     func sendOrDo(_ work: Client.Work) -> Bool {
         guard let client = inbox.borrowTurn() else { return send(work) }
         identity.borrowedTurnBegins()
@@ -58,7 +59,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
         return true
     }
 
-    /// Ends the thread, after everything that was queued before.
+    /// Ends the thread, after all work that was queued before.
     func stop() { _ = add(.stop) }
 
     private func add(_ item: LoopItem<Client.Work>) -> Bool {
@@ -71,14 +72,15 @@ final class LoopThread<Client: LoopClient>: Sendable {
         }
     }
 
-    /// Its descriptor stays open until this has come back: it is the object's.
+    /// Ends the loop thread's wait. The reference taken here keeps the descriptor open until the signal is written.
     private func wake() { wakeUp.withLock { $0 }?.signal() }
 
     // MARK: The thread
 
-    /// Starts the thread, which has the first turn: nothing outside of a turn touches the client from then on. False where the system has no thread left.
+    /// Starts the thread, which has the first turn: from then on the client is touched in turns only. Returns false if
+    /// the system has no thread left.
     func start(_ client: Client) -> Bool {
-        // SAFETY: the thread takes this reference over; where none starts it is released below.
+        // SAFETY: the thread takes over this reference; if none starts, it is released below.
         let box = Unmanaged.passRetained(ThreadBody { self.run(client) })
         var attributes = pthread_attr_t()
         pthread_attr_init(&attributes)
@@ -99,7 +101,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
             },
             box.toOpaque()
         )
-        // SAFETY: without a thread the reference is not taken elsewhere.
+        // SAFETY: without a thread nothing else releases the reference.
         if code != 0 { box.release() }
         return code == 0
     }
@@ -113,11 +115,12 @@ final class LoopThread<Client: LoopClient>: Sendable {
             client.waitForSockets(mayWait: inbox.prepareToSleep(lender: client.lendsTurns ? client : nil))
             inbox.takeTurnBack()
             client.beginTurn()
-            // Before the sockets: a command that was given before its effect reached a socket comes first. libcurl may
-            // start the next transfer from within a socket's event, and that one may just have been suspended.
+            // Work is done before sockets are served, because a command must take effect before the events that follow
+            // it. libcurl may start the next transfer from within a socket's event, and that transfer may just have
+            // been suspended.
             stops = takeAll(&batch, client)
             if !stops { client.serveSockets() }
-            // What the sockets have set going on this thread is done before the next wait, but not for ever.
+            // Work that serving the sockets has queued is done before the next wait, in a limited number of rounds.
             for _ in 0..<8 where !stops && !inbox.isEmpty { stops = takeAll(&batch, client) }
             client.endTurn()
         }
@@ -144,7 +147,7 @@ final class LoopThread<Client: LoopClient>: Sendable {
     }
 }
 
-/// What a new thread does: not generic, so that a C function can take it.
+/// The function of a new thread. It is not generic, so that a C function can receive it.
 private final class ThreadBody: Sendable {
     let run: @Sendable () -> Void
 

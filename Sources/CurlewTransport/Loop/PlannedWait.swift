@@ -1,17 +1,17 @@
-/// How long the loop thread's next wait may last.
+/// The planned length of the loop thread's next wait.
 ///
-/// A transfer that is started in a borrowed turn has deadlines of its own. The first wait after something has happened is
-/// short, so that in most cases these are later than its end, and the loop thread need not be woken for them.
+/// A transfer that is started in a borrowed turn adds deadlines. The first wait after some activity is short, so that
+/// it mostly ends before these deadlines and the loop thread need not be woken for them.
 struct PlannedWait {
     private(set) var end = LoopInstant.never
     /// When the last wait with an end began.
     private(set) var began = LoopInstant.unset
-    /// Something has happened since the last wait began.
+    /// Something has happened since the last wait was planned.
     private var isBusy = false
 
     static let shortNanoseconds: UInt64 = 1_000_000_000
 
-    /// `isLent`: callers may have turns during the wait.
+    /// Plans a wait until `deadline`. `isLent`: callers may borrow turns during the wait.
     mutating func plan(until deadline: LoopInstant, at now: LoopInstant, isLent: Bool) {
         end = isLent && isBusy ? min(deadline, now.advanced(byNanoseconds: Self.shortNanoseconds)) : deadline
         isBusy = false
@@ -19,9 +19,10 @@ struct PlannedWait {
 
     mutating func somethingHappened() { isBusy = true }
 
-    /// The wait begins: how long it lasts until `end`; negative is for ever.
+    /// Begins the wait and returns its length in nanoseconds; a negative length means no limit.
     mutating func begin() -> Int64 {
-        // Without a deadline nothing asks when it began, and the clock need not be read.
+        // A wait without a deadline expires no timeout, so `began` may keep its earlier value and the clock need not be
+        // read.
         if end == .never { return -1 }
         began = .now()
         return Int64(clamping: end.nanoseconds(since: began))

@@ -1,23 +1,23 @@
 internal import Glibc
 
-/// Which descriptors the loop watches, and for what.
+/// The descriptors that the loop watches, each with the events that are wanted.
 ///
-/// libcurl drops a socket at the end of every transfer and wants it back at the start of the next. For
-/// sockets that this engine opened, a drop is only remembered: the registration stays until an event
-/// comes that is not wanted, or the socket is closed. Two system calls per request fall away.
+/// libcurl drops a socket at the end of every transfer and wants it again at the start of the next. For sockets that
+/// this engine opened, a drop is only recorded: the registration remains until an unwanted event arrives, or the socket
+/// is closed. This saves two system calls per request.
 struct Poller {
     private struct Registration {
-        /// What the system was told.
+        /// The events that the system watches for.
         var registered: Readiness = []
-        /// What libcurl wants.
+        /// The events that libcurl, or a byte connection, wants.
         var wanted: Readiness = []
-        /// Counts closes: an event of an earlier socket with this number is recognized by it.
+        /// Counts closes. It reveals that an event belongs to an earlier socket with this number.
         var generation: UInt32 = 0
-        /// Opened by this engine, so its close is seen too. Only then may a registration outlive its wish.
+        /// The engine opened the descriptor, so it also sees its close. Only then may a registration outlive its wish.
         var isOwned = false
-        /// Nothing is to be read from it, whatever libcurl wants.
+        /// Reading is withheld, whatever libcurl wants.
         var isMuted = false
-        /// Which multi handle to tell.
+        /// The index of the multi handle to notify, or `Sockets.byteConnection`.
         var multi: Int32 = -1
     }
 
@@ -28,19 +28,19 @@ struct Poller {
         var readiness: Readiness
     }
 
-    /// nil once there is nothing to wait for any more.
+    /// `nil` after `close`.
     private(set) var queue: (any ReadinessQueue)?
     private var registrations: [Registration] = []
-    /// How many events the last wait has given.
+    /// The number of events that the last wait found.
     private var foundCount = 0
-    /// Those that the system does not watch, for the lack of memory or by its limit on watches.
+    /// Descriptors that the system refuses to watch, for lack of memory or because of its limit on watches.
     private var refused: Set<Int32> = []
-    /// What `askRefused` has found in this turn.
+    /// The events that `askRefused` has found in this turn.
     private var polled: [ReadyEvent] = []
 
-    /// How many events there are to `take`.
+    /// The number of events that `take` can return.
     var eventCount: Int { foundCount + polled.count }
-    /// More descriptors than this are not watched: the system gives the lowest numbers that are free.
+    /// An upper bound of the number of watched descriptors, because the system assigns the lowest free numbers.
     var mostWatched: Int { registrations.count }
     /// Whether `askRefused` must be called from time to time.
     var hasRefused: Bool { !refused.isEmpty }
@@ -51,7 +51,7 @@ struct Poller {
 
     init(queue: any ReadinessQueue) { self.queue = queue }
 
-    /// Gives its descriptor back.
+    /// Releases the queue.
     mutating func close() {
         queue = nil
         refused.removeAll()
@@ -61,7 +61,7 @@ struct Poller {
 
     mutating func socketOpened(_ fd: Int32) {
         reserve(fd)
-        // A number that comes again without a close in between was closed behind our back: still one socket.
+        // A number that appears again without a close was closed without our knowledge: it is still one socket.
         if !registrations[Int(fd)].isOwned { ownedCount += 1 }
         registrations[Int(fd)].isOwned = true
         registrations[Int(fd)].registered = []
@@ -71,11 +71,11 @@ struct Poller {
         openedCount += 1
     }
 
-    /// Before the descriptor is closed.
+    /// Must be called before the descriptor is closed.
     mutating func socketClosed(_ fd: Int32) {
         reserve(fd)
-        // The kernel forgets a socket when its last descriptor is closed. A child that was forked may have one: it would be
-        // ready for ever, and nothing could take it out any more.
+        // The kernel drops a registration when the socket's last descriptor is closed. A forked child may have one: the
+        // socket would then be reported forever, and could not be removed by its number.
         if let queue, !registrations[Int(fd)].registered.isEmpty { queue.remove(fd) }
         let generation = registrations[Int(fd)].generation &+ 1
         if registrations[Int(fd)].isOwned { ownedCount -= 1 }
@@ -90,7 +90,7 @@ struct Poller {
         register(fd)
     }
 
-    /// Tells the system what is wanted.
+    /// Tells the system the events that are wanted.
     private mutating func register(_ fd: Int32) {
         let (wanted, registered) = (audible(fd), registrations[Int(fd)].registered)
         if wanted.isEmpty { return drop(fd) }
@@ -106,22 +106,22 @@ struct Poller {
         }
     }
 
-    /// What is wanted, but for reading from a muted socket.
+    /// The wanted events, without reading for a muted socket.
     private func audible(_ fd: Int32) -> Readiness {
         let registration = registrations[Int(fd)]
         return registration.isMuted ? registration.wanted.subtracting(.read) : registration.wanted
     }
 
-    /// By which an event is known to be this descriptor's, and not that of an earlier one of the same number.
+    /// The tag that tells an event of this descriptor from one of an earlier descriptor with the same number.
     private func tag(_ fd: Int32) -> UInt64 {
         UInt64(registrations[Int(fd)].generation) << 32 | UInt64(UInt32(bitPattern: fd))
     }
 
-    /// Withholds from libcurl that a socket of this engine has something to read, until told otherwise.
+    /// Withholds from libcurl that a socket of this engine is readable, until it is unmuted.
     mutating func mute(_ fd: Int32, _ isMuted: Bool) {
         guard fd >= 0, Int(fd) < registrations.count, registrations[Int(fd)].isOwned else { return }
         registrations[Int(fd)].isMuted = isMuted
-        // What nothing waits for stays as it is: `take` sees to it.
+        // A registration without wanted events is left alone: `take` discards its events.
         if !registrations[Int(fd)].wanted.isEmpty { register(fd) }
     }
 
@@ -146,13 +146,14 @@ struct Poller {
 
     // MARK: Waiting
 
-    /// The queue's wait is over.
+    /// Called after the queue's wait, with the number of events that it found.
     mutating func waited(eventCount: Int) {
         foundCount = eventCount
         if !polled.isEmpty { polled.removeAll() }
     }
 
-    /// After `waited`: asks the system once more to watch what it has refused, and looks at the rest by poll(2).
+    /// Asks the system again to watch the descriptors that it has refused, and polls the rest with poll(2). Call it
+    /// after `waited`.
     mutating func askRefused() {
         for fd in refused { register(fd) }
         var asked = refused.map { pollfd(fd: $0, events: audible($0).pollFlags, revents: 0) }
@@ -162,7 +163,7 @@ struct Poller {
         }
     }
 
-    /// The event at `index` of the last wait, or nil where nothing waits for it any more.
+    /// The event at `index` of the last wait; `nil` if nothing waits for it.
     mutating func take(_ index: Int) -> Ready? {
         guard let event = index < foundCount ? queue?.event(index) : polled[index - foundCount] else { return nil }
         let fd = Int32(bitPattern: UInt32(truncatingIfNeeded: event.tag))
@@ -172,7 +173,7 @@ struct Poller {
         if registration.wanted.isEmpty { return nil }
         var readiness = event.readiness
         if registration.isMuted {
-            // An event that was fetched before its socket was muted.
+            // The event was fetched before its socket was muted.
             readiness.remove(.read)
             if readiness.isEmpty { return nil }
         }

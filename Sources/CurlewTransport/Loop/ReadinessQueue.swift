@@ -1,47 +1,46 @@
 internal import Glibc
 
-/// What a descriptor can be watched for, and what is told of it.
+/// The events that a descriptor can be watched for, and that are reported for it.
 struct Readiness: OptionSet, Sendable {
     var rawValue: UInt32
 
     static let read = Readiness(rawValue: 1 << 0)
     static let write = Readiness(rawValue: 1 << 1)
-    /// Told without being asked for, as the next.
+    /// Reported without being asked for, as is `hangUp`.
     static let error = Readiness(rawValue: 1 << 2)
     static let hangUp = Readiness(rawValue: 1 << 3)
-    /// The descriptor is no longer open.
+    /// The descriptor is not open.
     static let closed = Readiness(rawValue: 1 << 4)
 }
 
-/// One descriptor that is ready, with the tag that it was registered under.
+/// A descriptor that is ready, with the tag under which it was registered.
 struct ReadyEvent {
     var tag: UInt64
     var readiness: Readiness
 }
 
-/// The system's way to wait for many descriptors at once: `EpollQueue`, or what a test puts in its place.
+/// The system's facility to wait for many descriptors at once: `EpollQueue`, or its replacement in a test.
 ///
-/// Level-triggered: a descriptor is told again until it is no longer ready. `Poller` keeps what libcurl wants; an
-/// implementation keeps what the system was told.
+/// Level-triggered: a descriptor is reported again until it is no longer ready. `Poller` records what libcurl wants; an
+/// implementation knows what the system watches.
 protocol ReadinessQueue: AnyObject {
-    /// How many events one wait tells at most. The next goes on with those that were not told.
+    /// The maximum number of events that one wait reports. The next wait continues with those that were not reported.
     var mostEvents: Int { get }
 
-    /// Watches a descriptor, or changes what a known one is watched for. False where the system refuses.
+    /// Watches a descriptor, or changes the events of a known one. Returns false if the system refuses.
     func set(_ fd: Int32, for wanted: Readiness, tag: UInt64, isKnown: Bool) -> Bool
-    /// A descriptor that is not registered, or no longer open, is no error.
+    /// Stops watching a descriptor. It is no error if the descriptor is not registered or not open.
     func remove(_ fd: Int32)
-    /// May be called while another thread changes what is watched, and minds the change. Waits at most so long, for ever if it
-    /// is negative; returns how many events can be asked for. A signal or a
-    /// wake-up ends the wait with zero or more.
+    /// Waits at most `nanoseconds`, or without limit if that is negative, and returns the number of events. A signal or
+    /// a wake-up ends the wait, possibly with zero events. Other threads may change the watched events during the wait,
+    /// and it heeds their changes.
     func wait(nanoseconds: Int64) -> Int
-    /// An event of the last wait; the index is below what that returned. nil for the wake-up.
+    /// An event of the last wait; `index` must be below the number that `wait` returned. `nil` for the wake-up.
     func event(_ index: Int) -> ReadyEvent?
 }
 
 extension Int64 {
-    /// Nanoseconds as the milliseconds that epoll takes. Rounded up: waking too early would spin until the
-    /// deadline.
+    /// Nanoseconds as milliseconds for epoll, rounded up: waking too early would spin until the deadline.
     var pollMilliseconds: Int32 {
         if self < 0 { return -1 }
         let day: Int64 = 86_400_000
@@ -50,7 +49,7 @@ extension Int64 {
 }
 
 extension Readiness {
-    /// What poll(2) is asked for.
+    /// The flags to pass to poll(2).
     var pollFlags: Int16 {
         var flags: Int32 = 0
         if contains(.read) { flags |= POLLIN }
@@ -58,7 +57,7 @@ extension Readiness {
         return Int16(truncatingIfNeeded: flags)
     }
 
-    /// What poll(2) answers.
+    /// The events in the flags that poll(2) returns.
     init(pollFlags: Int16) {
         let flags = Int32(pollFlags)
         self = []

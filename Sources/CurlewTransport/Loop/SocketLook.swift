@@ -1,18 +1,18 @@
-/// Until when every socket that was ready has been told.
+/// The time up to which every socket that was ready has been reported.
 ///
-/// A process may be stopped, or get no processor, between two turns or within a wait. A deadline that passed meanwhile counts only
-/// once the sockets were looked at after it: the answer may lie there. One wait tells a limited number of sockets, and the next
-/// goes on with the others, so a look over all of them may take several waits.
+/// A process may be stopped, or get no processor, between two turns or within a wait. A deadline that passed meanwhile
+/// counts only after the sockets were checked once more, because the response may have arrived. One wait reports a
+/// limited number of sockets and the next continues with the others, so a check of all sockets may take several waits.
 struct SocketLook {
-    /// What was ready at this time has been told.
+    /// Every socket that was ready at this time has been reported.
     private(set) var seenUntil = LoopInstant.unset
-    /// When a look began that takes more than one wait.
+    /// When a check began that takes more than one wait; unset if none is in progress.
     private var began = LoopInstant.unset
-    /// How many sockets that look has found.
+    /// The number of sockets that this check has found.
     private var found = 0
 
-    /// A wait is over that began at `start`. It has found `count` sockets, and would have told `most`; not more than `watched` are
-    /// watched.
+    /// Called after a wait that began at `start` and found `count` of at most `most` sockets, while at most `watched`
+    /// were watched.
     mutating func waited(from start: LoopInstant, found count: Int, of most: Int, watched: Int) {
         if !began.isSet, count < most {
             seenUntil = start
@@ -20,7 +20,7 @@ struct SocketLook {
         }
         if !began.isSet { began = start }
         found += count
-        // Where more are ready than one wait tells, for ever, the look still ends: each was told once.
+        // Even if more sockets stay ready than one wait reports, the check ends: by then each was reported once.
         guard count < most || found >= watched else { return }
         (seenUntil, began, found) = (began, .unset, 0)
     }

@@ -1,7 +1,7 @@
 internal import CCurl
 internal import CurlewCore
 
-/// Credentials as options.
+/// Translates a request's credentials into options.
 enum AuthenticationPlan {
     static func options(
         _ authentication: TransferAuthentication, _ capabilities: Capabilities, over version: HTTPVersionPolicy
@@ -28,7 +28,7 @@ enum AuthenticationPlan {
                 .long(CURLOPT_HTTPAUTH, Int(CurlAuth.bearer)),
                 .string(CURLOPT_XOAUTH2_BEARER, authentication.password),
             ]
-        // The signature is one of the request's fields: see SignedRequest.
+        // The signature is a header field, see `SignedRequest`.
         case .awsSigV4: return [.long(CURLOPT_HTTPAUTH, 0)]
         }
         return [
@@ -44,7 +44,7 @@ enum AuthenticationPlan {
         case request
         /// The connection, if the server's challenge offers NTLM or Negotiate.
         case connectionIfOffered
-        /// The connection: a server takes whatever comes over it later for the same user's.
+        /// The connection: the server attributes every later request on it to the same user.
         case connection
     }
 
@@ -64,14 +64,15 @@ enum AuthenticationPlan {
     private static func require(
         _ scheme: ConditionalFeature, _ capabilities: Capabilities, _ version: HTTPVersionPolicy
     ) throws(CurlewError) {
-        // They would authenticate a connection that has many users.
+        // These schemes authenticate a whole connection, which requests of many users share over HTTP/2 and HTTP/3.
         guard !version.excludesHTTP1 else {
             throw .unsupported(feature: "\(scheme.name) over HTTP/2 or HTTP/3 alone", needs: "HTTP/1.1")
         }
         try capabilities.require(scheme)
     }
 
-    /// libcurl writes a token or a user name into a header line as it is, and cuts every text at a NUL.
+    /// Throws if a part has characters that a field value must not have. libcurl writes a token or a user name into a
+    /// header line unchanged, and cuts every text at a NUL.
     static func check(_ parts: [String?]) throws(CurlewError) {
         for case let part? in parts where !part.isHTTPFieldValue {
             throw CurlewError(
@@ -84,7 +85,7 @@ enum AuthenticationPlan {
 }
 
 extension HTTPVersionPolicy {
-    /// Whether every connection is one of HTTP/2 or HTTP/3, which many requests share.
+    /// Whether every connection speaks HTTP/2 or HTTP/3, so that many requests share it.
     var excludesHTTP1: Bool {
         switch self {
         case .automatic, .http1_1, .http2: false

@@ -2,19 +2,20 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// What every easy handle of one transport starts with: the configuration as options.
+/// The options that every easy handle of one transport starts with, made from the configuration.
 struct ConnectionPlan: Equatable, Sendable {
     var options: [OptionValue] = []
     var trust: TrustStrategy = .libcurlDefault
 
-    /// What the plan must know of the surroundings; a value, so that plans can be tested.
+    /// The facts about the process that the plan depends on. A value, so that plans can be tested.
     struct Surroundings: Sendable {
         var capabilities: Capabilities
-        /// The bundle that the running libcurl trusts by default, if it is there.
+        /// The path of the bundle that the running libcurl trusts by default; `nil` if it cannot be read.
         var systemBundle: String?
         var environmentNamesProxy: Bool
 
-        /// The environment is read once: what it names later changes nothing.
+        /// The proxy, with `.environment` replaced by `.none` if the environment names no proxy. The environment is
+        /// read once: later changes to it have no effect.
         func effective(_ proxy: Proxy) -> Proxy {
             proxy == .environment && !environmentNamesProxy ? .none : proxy
         }
@@ -24,7 +25,7 @@ struct ConnectionPlan: Equatable, Sendable {
         let capabilities = surroundings.capabilities
         options.append(.long(CURLOPT_NOSIGNAL, 1))
         if capabilities.isAtLeast(7, 85, 0) { options.append(.string(.protocolsString, "http,https")) }
-        // Without it, cancelling a transfer that resolves a name waits for the resolver.
+        // Without this option, cancelling a transfer that resolves a name waits for the resolver.
         if capabilities.isAtLeast(7, 87, 0) { options.append(.long(.quickExit, 1)) }
         options.append(.long(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1))
         if configuration.keepsDotSegments { options.append(.long(CURLOPT_PATH_AS_IS, 1)) }
@@ -47,10 +48,11 @@ struct ConnectionPlan: Equatable, Sendable {
             hasEvaluator: configuration.trustEvaluation != nil
         )
         options += try TLSPlan.options(configuration.tls, trust, capabilities)
-        // Later options win. The proxy's are left as they are: only libcurl looks at its chain.
+        // Later options win. The proxy is still verified: the evaluator does not see its chain.
         if replaces { options += [.long(CURLOPT_SSL_VERIFYPEER, 0), .long(CURLOPT_SSL_VERIFYHOST, 0)] }
-        // libcurl verifies the server of names over HTTPS by a handle of its own, which gets no roots but this path. Without it
-        // that handle loads the file that libcurl was built with, and fails if there is none, before the shared store is its.
+        // libcurl verifies the DNS-over-HTTPS server on a separate handle, which inherits no roots but this path.
+        // Without the path that handle loads the file that libcurl was built with, and fails if the file does not
+        // exist, before it is given the shared store.
         if replaces, configuration.dns.dohURL != nil, case .sharedStore(.file(let path)) = trust {
             options.append(.string(CURLOPT_CAINFO, path))
         }
@@ -59,16 +61,17 @@ struct ConnectionPlan: Equatable, Sendable {
         try RequestPlan.checkRates(configuration.uploadRateLimit, configuration.downloadRateLimit)
     }
 
-    /// The least size of the receive buffer; `nil` if any will do. A libcurl that loses frames has room for all that it reads
-    /// at once, and for a head, so that no buffer is full. TLS hands over 16 KiB at most.
+    /// The smallest receive buffer that is safe; `nil` if any size is. A libcurl that loses frames gets room for
+    /// everything that it reads at once and for a head, so that the buffer is never full. TLS delivers at most 16 KiB
+    /// at once.
     static func leastBuffer(_ configuration: TransportConfiguration, _ capabilities: Capabilities) -> Int? {
         configuration.httpVersion == .http2PriorKnowledge && capabilities.losesFrames ? 48 * 1024 : nil
     }
 
-    /// What would mean something else to libcurl than it says here.
+    /// Rejects texts that libcurl would read differently.
     private func checkTexts(_ configuration: TransportConfiguration) throws(CurlewError) {
         for case .string(let option, let text) in options where text.utf8.contains(0) {
-            // A path would lead elsewhere, a pin would be another.
+            // libcurl cuts the text at the NUL: it would use another path or another pin.
             throw CurlewError(
                 .requestCreationFailed,
                 phase: .creation,

@@ -2,9 +2,9 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// Name resolution as options.
+/// Translates the configuration of name resolution into options.
 enum DNSPlan {
-    /// Those of the configuration's overrides that this host and port meet.
+    /// Returns the configuration's override for this host and port; empty if there is none.
     static func overrides(_ dns: DNSConfiguration, host: String, port: Int) -> [OptionValue] {
         if dns.overrides.isEmpty { return [] }
         for (key, addresses) in dns.overrides where !addresses.isEmpty {
@@ -17,7 +17,7 @@ enum DNSPlan {
 
     private static func matches(_ key: String, host: String, port: Int) -> Bool {
         if ASCII.equalsIgnoringCase(key, host) || ASCII.equalsIgnoringCase(key, "\(host):\(port)") { return true }
-        // What is looked up is the ASCII form of an international name.
+        // libcurl looks up the ASCII form of an international name.
         guard key.utf8.contains(where: { $0 >= 0x80 }) else { return false }
         let parts = key.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         guard let name = Hostname.canonical(String(parts[0])), ASCII.equalsIgnoringCase(name, host) else {
@@ -30,7 +30,7 @@ enum DNSPlan {
         func refuse(_ reason: String) -> CurlewError {
             CurlewError(.requestCreationFailed, phase: .creation, reason: reason)
         }
-        // libcurl takes -1 for ever.
+        // libcurl reads -1 as "for ever".
         guard dns.cacheLifetime >= .zero else { throw refuse("the lifetime of resolved names is negative") }
         for (host, addresses) in dns.overrides {
             for address in addresses where !isAddress(address) {

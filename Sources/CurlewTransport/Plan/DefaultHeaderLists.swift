@@ -1,21 +1,22 @@
 internal import CurlewCore
 internal import CurlewLocks
 
-/// The prebuilt header list of each session that uses a transport, by the identity of its headers.
+/// Caches the header list of each session that uses a transport. The identity of the session's headers is the key.
 final class DefaultHeaderLists: Sendable {
     private struct Entry {
-        // Kept, so that the identity is not given to another object.
+        // Retained, so that no other object can get the same identity.
         let headers: DefaultHeaders
         let list: HeaderList
     }
 
     private let entries = Lock<[Entry]>([])
-    /// Ends every list. libcurl leaves out a field of its own where a line has its name, and sends no line without a value.
+    /// The tail of every list; `nil` if there is nothing to suppress. A line without a value keeps libcurl from adding
+    /// the field itself, and is not sent.
     private let end: HeaderList?
 
     init(end: HeaderList?) { self.end = end }
 
-    /// A transport has one session, rarely a few.
+    // Most transports serve one session.
     private static let capacity = 16
 
     func list(for headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? {

@@ -2,9 +2,9 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// Whether HTTP/3 may be used: over QUIC libcurl cannot do everything that may be asked of it.
+/// Decides whether HTTP/3 may be used. Over QUIC libcurl does not support everything that a configuration can ask for.
 enum HTTP3Plan {
-    /// What is asked for, and what it needs.
+    /// A feature that HTTP/3 cannot provide, and the condition under which it could.
     struct Obstacle: Equatable, Sendable {
         let feature: String
         let needs: String
@@ -17,7 +17,7 @@ enum HTTP3Plan {
         }
     }
 
-    /// What of a configuration stands in the way of HTTP/3; nil where nothing does. What would be ignored counts as well.
+    /// Returns the first setting that HTTP/3 would violate or ignore; `nil` if there is none.
     static func obstacle(_ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings)
         -> Obstacle?
     {
@@ -33,13 +33,13 @@ enum HTTP3Plan {
             return Obstacle("HTTP/3 through a proxy", needs: "a direct connection (proxy = .none)")
         }
         if configuration.unixSocketPath != nil { return Obstacle("HTTP/3 over a Unix socket", needs: "a network") }
-        // CURLINFO_TLS_SSL_PTR has no connection over QUIC whose chain could be shown.
+        // Over QUIC, CURLINFO_TLS_SSL_PTR yields no connection, so the evaluator could not see the chain.
         if configuration.trustEvaluation != nil { return Obstacle("trust evaluation over HTTP/3", needs: "HTTP/2") }
         if !tls.usesALPN { return Obstacle("HTTP/3 without ALPN", needs: "usesALPN") }
         if let maximum = tls.maximumVersion, maximum.rawValue < TLSVersion.v1_3.rawValue {
             return Obstacle("HTTP/3 below TLS 1.3", needs: "TLS 1.3, which is QUIC's")
         }
-        // libcurl has suites of its own for QUIC.
+        // libcurl chooses the suites for QUIC itself.
         if tls.cipherList != nil || tls.tls13CipherSuites != nil {
             return Obstacle("a choice of cipher suites over HTTP/3", needs: "HTTP/2")
         }
@@ -49,7 +49,7 @@ enum HTTP3Plan {
         return nil
     }
 
-    /// What some libcurls leave unchecked over QUIC.
+    /// Whether some versions of libcurl would skip a check over QUIC that the configuration asks for.
     private static func mayIgnoreChain(_ tls: TLSConfiguration) -> Bool {
         switch tls.certificateVerification {
         case .full: false
@@ -58,30 +58,30 @@ enum HTTP3Plan {
         }
     }
 
-    /// What servers announce, where it can be used.
+    /// The alternative services of the configuration; `nil` if HTTP/3 cannot be used.
     static func alternatives(
         _ configuration: TransportConfiguration, _ surroundings: ConnectionPlan.Surroundings
     ) -> (any AlternativeServices)? {
         guard let alternatives = configuration.alternativeServices, configuration.httpVersion == .automatic,
-            // What leads past resolvers and ports was decided for TCP.
+            // `connectTo` names hosts and ports that were chosen for TCP.
             configuration.tls.connectTo.isEmpty, obstacle(configuration, surroundings) == nil
         else { return nil }
         return alternatives
     }
 
-    /// RFC 7838, 2.1: another host must prove with its certificate that it may speak for the origin.
+    /// RFC 7838, 2.1: an alternative on another host must prove with its certificate that it may speak for the origin.
     static func freedom(_ configuration: TransportConfiguration) -> AlternativeFreedom {
         configuration.tls.certificateVerification == .full ? .anyHost : .sameHost
     }
 
-    /// Whether nothing of a request's own wishes needs TCP.
+    /// Whether the request's options permit HTTP/3 as an alternative.
     static func allows(_ options: TransferOptions, _ capabilities: Capabilities) -> Bool {
         guard options.multiplexes, case .normal = options.trafficClass else { return false }
-        // A reader that takes its time would have all of the body in memory.
+        // Such a libcurl reads on while the transfer is paused, so with a slow reader it buffers the whole body.
         if options.purpose != .memory, capabilities.readsQUICWhilePaused { return false }
         if options.hasAuthentication {
             switch options.authentication?.scheme {
-            // They belong to a connection of HTTP/1.1, or may turn out to.
+            // These authenticate a connection of HTTP/1.1, or may choose a scheme that does.
             case .any, .ntlm, .negotiate: return false
             case nil, .basic, .digest, .bearer, .awsSigV4: break
             }
@@ -89,10 +89,10 @@ enum HTTP3Plan {
         return options.proxy == nil || options.proxy == Proxy.none
     }
 
-    /// Where nothing but HTTP/3 will do.
+    /// Throws if a transport that speaks only HTTP/3 cannot send the request.
     static func check(_ options: TransferOptions, isTLS: Bool) throws(CurlewError) {
         guard isTLS else { throw .unsupported(feature: "HTTP/3 without TLS", needs: "an https URL") }
-        // What the environment names is libcurl's to read, and to refuse.
+        // libcurl reads the environment's proxy itself, and refuses it.
         guard case .url? = options.proxy else { return }
         throw .unsupported(feature: "HTTP/3 through a proxy", needs: "a direct connection")
     }

@@ -1,9 +1,8 @@
 internal import CurlewCore
 
-/// Header fields in the form that libcurl takes, checked first: what could forge a second header never
-/// gets this far.
+/// Formats header fields for libcurl. A field that could forge a second one is rejected.
 enum HeaderLines {
-    /// Framing is the transport's: a caller's own value could contradict the body that is sent.
+    /// Only the transport sets the fields of framing: a caller's value could contradict the body that is sent.
     private static func isFraming(_ name: String) -> Bool {
         switch name.utf8.count {
         case 14: ASCII.equalsIgnoringCase(name, "Content-Length")
@@ -25,7 +24,7 @@ enum HeaderLines {
         return lines
     }
 
-    /// `Name;` is libcurl's form of an empty value; `Name:` would remove the field.
+    /// `Name;` is libcurl's form of a field with an empty value. `Name:` would remove the field.
     private static func line(of field: HTTPHeader) -> String {
         let isBlank = field.value.utf8.allSatisfy { $0 == 0x20 || $0 == 0x09 }
         return isBlank ? field.name + ";" : field.name + ": " + field.value

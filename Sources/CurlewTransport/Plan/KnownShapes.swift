@@ -2,17 +2,18 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Synchronization
 
-/// What all requests of one shape have in common.
+/// The part of a plan that all requests of one shape share.
 final class KnownShape: Sendable {
     let settings: [OptionValue]
     let clocks: TransferClocks
     let isIdempotent: Bool
     let closesConnection: Bool
-    /// Nearly all requests have these. By identity; kept, so that it is not given to another object.
+    /// The default headers of the request that the shape was made from. Compared by identity; retained, so that no
+    /// other object can get the same identity.
     let defaultHeaders: DefaultHeaders?
     let defaultList: HeaderList?
     fileprivate let shape: RequestShape
-    /// The one that stayed before it.
+    /// The shape that was added before this one, the next element of the chain that starts at `KnownShapes.latest`.
     // SAFETY: as `KnownShapes.latest`.
     fileprivate let earlier: Unmanaged<KnownShape>?
 
@@ -28,10 +29,10 @@ final class KnownShape: Sendable {
     }
 }
 
-/// The shapes of a transport's earlier requests.
+/// A cache of the shapes of one transport's requests.
 ///
-/// Every request looks for its own, on every thread at once. A session has few: the first ones stay, and are found
-/// without a lock and with no count of references but that of the one that is found. Later ones replace each other.
+/// Every request searches the cache, on any thread. The first shapes stay for the life of the transport and form a
+/// chain that is read without a lock. Later shapes replace each other.
 final class KnownShapes: Sendable {
     private struct State {
         var staying: [KnownShape] = []
@@ -39,13 +40,13 @@ final class KnownShapes: Sendable {
         var next = 0
     }
 
-    /// What differs each time must not make the search long.
+    /// The maximum of each kind. Bounds the search if every request has another shape.
     private static let capacity = 4
 
     private let state = Lock(State())
-    // SAFETY: `state` keeps what stays, and `earlier` with it, as long as this object lives. It is stored with release order
-    // and read with acquire order: a reader of the address sees the shape as it was made, on a processor with weak order, too.
-    // `earlier` never changes afterwards, so that the rest of the chain needs no order of its own.
+    // A shape's `earlier` never changes after it was stored, so the rest of the chain needs no ordering.
+    // SAFETY: `state` retains the shapes, and each `earlier`, as long as this object lives. The address is stored with
+    // release order and read with acquire order, so a reader sees the shape initialized on weakly ordered processors.
     private let latest = Atomic<Unmanaged<KnownShape>?>(nil)
 
     func find(_ request: TransferRequest, isTLS: Bool) -> KnownShape? {
@@ -61,9 +62,10 @@ final class KnownShapes: Sendable {
     }
 
     func keep(_ plan: RequestPlan, for request: TransferRequest) {
-        // The one that has to go does so without the lock: its options hold objects of the user's.
+        // The replaced shape is released outside the lock: its options hold the user's objects, whose deinit may run
+        // any code.
         _ = state.withLock { state -> KnownShape? in
-            // Many requests may have begun with a shape before one of them had it worked out.
+            // Several requests of one shape may have been planned at the same time. The first one stored its plan.
             let isThat = { (known: KnownShape) in known.shape.isThat(of: request, isTLS: plan.isTLS) }
             guard !state.staying.contains(where: isThat), !state.passing.contains(where: isThat) else { return nil }
             if state.staying.count < Self.capacity {

@@ -2,11 +2,11 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Foundation
 
-/// With which credentials connections to a proxy are kept for later requests.
+/// Decides which requests may share the connections to a proxy, by their credentials.
 ///
-/// libcurl takes any tunnel through the same proxy, whatever credentials opened it, and any connection to the proxy, although NTLM
-/// and Negotiate have authenticated it. So only the credentials that came first keep their connections. Requests with others
-/// go alone.
+/// libcurl reuses any tunnel through the same proxy, regardless of the credentials that opened it, and any connection
+/// to the proxy, even if NTLM or Negotiate has authenticated it. Therefore the first credentials that are used with a
+/// proxy own its shared connections. Requests with other credentials get a connection each.
 final class ProxyConnectionCredentials: Sendable {
     private struct Credentials: Equatable {
         var username: String?
@@ -15,20 +15,22 @@ final class ProxyConnectionCredentials: Sendable {
 
     private let owners = Lock<[String: Credentials]>([:])
     private let environmentNamesProxy: Bool
-    /// The transport's requests go through the environment's proxy, whose credentials only libcurl reads.
+    /// Whether the transport's requests use the environment's proxy. Only libcurl reads the credentials of that proxy.
     private let usesEnvironment: Bool
 
-    /// No entry is removed, because connections of its owner may still be open: a proxy beyond these has no owner.
+    /// The maximum number of proxies with an owner. An entry is never removed, because connections of the owner may
+    /// still be open. Requests through further proxies share no connections.
     private static let most = 4096
 
-    /// `proxy` is that of the transport.
+    /// Creates the table; `proxy` is the transport's.
     init(_ proxy: Proxy, environmentNamesProxy: Bool) {
         self.environmentNamesProxy = environmentNamesProxy
         usesEnvironment = proxy == .environment && environmentNamesProxy
         _ = mayShare(proxy)
     }
 
-    /// Whether requests through the proxy may use connections of earlier ones, and leave theirs.
+    /// Whether requests through the proxy may use connections of earlier requests and leave theirs for later ones. The
+    /// first call for a proxy makes its credentials the owner.
     func mayShare(_ proxy: Proxy) -> Bool {
         let (url, username, password): (URL, String?, String?)
         switch proxy {
@@ -38,9 +40,9 @@ final class ProxyConnectionCredentials: Sendable {
         }
         // libcurl compares the credentials of other proxies itself.
         guard let scheme = url.scheme?.lowercased(), scheme == "http" || scheme == "https" else { return true }
-        // It may be the environment's proxy.
+        // The proxy may be the environment's, whose credentials are unknown here.
         if usesEnvironment { return false }
-        // As libcurl reads it, which compares what it has read.
+        // libcurl compares the host as it has parsed it.
         let host = URLParts.host(of: url.absoluteString) ?? url.host() ?? ""
         let name = "\(scheme)://\(host.lowercased()):\(url.port ?? (scheme == "https" ? 443 : 1080))"
         let own = Credentials(username: username ?? url.user(), password: password ?? url.password())

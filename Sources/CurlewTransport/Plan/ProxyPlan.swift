@@ -2,13 +2,14 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// A way to the outside as options.
+/// Translates a proxy into options.
 enum ProxyPlan {
     static func options(_ proxy: Proxy) -> [OptionValue] {
         switch proxy {
-        // As for a proxy that is named: Basic at once would give a password to a peer that asks for Digest.
+        // As for an explicit proxy: with Basic, libcurl's default, the password is sent at once, even to a proxy that
+        // asks for Digest.
         case .environment: return [.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any))]
-        // The empty string also keeps libcurl from reading the environment, which takes one of its own for each.
+        // Empty strings: libcurl reads the environment for each of the two options that is not set.
         case .none: return [.string(CURLOPT_PROXY, ""), .string(CURLOPT_NOPROXY, "")]
         case .url(let url, let username, let password, _):
             var options: [OptionValue] = [.string(CURLOPT_PROXY, url.absoluteString)]
@@ -17,18 +18,19 @@ enum ProxyPlan {
                 options.append(.string(CURLOPT_PROXYPASSWORD, password ?? ""))
             }
             if username != nil || url.user != nil {
-                // Basic at once where only Basic would be possible costs a password; ask first.
+                // With Basic, libcurl's default, the password is sent at once. If more schemes are allowed, libcurl
+                // waits for the challenge.
                 options.append(.long(CURLOPT_PROXYAUTH, Int(bitPattern: CurlAuth.any)))
             }
-            // Empty, so that NO_PROXY of the environment does not apply. The exclusions are decided on here: an address
-            // policy has to know which requests libcurl sends past the proxy.
+            // Empty, so that NO_PROXY of the environment does not apply. `excludes` decides instead: an address policy
+            // must know which requests libcurl sends past the proxy.
             options.append(.string(CURLOPT_NOPROXY, ""))
             return options
         }
     }
 
-    /// The way of one request in place of the session's, of which nothing may be left: its credentials are for its
-    /// own proxy.
+    /// The options that replace the session's proxy for one request. They reset everything first, because the session's
+    /// credentials are meant for the session's proxy alone.
     static func options(insteadOfOthers proxy: Proxy) -> [OptionValue] {
         [
             .null(CURLOPT_PROXY), .null(CURLOPT_PROXYUSERNAME), .null(CURLOPT_PROXYPASSWORD), .null(CURLOPT_NOPROXY),
@@ -45,10 +47,10 @@ enum ProxyPlan {
         guard isAllowed(proxy, policy) else { throw hidesAddress }
     }
 
-    /// Whether a proxy's exclusions leave a request out.
+    /// Whether a proxy's exclusions apply to a URL.
     ///
-    /// They are compared with the host that libcurl reads in the URL, escapes and short forms of addresses undone: with
-    /// any other reading a request could go where neither the proxy nor the address policy looks at it.
+    /// The exclusions are compared with the host that libcurl reads in the URL, with escapes and short forms of
+    /// addresses resolved. With any other reading a request could bypass both the proxy and the address policy.
     static func excludes(_ url: String, _ exclusions: ProxyExclusions) throws(CurlewError) -> Bool {
         guard let host = URLParts.host(of: url) else {
             throw CurlewError(.invalidURL, phase: .creation, reason: "the URL's host cannot be read")
@@ -61,7 +63,7 @@ enum ProxyPlan {
         return ProxyExclusions(exclusions)
     }
 
-    /// Whether a policy about addresses lets requests go this way.
+    /// Whether an address policy permits requests through this proxy.
     static func isAllowed(_ proxy: Proxy, _ policy: AddressPolicy) -> Bool {
         if case .none = proxy { return true }
         switch policy {
@@ -84,17 +86,17 @@ enum ProxyPlan {
         )
     }
 
-    /// Whether the environment names a proxy at all: asking for six variables at every request can be spared.
+    /// Whether the environment names a proxy for any host.
     static func environmentNamesProxy(_ environment: [String: String]) -> Bool {
         ["http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"]
             .contains { environment[$0]?.isEmpty == false }
     }
 
-    /// Whether the environment names a proxy for this host. libcurl 7 does not say where it connected to when that
-    /// fails, so its rules are followed here once more.
+    /// Whether the environment names a proxy for this host. libcurl 7 does not report the address of a failed
+    /// connection, so this repeats libcurl's rules.
     static func isProxied(host: String, isTLS: Bool, environment: [String: String]) -> Bool {
         let value = { (name: String) in environment[name].flatMap { $0.isEmpty ? nil : $0 } }
-        // HTTP_PROXY in capitals would be a header of a CGI request: libcurl does not read it.
+        // A CGI request can set HTTP_PROXY by a header field, so libcurl does not read it.
         let names = isTLS ? ["https_proxy", "HTTPS_PROXY"] : ["http_proxy"]
         guard (names + ["all_proxy", "ALL_PROXY"]).contains(where: { value($0) != nil }) else { return false }
         return !ProxyExclusions(value("no_proxy") ?? value("NO_PROXY") ?? "").contains(host)
@@ -117,7 +119,7 @@ enum ProxyPlan {
     }
 }
 
-/// libcurl's authentication bits; the header's macros are casts, which Swift does not import.
+/// libcurl's CURLAUTH_* bits. The macros of the header contain casts, which Swift does not import.
 enum CurlAuth {
     static let basic: UInt = 1
     static let digest: UInt = 1 << 1

@@ -2,72 +2,71 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// What one request asks of its easy handle, worked out in the caller's task without touching libcurl.
+/// The options and header lines of one request, for its easy handle. Made in the caller's task, without a handle.
 struct RequestPlan: Sendable {
-    /// How the body goes to libcurl.
+    /// The way in which libcurl gets the body.
     enum Body: Equatable, Sendable {
         case none
-        /// Small and in memory: libcurl sends it with the head, in one piece.
+        /// In memory and small. libcurl sends it together with the head.
         case fields(Data)
-        /// Read piece by piece; nil is an unknown length.
+        /// Read in pieces. `nil` if the length is unknown.
         case upload(Int64?)
     }
 
-    /// Options beside URL, header list and body. Two requests with equal settings can follow each other
-    /// on one handle without a reset.
+    /// The options apart from URL, header list and body. Two requests with equal settings can use one handle in turn
+    /// without a reset.
     var settings: [OptionValue] {
         let settings = known?.settings ?? ownSettings
         // Later options win.
         return if let route { settings + route.settings } else { settings }
     }
-    /// By HTTP/3 instead; nil is the usual way.
+    /// The HTTP/3 route; `nil` if the request takes the usual one.
     private(set) var route: PlannedRoute?
-    /// What was worked out for all requests of its shape: one reference in place of what it holds, which tasks on all
-    /// threads would count.
+    /// The settings of all requests of this shape; `nil` if the plan has its own.
     private var known: KnownShape?
     private var ownSettings: [OptionValue] = []
-    /// A handle must not carry anything from an earlier request (authentication state), nor on to a later one.
+    /// Whether the handle must have no state of earlier requests, such as authentication, and leave none to later ones.
     var needsOwnHandle = false
-    /// The request has a connection that no other request uses, before or after: see `goAlone`.
+    /// Whether the request has a connection that no other request uses, before or after it. See `goAlone`.
     private(set) var isAlone = false
-    /// The request has to leave the shared connection if the server offers to authenticate the connection.
+    /// Whether the request must leave the shared connection if the server offers to authenticate the connection.
     private(set) var goesAloneIfOffered = false
     /// Whether libcurl closes the connection after the request.
     var closesConnection: Bool { closesOwnConnection || known?.closesConnection == true }
     private var closesOwnConnection = false
-    /// No request is sent: see `onlyConnect`.
+    /// Whether only a connection is made and no request is sent. See `onlyConnect`.
     private(set) var connectsOnly = false
     private(set) var wire: WireURL
     var url: String { wire.string }
     var host: String { wire.host }
     var isTLS: Bool { wire.isTLS }
     var headerLines: [String] = []
-    /// The session's prebuilt header list, where it can follow `headerLines` as it is.
+    /// The session's prebuilt header list, to follow `headerLines`; `nil` if `headerLines` has the session's fields, or
+    /// if there are none.
     var defaultList: HeaderList? { overlaysDefaults ? nil : ownDefaultList ?? known?.defaultList }
-    /// Where it is not that of its shape.
+    /// Replaces the list of the shape.
     private var ownDefaultList: HeaderList?
-    /// `headerLines` has the session's fields as well, without those that the request replaces.
+    /// Whether `headerLines` has the session's fields as well, without those that the request replaces.
     private var overlaysDefaults = false
     var body: Body = .none
     var sendsExpect = false
     var mayBeResent = true
-    /// The exclusions of the proxy that would be used leave this request out.
+    /// Whether the request bypasses the proxy because of the proxy's exclusions.
     private(set) var leavesOutProxy = false
 
-    /// Below this a body travels in one piece; above it is read so that progress and clocks see it.
+    /// Larger bodies are read in pieces, so that progress and timeouts see them advance.
     static let piecewiseThreshold = 64 * 1024
-    /// RFC 9110 10.1.1: worth a round trip only where the body is worth more.
+    /// The size up to which a body is not worth the round trip of `Expect` (RFC 9110, 10.1.1).
     static let expectThreshold: Int64 = 1024 * 1024
     static let expectLine = "Expect: 100-continue"
-    /// Keeps libcurl from adding it.
+    /// Keeps libcurl from adding the field.
     static let noExpectLine = "Expect:"
     static let noAcceptLine = "Accept:"
 
-    /// The request's clocks, not yet running.
+    /// The request's timeouts, not yet started.
     var clocks: TransferClocks
 
-    /// The plan of a request.
-    // Put together in one piece where it can be: what is changed after that is copied when it is returned.
+    /// Makes the plan of a request.
     static func of(_ request: TransferRequest, planner: RequestPlanner, bodyLength: Int64?) throws(CurlewError)
         -> RequestPlan
     {
@@ -84,7 +83,7 @@ struct RequestPlan: Sendable {
         _ bodyLength: Int64?
     ) throws(CurlewError) -> RequestPlan {
         let leavesOutProxy = try planner.leavesOutProxy(request, wire.string)
-        // Nearly all requests of a session have one of a few shapes: what a shape means is worked out once.
+        // Nearly all requests of a session have one of a few shapes, whose settings are computed once.
         guard !leavesOutProxy, let known = planner.known(request, isTLS: wire.isTLS) else {
             var plan = RequestPlan(wire: wire, clocks: TransferClocks(request.options.timeouts))
             plan.leavesOutProxy = leavesOutProxy
@@ -95,7 +94,7 @@ struct RequestPlan: Sendable {
             return RequestPlan(request, wire, known)
         }
         var plan = RequestPlan(request, wire, known)
-        // The session's fields have changed since, or this is another session of the same transport.
+        // The session's default headers have changed since, or another session uses the same transport.
         if let headers = request.defaultHeaders, headers !== known.defaultHeaders {
             plan.ownDefaultList = try planner.list(of: headers)
         }
@@ -138,7 +137,7 @@ struct RequestPlan: Sendable {
         if configuration.httpVersion == .http3 { try HTTP3Plan.check(options, isTLS: isTLS) }
         planProtocol(configuration, options, planner.capabilities)
         if options.trafficClass != .normal {
-            // The mark is the socket's, and must not be others'.
+            // The traffic class marks the socket, so no other request may use the connection.
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
             closeConnection()
         }
@@ -181,7 +180,7 @@ struct RequestPlan: Sendable {
             if method == .head {
                 ownSettings.append(.long(CURLOPT_NOBODY, 1))
             } else if method == .post || method == .put || method == .patch {
-                // An empty body with Content-Length: 0, as RFC 9110 8.6 asks of these methods.
+                // RFC 9110, 8.6 asks these methods to send Content-Length: 0 if the body is empty.
                 ownSettings.append(.long(CURLOPT_POST, 1))
                 ownSettings.append(.string(CURLOPT_POSTFIELDS, ""))
                 ownSettings.append(.offset(CURLOPT_POSTFIELDSIZE_LARGE, 0))
@@ -204,7 +203,7 @@ struct RequestPlan: Sendable {
         _ options: TransferOptions,
         _ capabilities: Capabilities
     ) {
-        // Without TLS `automatic` is HTTP/1.1: nothing to negotiate, and nothing to wait for.
+        // Without TLS `automatic` means HTTP/1.1: there is no version to negotiate and no connection to wait for.
         let (version, multiplexes): (Int, Bool) =
             switch configuration.httpVersion {
             // A libcurl without HTTP/2 refuses every request that asks for it.
@@ -215,7 +214,7 @@ struct RequestPlan: Sendable {
             case .http2PriorKnowledge: (CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE, true)
             case .http3: (Int(CURLEW_HTTP_VERSION_3ONLY), true)
             }
-        // Each exchange has a connection of its own then.
+        // libcurl fails on a plain HTTP/2 connection that it reuses (curl issue 10634), so each exchange gets its own.
         let cannotReuse =
             configuration.httpVersion == .http2PriorKnowledge && !isTLS && capabilities.cannotReusePlainHTTP2
         if !multiplexes || (options.multiplexes && !cannotReuse) {
@@ -224,8 +223,9 @@ struct RequestPlan: Sendable {
         } else if configuration.httpVersion == .http2PriorKnowledge || configuration.httpVersion == .http3 {
             ownSettings.append(.long(CURLOPT_HTTP_VERSION, version))
             ownSettings.append(.long(CURLOPT_FRESH_CONNECT, 1))
-            // There libcurl has to say that it would keep the connection (`DeliveryEvidence`), and the engine ends it then.
-            // But the answer to a challenge would go over the kept connection before that.
+            // The connection must look kept if libcurl cannot reuse it: `DeliveryEvidence` takes a closed one for
+            // broken. The engine ends it after the exchange. With credentials libcurl has to close it, because it would
+            // answer a challenge over the kept connection before the engine could end it.
             if !cannotReuse || options.authentication != nil { closeConnection() }
         } else {
             // HTTP/1.1 is the one way to be alone on a connection.
@@ -233,7 +233,7 @@ struct RequestPlan: Sendable {
         }
     }
 
-    /// libcurl closes the connection after the request.
+    /// Has libcurl close the connection after the request.
     private mutating func closeConnection() {
         ownSettings.append(.long(CURLOPT_FORBID_REUSE, 1))
         closesOwnConnection = true
@@ -259,11 +259,11 @@ struct RequestPlan: Sendable {
         guard options.decodesContent, configuration.acceptedEncodings?.isEmpty != true else { return }
         let offered = configuration.acceptedEncodings?.joined(separator: ", ") ?? ContentCoding.offered(capabilities)
         ownSettings.append(.string(CURLOPT_ACCEPT_ENCODING, offered))
-        // libcurl's decoders do not tell whether a body was cut: see BodyDecoder.
+        // `BodyDecoder` decodes: libcurl's decoders do not report that a body was cut.
         ownSettings.append(.long(CURLOPT_HTTP_CONTENT_DECODING, 0))
     }
 
-    /// libcurl refuses negative ones with an error that names no option.
+    /// Throws if a rate is negative. libcurl would refuse it with an error that does not name the option.
     static func checkRates(_ rates: Int?...) throws(CurlewError) {
         guard rates.allSatisfy({ $0 ?? 0 >= 0 }) else {
             throw CurlewError(.requestCreationFailed, phase: .creation, reason: "a rate limit is negative")
@@ -276,7 +276,8 @@ struct RequestPlan: Sendable {
         if options.uploadRateLimit != nil || options.downloadRateLimit != nil {
             try Self.checkRates(options.uploadRateLimit, options.downloadRateLimit)
         }
-        // libcurl divides it among a host's addresses; the engine's own clock decides. Left alone, libcurl ends at 300 seconds.
+        // The engine's own timeout decides, because libcurl divides this one among a host's addresses. If it is not
+        // set, libcurl gives up after 300 seconds.
         let connect = min(options.timeouts.connect?.clampedMilliseconds ?? .max, Int(Int32.max))
         if connect > 0 { ownSettings.append(.long(CURLOPT_CONNECTTIMEOUT_MS, connect)) }
         if let rate = options.uploadRateLimit ?? configuration.uploadRateLimit {
@@ -286,12 +287,12 @@ struct RequestPlan: Sendable {
             switch options.purpose {
             case .memory: nil
             case .file: 256 * 1024
-            // One turn hands over what one buffer holds, and each turn wakes the reader.
+            // One turn of the loop delivers one buffer, and each turn wakes the reader.
             case .stream: 512 * 1024
             }
         if let rate = options.downloadRateLimit ?? configuration.downloadRateLimit {
             ownSettings.append(.offset(CURLOPT_MAX_RECV_SPEED_LARGE, Int64(rate)))
-            // libcurl reads up to a hundred buffers before it looks at the rate.
+            // libcurl reads up to a hundred buffers before it checks the rate.
             let least = ConnectionPlan.leastBuffer(configuration, capabilities) ?? 1024
             ownSettings.append(.long(CURLOPT_BUFFERSIZE, max(least, min(rate / 400, largest ?? 16 * 1024))))
         } else if let largest {
@@ -331,7 +332,7 @@ struct RequestPlan: Sendable {
         let has = { (name: String) in
             own.contains(name: name) || request.defaultHeaders?.headers.contains(name: name) == true
         }
-        // libcurl would call any body it posts a form.
+        // Without this line libcurl declares every body that it posts as a form.
         if !has("Content-Type") { headerLines.append("Content-Type:") }
         if !has("Expect") { planExpect(request) }
     }
@@ -347,12 +348,12 @@ struct RequestPlan: Sendable {
             switch request.options.expectContinue {
             case .always: length != 0
             case .never: false
-            // Most servers that read a body of unknown length say nothing before they do: each would cost a second. Where a
-            // challenge may come, sending a body that can be read once would lose it.
+            // For a body of unknown length, `Expect` is sent only if the body can be read once and a challenge could
+            // consume it. Most servers send no 100 before they read such a body, so waiting for it would cost a second.
             case .automatic:
                 length.map { $0 > Self.expectThreshold } ?? (!request.body.isReplayable && request.mayBeChallenged)
             }
-        // libcurl asks for every upload that is large or of unknown length, old versions for all.
+        // libcurl adds the field itself to an upload that is large or of unknown length, old versions to every upload.
         guard case .upload = body else {
             if sendsExpect { headerLines.append(Self.expectLine) }
             return
@@ -365,28 +366,28 @@ struct RequestPlan: Sendable {
         }
     }
 
-    /// The request's own lines in libcurl's form, the session's behind them; nil where it has none.
+    /// The request's own lines as a list that the session's list follows; `nil` if the request has no lines.
     var ownList: HeaderList? { headerLines.isEmpty ? nil : HeaderList(lines: headerLines, rest: defaultList) }
 
-    /// The request goes by HTTP/3. A signature does not cover the field that says so.
+    /// Takes the HTTP/3 route. Its header line is added after signing, so a signature does not cover it.
     private mutating func take(_ route: PlannedRoute) {
         self.route = route
         headerLines.append(route.headerLine)
     }
 
-    /// The request goes the usual way after all.
+    /// Returns to the usual route.
     mutating func leaveRoute() {
         guard let route else { return }
         headerLines.removeAll { $0 == route.headerLine }
         self.route = nil
     }
 
-    /// Gives the request a connection of its own, which is closed after it.
+    /// Gives the request a connection that no other request uses and that is closed after it.
     ///
-    /// A connection that NTLM or Negotiate has authenticated, or that leads through a proxy with credentials of its own, is
-    /// the user's: libcurl up to 8.19 would use it for requests of others (CVE-2026-1965, CVE-2026-5545). It speaks HTTP/1.1
-    /// unless that is excluded. `Handles` runs such requests apart, without multiplexing: the later rounds of a handshake
-    /// ignore CURLOPT_FRESH_CONNECT.
+    /// A connection that NTLM or Negotiate has authenticated, or that leads through a proxy with particular
+    /// credentials, belongs to one user. libcurl up to 8.19 would use it for requests of others (CVE-2026-1965,
+    /// CVE-2026-5545). The connection speaks HTTP/1.1 unless that is excluded. `Handles` runs such requests in a multi
+    /// handle without multiplexing, because the later rounds of a handshake ignore CURLOPT_FRESH_CONNECT.
     mutating func goAlone(_ version: HTTPVersionPolicy) {
         guard !isAlone else { return }
         isAlone = true
@@ -395,21 +396,21 @@ struct RequestPlan: Sendable {
         closeConnection()
     }
 
-    /// Only the connection is wanted, for the HTTP/1.1 of its user. Through an HTTP proxy it is a tunnel.
+    /// Plans a connection without a request; its user speaks HTTP/1.1 over it. Through an HTTP proxy it is a tunnel.
     mutating func onlyConnect() {
         leaveRoute()
         ownSettings =
             settings + [
                 .long(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1), .long(CURLOPT_PIPEWAIT, 0),
                 .long(CURLOPT_HTTPPROXYTUNNEL, 1), .long(CURLOPT_BUFFERSIZE, 64 * 1024), .long(CURLOPT_CONNECT_ONLY, 1),
-                // With it libcurl closes the connection as soon as it is made.
+                // Otherwise libcurl closes the connection as soon as it is made.
                 .long(CURLOPT_FORBID_REUSE, 0),
             ]
         known = nil
         (connectsOnly, needsOwnHandle, closesOwnConnection) = (true, true, false)
     }
 
-    /// For the repetition of a request whose expectation was refused.
+    /// Removes `Expect`, for the repetition of a request that a server refused with 417.
     mutating func leaveOutExpect() {
         sendsExpect = false
         headerLines.removeAll { $0 == Self.expectLine }
@@ -418,8 +419,8 @@ struct RequestPlan: Sendable {
 }
 
 extension RequestPlan {
-    /// What is known of all requests of its shape, for one that has no header lines of its own yet.
-    // `__shared`: an initializer would get a copy of its own.
+    /// Makes a plan from the settings of the request's shape. The request's own header lines are left to `planHeaders`.
+    // `__shared` avoids a copy: initializers consume their arguments.
     private init(_ request: __shared TransferRequest, _ wire: WireURL, _ known: KnownShape) {
         self.init(
             known: known,
@@ -431,13 +432,13 @@ extension RequestPlan {
 }
 
 extension TransferRequest {
-    /// A GET without body and header fields of its own: nothing of it needs a header line.
+    /// Whether the request is a GET without body and header fields, so that the session's list has all its lines.
     fileprivate var hasOnlyDefaultHeaders: Bool {
         guard case .none = body else { return false }
         return headers.isEmpty && method.rawValue == "GET"
     }
 
-    /// Whether its credentials are sent as the answer to a challenge only.
+    /// Whether the request sends its credentials only in answer to a challenge.
     fileprivate var mayBeChallenged: Bool {
         switch options.authentication?.scheme {
         case .any, .digest, .ntlm, .negotiate: true

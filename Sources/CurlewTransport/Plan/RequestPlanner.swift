@@ -1,13 +1,13 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What the plans of one transport's requests have in common, and what was worked out for earlier ones.
+/// Plans the requests of one transport, and caches the settings of frequent shapes.
 final class RequestPlanner: Sendable {
     let configuration: TransportConfiguration
     let capabilities: Capabilities
-    /// Those of the transport's proxy, where it has any.
+    /// The exclusions of the transport's proxy; `nil` if it has none.
     private let exclusions: ProxyExclusions?
-    /// nil where no alternative can be used.
+    /// `nil` if the transport cannot use alternative services.
     private let alternatives: (any AlternativeServices)?
     private let shapes = KnownShapes()
     private let lists: DefaultHeaderLists
@@ -24,7 +24,7 @@ final class RequestPlanner: Sendable {
         alternatives = HTTP3Plan.alternatives(configuration, surroundings)
     }
 
-    /// The way by HTTP/3 that the request takes, where there is one.
+    /// Returns the request's HTTP/3 route; `nil` if the request takes the usual route.
     func route(for request: TransferRequest, _ wire: WireURL) -> PlannedRoute? {
         guard let alternatives, !alternatives.isEmpty, wire.isTLS, HTTP3Plan.allows(request.options, capabilities),
             let route = alternatives.route(
@@ -33,7 +33,7 @@ final class RequestPlanner: Sendable {
         return PlannedRoute(route, configuration, request.options.timeouts)
     }
 
-    /// Whether the request goes past the proxy that others of its transport, or of its own choice, go through.
+    /// Whether exclusions make the request bypass its proxy: the request's own, or else the transport's.
     func leavesOutProxy(_ request: TransferRequest, _ url: String) throws(CurlewError) -> Bool {
         let applying = if let proxy = request.options.proxy { ProxyPlan.exclusions(of: proxy) } else { exclusions }
         guard let applying else { return false }
@@ -46,11 +46,11 @@ final class RequestPlanner: Sendable {
     }
 
     func keep(_ plan: RequestPlan, for request: TransferRequest) {
-        // Addresses given for a host are settings of that host's requests only.
+        // A plan with DNS overrides has settings for one host only.
         guard configuration.dns.overrides.isEmpty, RequestShape.isShared(request) else { return }
         shapes.keep(plan, for: request)
     }
 
-    /// The prebuilt list of a session's fields; nil where a request has neither them nor something to leave out.
+    /// Returns the prebuilt list of a session's fields; `nil` if there are no fields and none to suppress.
     func list(of headers: DefaultHeaders?) throws(CurlewError) -> HeaderList? { try lists.list(for: headers) }
 }

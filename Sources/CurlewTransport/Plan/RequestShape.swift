@@ -1,13 +1,14 @@
 internal import CurlewCore
 
-/// What the settings of a request without body depend on, beside its transport.
+/// Everything besides the transport that determines the settings of a request without a body.
 struct RequestShape: Sendable {
     private let method: HTTPMethod
     private let isTLS: Bool
     private let options: TransferOptions
     private let hasDefaultHeaders: Bool
 
-    /// Whether there is nothing in the settings that is the request's own.
+    /// Whether other requests can have the same settings: the request has no body, no credentials and no proxy of its
+    /// own.
     static func isShared(_ request: TransferRequest) -> Bool {
         guard case .none = request.body else { return false }
         return isShared(request.options)
@@ -37,7 +38,7 @@ struct RequestShape: Sendable {
             && hasClocks(of: other.timeouts)
     }
 
-    /// The total does not count: it shrinks from try to try.
+    /// Whether the timeouts are equal. The total timeout is ignored: it shrinks from attempt to attempt.
     private func hasClocks(of other: Timeouts) -> Bool {
         let own = options.timeouts
         return own.connect == other.connect && own.firstByte == other.firstByte && own.idle == other.idle

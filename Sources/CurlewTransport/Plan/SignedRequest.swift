@@ -2,14 +2,15 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// A request with its signature (AWS Signature Version 4) among its fields, the same over every libcurl.
+/// A request with its signature (AWS Signature Version 4) in its header fields. Works the same with every libcurl.
 ///
-/// CURLOPT_AWS_SIGV4 is not used: up to 8.5 at least it signs the path as it is where all services but S3 sign it encoded
-/// once more, 7.88 takes fields and query in the order they are in, and all know only bodies that they have in memory.
+/// CURLOPT_AWS_SIGV4 is not used. Up to 8.5 at least it signs the path unchanged, although all services but S3 sign it
+/// encoded once more; 7.88 does not sort the fields and the query; and every version signs only bodies that are in
+/// memory.
 struct SignedRequest {
-    /// The URL as it is signed and sent.
+    /// The URL to sign and send.
     let url: String
-    /// The same request with the fields that it needs.
+    /// The unsigned request with the fields of the signature.
     let request: TransferRequest
 
     init(
@@ -36,7 +37,7 @@ struct SignedRequest {
             wire.string, takesPathAsItIs: scope.takesPathAsItIs, keepsDotSegments: keepsDotSegments)
         url = target.text
         var signed = unsigned
-        // The request's own field has precedence over what would be made.
+        // A field that the request has already takes precedence.
         guard !signed.headers.contains(name: "Authorization") else {
             request = signed
             return
@@ -67,7 +68,8 @@ struct SignedRequest {
 
     // MARK: Fields
 
-    /// What libcurl would send, written out: what is signed must not depend on it.
+    /// Returns the Host field that libcurl would send. It is set explicitly, so that the signature covers exactly this
+    /// text.
     private static func host(_ wire: WireURL, _ headers: HTTPHeaders) -> String {
         if let own = headers.value(for: "Host") { return own }
         let name = wire.host.lowercased()
@@ -93,7 +95,8 @@ struct SignedRequest {
         return own
     }
 
-    /// S3 wants it in a field, too, and takes a body without one.
+    /// Returns the hash of the body, or the request's own field for it. S3 requires the hash in a field, too, and
+    /// accepts a streamed body without one.
     private static func payloadHash(_ request: inout TransferRequest, _ scope: SigningScope)
         throws(CurlewError) -> String
     {
@@ -116,7 +119,7 @@ struct SignedRequest {
         return hash
     }
 
-    /// What arrives as it was sent: neither what belongs to a connection nor what proxies add to or rewrite.
+    /// The fields that are not signed, because they belong to one connection or because proxies add or rewrite them.
     private static let unsigned: Set<String> = [
         "accept-encoding", "accept-language", "authorization", "connection", "expect", "keep-alive",
         "proxy-authorization",
@@ -128,7 +131,8 @@ struct SignedRequest {
         return HTTPHeaders(
             received: request.effectiveHeaders.filter { field in
                 let name = field.name.lowercased()
-                // The transport writes the length, and not always: one that a caller names is signed where it is the same.
+                // The transport writes the length, and not always. A caller's field is signed only if it equals the
+                // body's length.
                 return name == "content-length" ? length.map(String.init) == field.value : !unsigned.contains(name)
             })
     }

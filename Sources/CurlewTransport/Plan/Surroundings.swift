@@ -3,10 +3,10 @@ internal import CurlewCore
 internal import Foundation
 
 extension ConnectionPlan.Surroundings {
-    /// Those of this process, now.
+    /// Returns the surroundings of this process at the time of the call.
     static func current(_ capabilities: Capabilities) -> Self {
         var bundle: String?
-        // 7.70 added the compiled-in path of the bundle to curl_version_info.
+        // curl_version_info has the compiled-in path of the bundle since 7.70.
         if capabilities.isAtLeast(7, 70, 0), let path = curlew_version_info()?.pointee.cainfo {
             let text = String(cString: path)
             if FileManager.default.isReadableFile(atPath: text) { bundle = text }

@@ -2,7 +2,7 @@ internal import CCurl
 internal import CurlewCore
 internal import Foundation
 
-/// TLS configuration as options. The path of an in-memory PEM file is put in by `TrustMaterial`.
+/// Translates the TLS configuration into options. `TrustMaterial` adds the path of a PEM file in memory.
 enum TLSPlan {
     static func options(_ tls: TLSConfiguration, _ trust: TrustStrategy, _ capabilities: Capabilities)
         throws(CurlewError) -> [OptionValue]
@@ -26,7 +26,7 @@ enum TLSPlan {
             let pins = try tls.publicKeyPins.map { text throws(CurlewError) in try pin(text) }
             options.append(.string(CURLOPT_PINNEDPUBLICKEY, pins.joined(separator: ";")))
         }
-        // GnuTLS has a notation of its own.
+        // GnuTLS has another notation for ciphers.
         if tls.cipherList != nil || tls.tls13CipherSuites != nil, capabilities.usesTLS("GnuTLS") {
             throw .unsupported(feature: "a list of ciphers", needs: "libcurl with OpenSSL")
         }
@@ -40,15 +40,15 @@ enum TLSPlan {
         if let list = tls.certificateRevocationList { options += try revocations(list, trust, capabilities) }
         if tls.requiresOCSPStapling {
             try capabilities.require(.ocspStapling)
-            // A server staples nothing when it resumes a session. libcurl 8.5.0 keeps the sessions of servers that it refused
-            // (CVE-2024-0853).
+            // A server staples nothing when it resumes a session. In addition, libcurl 8.5.0 caches the sessions of
+            // servers that it refused (CVE-2024-0853).
             options += [.long(CURLOPT_SSL_VERIFYSTATUS, 1), .long(CURLOPT_SSL_SESSIONID_CACHE, 0)]
         }
         if tls.keyLogFile != nil { try capabilities.require(.keyLog) }
         return options
     }
 
-    /// No key has a pin that is malformed: libcurl would refuse every server and say that its key does not match.
+    /// Throws if a pin is malformed. libcurl would refuse every server with it and report that the key does not match.
     private static func pin(_ text: String) throws(CurlewError) -> String {
         if let pin = PublicKeyPin(text) { return pin.text }
         throw CurlewError(
@@ -56,12 +56,13 @@ enum TLSPlan {
             reason: "the public key pin \"\(text)\" is not \"sha256//\" and the base64 of 32 bytes")
     }
 
-    /// A list is enforced or refused, never left aside.
+    /// Returns the options for a revocation list. The list is either enforced or refused, never ignored.
     private static func revocations(_ list: URL, _ trust: TrustStrategy, _ capabilities: Capabilities)
         throws(CurlewError) -> [OptionValue]
     {
         switch trust {
-        // TrustMaterial loads it: libcurl would load it into the store that the shared one replaces.
+        // `TrustMaterial` loads the list into the shared store, which replaces the store that libcurl would load it
+        // into.
         case .sharedStore: return []
         case .unused: throw .unsupported(feature: "a revocation list", needs: "verification of certificates")
         case .libcurlDefault, .cachedBundle, .cachedFile, .cachedPEM, .directory:
@@ -84,7 +85,7 @@ enum TLSPlan {
         case .libcurlDefault: []
         case .cachedBundle: [.null(CURLOPT_CAPATH), .null(CURLOPT_PROXY_CAPATH)]
         case .cachedFile(let path): file(path)
-        // Filled in by TrustMaterial, which knows the descriptor.
+        // `TrustMaterial` sets the path, because it has the descriptor.
         case .cachedPEM: []
         case .directory(let path):
             [

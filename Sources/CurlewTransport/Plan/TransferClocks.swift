@@ -1,15 +1,15 @@
 internal import CurlewCore
 
-/// The five clocks of a transfer: which run at a moment, and when the first of them runs out.
+/// The five timeouts of a transfer: those that run at a moment, and the time at which the first of them expires.
 ///
-/// A value without a clock of its own: time is passed in.
+/// The current time is passed to each method.
 struct TransferClocks {
     enum Stretch {
-        /// Waiting for a connection that is free or may be made.
+        /// The transfer waits for a free connection, or for permission to make one.
         case queue
         case connect
         case send
-        /// The request is out, nothing has come back.
+        /// The request has been sent; no byte of the response has arrived.
         case firstByte
         case receive
     }
@@ -34,28 +34,30 @@ struct TransferClocks {
         total = timeouts.total?.clampedNanoseconds
     }
 
-    /// The one limit that differs between requests that are otherwise alike.
+    /// Returns a copy with another total timeout, the only one that differs between requests of one shape.
     func limited(total: Duration?) -> TransferClocks {
         var limited = self
         limited.total = total?.clampedNanoseconds
         return limited
     }
 
-    // MARK: What happened
+    // MARK: Events
 
     mutating func transferStarted(at now: LoopInstant) { started = now }
 
-    /// May have to wait for a connection, in line or within libcurl; once, until it starts over.
+    /// Called when the transfer may have to wait for a connection, in line or within libcurl. Only the first call
+    /// counts, until `startOver`.
     mutating func queued(at now: LoopInstant) {
         if !stretchBegan.isSet { stretchBegan = now }
     }
 
-    /// The first resolver, socket or prerequest callback: a connection is being made or was found.
+    /// Called for the first resolver, socket or prerequest callback: libcurl makes a connection or has found one.
     mutating func connectionStarted(at now: LoopInstant) {
         if case .queue = stretch { enter(.connect, now) }
     }
 
-    /// Nothing was sent; there is no connection any more. What held the transfer may be gone with it.
+    /// Returns to the queue: the transfer has given up its connection and will be sent again. Pass `isHeld: false` if
+    /// the pause ended with the connection.
     mutating func startOver(isHeld: Bool) {
         stretch = .queue
         stretchBegan = .unset
@@ -75,8 +77,8 @@ struct TransferClocks {
 
     mutating func byteMoved(at now: LoopInstant) { lastByte = now }
 
-    /// The whole response is here while the body is still going out: a server that takes no more of it
-    /// will not (HTTP/2 without a window), so the patience is short.
+    /// Called when the whole response has arrived before the body was sent. A server that does not read on by then
+    /// (HTTP/2 without a window) will not do so later, so the idle timeout becomes short.
     mutating func responseCompleted() { idle = min(idle ?? .max, Self.patience) }
 
     private static let patience: UInt64 = 1_000_000_000
@@ -95,7 +97,7 @@ struct TransferClocks {
         case .connect: break
         case .send, .firstByte, .receive:
             stretchBegan = stretchBegan.advanced(byNanoseconds: pause)
-            // Bytes may have moved while it was held.
+            // Bytes may have moved during the pause; the idle timeout then starts again at its end.
             lastByte = lastByte < began ? lastByte.advanced(byNanoseconds: pause) : now
         }
     }
@@ -107,9 +109,9 @@ struct TransferClocks {
         if heldSince.isSet { heldSince = now }
     }
 
-    // MARK: Questions
+    // MARK: Deadlines
 
-    /// The time that a clock allows.
+    /// The configured length of the timeout that an error code reports; `nil` if it is unlimited.
     func limit(_ code: CurlewError.Code) -> Duration? {
         let limit =
             switch code {
@@ -122,7 +124,7 @@ struct TransferClocks {
         return limit.map { .nanoseconds(Int64(clamping: $0)) }
     }
 
-    /// When the first running clock runs out, and which it is.
+    /// The deadline that expires first, with the error code to report then.
     var next: (at: LoopInstant, code: CurlewError.Code) {
         let (whole, own) = (totalDeadline, stretchDeadline)
         if whole <= own, whole != .never { return (whole, .totalTimedOut) }
@@ -134,7 +136,7 @@ struct TransferClocks {
         }
     }
 
-    /// The time alone.
+    /// The deadline of `next`.
     var deadline: LoopInstant { min(totalDeadline, stretchDeadline) }
 
     private var totalDeadline: LoopInstant { Self.deadline(started, total) }

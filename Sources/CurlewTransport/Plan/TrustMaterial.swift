@@ -3,8 +3,8 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// What a transport's trust stands on outside Swift's memory: a file of roots in memory, a parsed
-/// store, the key log. Freed with the transport's last handle.
+/// Resources of a transport's trust that Swift does not manage: roots in a memory file, a parsed store, and the
+/// descriptor of the key log. Freed with the transport's last handle.
 // SAFETY: everything is written in init; OpenSSL counts the store's references atomically.
 final class TrustMaterial: @unchecked Sendable {
     let options: [OptionValue]
@@ -44,7 +44,7 @@ final class TrustMaterial: @unchecked Sendable {
         if let store { curlew_tls_store_free(store) }
     }
 
-    /// Called for each new connection, before its handshake.
+    /// Attaches the store and the key log to a TLS context. Called for each new connection before its handshake.
     func prepare(_ context: UnsafeMutableRawPointer) {
         if let store { curlew_tls_context_use_store(context, store) }
         if keyLog >= 0 { curlew_tls_context_log_keys(context, keyLog) }

@@ -1,26 +1,25 @@
 internal import CurlewCore
 internal import Foundation
 
-/// How a transport's connections come by their trusted roots.
+/// The way in which a transport's connections get their trusted roots.
 ///
-/// Parsing the system's bundle takes 17 ms. libcurl parses it for every new connection unless its
-/// cache can be used, which a directory of certificates (Debian's default), a blob, a revocation list
-/// and switched-off verification all prevent.
+/// Parsing the system's bundle takes 17 ms. libcurl parses it for every new connection unless it can use its cache. A
+/// directory of certificates (Debian's default), a blob, a revocation list and disabled verification all prevent that.
 enum TrustStrategy: Equatable, Sendable {
-    /// As libcurl was built: the slow way, where neither of the fast ones is possible.
+    /// libcurl's compiled-in defaults: slow, used if there is neither a cache nor a shared store.
     case libcurlDefault
-    /// libcurl's own bundle, without the directory, so that its cache works.
+    /// libcurl's compiled-in bundle without the compiled-in directory, so that libcurl's cache works.
     case cachedBundle
     case cachedFile(String)
-    /// Bytes put into a file in memory, so that libcurl's cache works.
+    /// Bytes in a memory file, so that libcurl's cache works.
     case cachedPEM(Data)
     case directory(String)
     /// One X509_STORE for all connections.
     case sharedStore(Source)
-    /// The chain is not looked at.
+    /// The chain is not verified.
     case unused
 
-    /// What a shared store is filled from.
+    /// The origin of a shared store's roots.
     enum Source: Equatable, Sendable {
         /// The paths that OpenSSL was built with.
         case defaultPaths
@@ -35,9 +34,9 @@ enum TrustStrategy: Equatable, Sendable {
             self = .unused
             return
         }
-        // By libcurl's sources: the cache came with 7.87.0 and changed its rules after 8.20.
+        // From libcurl's sources: the cache exists since 7.87.0, and its rules changed after 8.20.
         let hasCache = verifies && capabilities.isAtLeast(7, 87, 0) && !capabilities.isAtLeast(8, 21, 0)
-        // Where libcurl does not verify it loads no roots either: an evaluator would be told that no root fits.
+        // If libcurl does not verify, it loads no roots either, and an evaluator would be told that no root fits.
         let needsStore = capabilities.usesOpenSSL && !verifies
         let prefersStore = capabilities.usesOpenSSL && !hasCache
         switch tls.trustRoots {

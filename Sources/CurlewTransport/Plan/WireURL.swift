@@ -2,18 +2,18 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// A URL as libcurl gets it, with the few facts that planning needs; found by one look at its bytes.
+/// A request's URL as libcurl gets it, with the few parts that planning needs.
 struct WireURL: Sendable {
     private(set) var string: String
     let isTLS: Bool
     let port: Int
     private let hostStart: Int
     private let hostEnd: Int
-    /// nil where libcurl has to look at the whole of it each time.
+    /// `nil` if libcurl has to parse the whole text for each transfer.
     private(set) var outline: URLOutline?
 
-    /// Without brackets, in the case it was written. Where it has escapes it is the host that libcurl reads: that is what is
-    /// looked up, connected to and compared with certificates. The zone of an IPv6 address is left out.
+    /// The host without brackets and zone, in the case of the text. If the text has escapes, this is the host as
+    /// libcurl decodes it, because libcurl resolves, connects to and verifies that name.
     var host: String {
         let bytes = string.utf8
         let start = bytes.index(bytes.startIndex, offsetBy: hostStart)
@@ -48,7 +48,7 @@ struct WireURL: Sendable {
         let bare = text.hasPrefix("//") ? text.dropFirst(2) : text[...]
         let host = bare.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         let port = host.firstIndex(of: ":").map { host[$0...].dropFirst() }
-        // The text before an @ may be a password.
+        // The text before an @ may contain a password.
         guard host.first.map({ $0.isLetter || $0.isNumber }) == true, host.contains(".") || host.hasPrefix("localhost"),
             !host.contains("@"), port.map(Self.isPort) ?? true
         else { return problem }
@@ -57,16 +57,16 @@ struct WireURL: Sendable {
 
     private static func isPort(_ text: Substring) -> Bool { !text.isEmpty && text.utf8.allSatisfy(ASCII.isDigit) }
 
-    /// Another path of the same origin.
+    /// Replaces the text by another URL of the same origin.
     mutating func replaceText(_ text: String) {
         string = text
         outline = nil
     }
 
-    /// Where the parts of a URL are in its bytes.
+    /// The positions of a URL's parts in its bytes.
     private struct Parts {
-        /// No name of DNS is longer. libcurl before 8.4 overflows a buffer when it hands a longer one to a SOCKS5 proxy
-        /// (CVE-2023-38545).
+        /// The longest host that is accepted; no DNS name is longer. libcurl before 8.4 overflows a buffer when it
+        /// sends a longer one to a SOCKS5 proxy (CVE-2023-38545).
         fileprivate static let longestHost = 255
 
         let isTLS: Bool
@@ -76,7 +76,8 @@ struct WireURL: Sendable {
 
         init?(_ bytes: UnsafeBufferPointer<UInt8>) {
             guard let base = bytes.baseAddress, bytes.count >= 8 else { return nil }
-            // Letters fold, `:` and `/` stay as they are, and what would become one of them is refused below.
+            // The mask folds letters and leaves `:` and `/` unchanged. A control character that becomes one of them is
+            // refused below.
             let scheme = UnsafeRawPointer(base).loadUnaligned(as: UInt64.self).littleEndian | 0x2020_2020_2020_2020
             let start: Int
             if scheme == 0x2F2F_3A73_7074_7468 {  // https://
@@ -119,11 +120,12 @@ struct WireURL: Sendable {
             port = number
         }
 
-        /// Whether there is nothing that never belongs in a request line (raw spaces, controls, non-ASCII), and nothing that
-        /// keeps libcurl from taking the parts (`%`, `#`, `[`). `bytes` are at least eight, looked at eight at a time.
+        /// Whether every byte may appear in a request line (no raw space, control character or non-ASCII), and whether
+        /// none keeps libcurl from taking the parts as they are (`%`, `#`, `[`). `bytes` has at least eight bytes and
+        /// is read eight at a time.
         private static func judge(_ bytes: UnsafeRawBufferPointer) -> (isPrintable: Bool, isPlain: Bool) {
             let (ones, tops): (UInt64, UInt64) = (0x0101_0101_0101_0101, 0x8080_8080_8080_8080)
-            // Not zero where one of the word's bytes is zero.
+            // Nonzero if one of the word's bytes is zero.
             func zeros(_ word: UInt64) -> UInt64 { (word &- ones) & ~word & tops }
             var (unprintable, special): (UInt64, UInt64) = (0, 0)
             var index = 0

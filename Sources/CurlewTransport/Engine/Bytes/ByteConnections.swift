@@ -1,9 +1,9 @@
 internal import CCurl
 internal import CurlewCore
 
-/// The byte connections of one engine: reading and writing for their users, and their end.
+/// The byte connections of one engine: reads and writes for their users, and how they end.
 ///
-/// Belongs to the loop's turns, as `Transfers` does: every entry asserts that in debug builds.
+/// Used only in the loop's turns, as is `Transfers`; debug builds assert this at every entry.
 final class ByteConnections {
     private let sockets: Sockets
     private let handles: Handles
@@ -12,7 +12,7 @@ final class ByteConnections {
     private var byDescriptor: [Int32: LiveConnection] = [:]
     private var lastNumber = 0
     private var isShutDown = false
-    /// One for all: what is read is copied out before anything else happens.
+    /// Shared by all connections: bytes that are read are copied out before anything else happens.
     private let scratch = UnsafeMutableRawBufferPointer.allocate(byteCount: 128 * 1024, alignment: 16)
 
     init(sockets: Sockets, handles: Handles, loop: LoopIdentity) {
@@ -23,7 +23,7 @@ final class ByteConnections {
 
     var count: Int { live.count }
 
-    /// Takes over a handle whose connection is up; nil where libcurl has it no more.
+    /// Takes over the handle of a connection that is up; `nil` if libcurl has closed the connection already.
     func adopt(_ easy: TransferHandle, of transfer: ActiveTransfer) -> CurlByteConnection? {
         loop.assertOnLoop()
         let fd = curlew_get_socket(easy.handle)
@@ -47,7 +47,7 @@ final class ByteConnections {
         watch(connection)
     }
 
-    /// The poller has an event for a connection.
+    /// Called when the poller has an event for a connection.
     func socketReady(_ ready: Poller.Ready) {
         loop.assertOnLoop()
         guard let connection = byDescriptor[ready.fd] else { return }
@@ -56,7 +56,8 @@ final class ByteConnections {
         watch(connection)
     }
 
-    /// Asks the poller for what the connection waits for. A reader that does not come keeps its peer waiting.
+    /// Makes the poller watch for the events that the connection waits for. Without a waiting reader nothing is read,
+    /// which stops the peer.
     private func watch(_ connection: LiveConnection) {
         let wanted = connection.wanted
         guard wanted != connection.watched else { return }
@@ -75,7 +76,7 @@ final class ByteConnections {
         live[connection.number] = nil
         byDescriptor[connection.fd] = nil
         connection.end(error)
-        // libcurl closes the connection with that.
+        // This makes libcurl close the connection.
         handles.close(connection.easy)
     }
 }

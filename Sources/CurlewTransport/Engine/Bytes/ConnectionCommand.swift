@@ -1,7 +1,7 @@
 internal import CurlewCore
 internal import Foundation
 
-/// What a connection's user asks of the loop.
+/// A command from a connection's user to the loop.
 enum ConnectionCommand: Sendable {
     typealias Answer<Value: Sendable> = UnsafeContinuation<Result<Value, CurlewError>, Never>
 

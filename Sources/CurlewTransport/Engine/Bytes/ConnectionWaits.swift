@@ -1,11 +1,11 @@
 internal import CurlewCore
 
-/// The calls of one kind that wait at a connection, in their order.
+/// The calls of one kind that wait at a connection, in order.
 struct ConnectionWaits<Value: Sendable> {
     struct Wait {
         let number: Int
         let answer: ConnectionCommand.Answer<Value>
-        /// For readers: how many bytes they take.
+        /// The most bytes that a reader accepts.
         var maximum = 0
     }
 
@@ -16,7 +16,7 @@ struct ConnectionWaits<Value: Sendable> {
 
     mutating func append(_ wait: Wait) { waits.append(wait) }
 
-    /// Answers the first.
+    /// Answers the first call.
     mutating func answerFirst(_ result: Result<Value, CurlewError>) {
         waits.removeFirst().answer.resume(returning: result)
     }
@@ -25,7 +25,7 @@ struct ConnectionWaits<Value: Sendable> {
         while !waits.isEmpty { answerFirst(result) }
     }
 
-    /// Ends the wait of a task that was cancelled. One that is over is not found.
+    /// Ends the wait of a cancelled task. Ignores a wait that has been answered already.
     mutating func abandon(_ number: Int, _ error: CurlewError) {
         guard let index = waits.firstIndex(where: { $0.number == number }) else { return }
         waits.remove(at: index).answer.resume(returning: .failure(error))

@@ -1,6 +1,6 @@
 internal import CurlewCore
 
-/// A connection as its user has it: every call is work for the loop.
+/// A connection as its user sees it. Every call except `sendNow` becomes work for the loop.
 final class CurlByteConnection: ByteConnection {
     let metrics: TransferMetrics
     private let number: Int
@@ -39,7 +39,7 @@ final class CurlByteConnection: ByteConnection {
 
     private func give(_ command: ConnectionCommand) { loop.send(.connection(number, command)) }
 
-    /// Gives the loop a command that it answers. The number of the wait is what a cancellation names.
+    /// Sends the loop a command and waits for its answer. A cancellation refers to the wait by its number.
     private func wait<Value: Sendable>(
         for command: @Sendable (Int, ConnectionCommand.Answer<Value>) -> ConnectionCommand
     ) async throws(CurlewError) -> Value {
@@ -49,7 +49,7 @@ final class CurlByteConnection: ByteConnection {
                 guard loop.send(.connection(number, command(wait, answer))) else {
                     return answer.resume(returning: .failure(.transportShutDown))
                 }
-                // A cancellation that came before the command found nothing to end.
+                // A cancellation before the command was queued found no wait to end, so it is repeated.
                 if Task.isCancelled { give(.abandon(wait)) }
             }
         } onCancel: {

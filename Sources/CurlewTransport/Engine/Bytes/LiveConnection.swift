@@ -3,22 +3,22 @@ internal import CurlewCore
 internal import Foundation
 internal import Glibc
 
-/// A connection as the loop has it: its handle, and what waits on either side.
+/// A connection as the loop sees it: its handle, and the calls that wait in either direction.
 final class LiveConnection {
     let number: Int
     let fd: Int32
     let easy: TransferHandle
     let queue: SendQueue
-    /// What the poller was asked for.
+    /// The events that the poller watches for.
     var watched: Readiness = []
     private let url: URL
-    /// Whether the socket's bytes are those of the peers, without TLS in between.
+    /// Whether the socket carries the peers' bytes as they are, without TLS.
     private let isPlain: Bool
 
     private var readers = ConnectionWaits<[UInt8]?>()
-    /// Read before a reader came.
+    /// Bytes that were read before a reader asked for them.
     private var unread: [UInt8] = []
-    /// The kernel has nothing more: the poller says when it has. Unknown over TLS, which reads ahead.
+    /// The kernel has nothing more; the poller reports new bytes. Never set over TLS, which reads ahead.
     private var isDrained = false
     private var hasEnded = false
     private var receiveFailure: CurlewError?
@@ -37,7 +37,7 @@ final class LiveConnection {
 
     static func isPlain(_ transfer: ActiveTransfer) -> Bool { !transfer.plan.isTLS && !transfer.mayMeetTLSProxy }
 
-    /// What there is to wait for.
+    /// The events that the connection waits for.
     var wanted: Readiness {
         var wanted: Readiness = readers.isEmpty ? [] : .read
         if !outgoing.isEmpty { wanted.insert(.write) }
@@ -74,7 +74,7 @@ final class LiveConnection {
         }
     }
 
-    /// The connection ends here: whatever waits ends with the error.
+    /// Ends every waiting call with the error. Called when the connection ends.
     func end(_ error: CurlewError) {
         queue.fail(error)
         if sendFailure == nil { sendFailure = error }
@@ -86,17 +86,17 @@ final class LiveConnection {
 
     // MARK: Reading
 
-    /// Takes what a server has sent at once. libcurl binds the handle to its connection with the first reading, and
-    /// until then may take the connection for an idle one and close it.
+    /// Reads the bytes that a server has sent at once. libcurl binds the handle to its connection with the first read.
+    /// Until then it may take the connection for an idle one and close it.
     func readFirst(_ scratch: UnsafeMutableRawBufferPointer) { receive(scratch, maximum: scratch.count) }
 
-    /// The poller has seen that there is something to read, or an end.
+    /// Called when the poller reports bytes to read, or an end.
     func readable(_ scratch: UnsafeMutableRawBufferPointer) {
         isDrained = false
         read(scratch)
     }
 
-    /// Answers readers as far as there are bytes.
+    /// Answers waiting readers until the bytes run out.
     func read(_ scratch: UnsafeMutableRawBufferPointer) {
         while let reader = readers.first {
             if unread.isEmpty, !hasEnded, receiveFailure == nil { receive(scratch, maximum: reader.maximum) }
@@ -125,14 +125,14 @@ final class LiveConnection {
         if isDrained { return }
         var count = 0
         let room = min(maximum, scratch.count)
-        // curl_easy_recv(3): zero bytes are the end.
+        // curl_easy_recv(3): zero bytes mean the end.
         let code = curl_easy_recv(easy.handle, scratch.baseAddress, room, &count)
         isDrained = isPlain && (code == CURLE_AGAIN || (code == CURLE_OK && count > 0 && count < room))
         if code == CURLE_AGAIN { return }
         if code != CURLE_OK {
             receiveFailure = failure(.receiveFailed, code)
         } else if count == 0 {
-            // The kernel tells of a reset once. Where the writing has heard of it, reading shows an end.
+            // The kernel reports a reset only once. If a write has received the report, a read finds an ordinary end.
             receiveFailure = sendFailure ?? (queue.isBroken ? failure(.sendFailed, CURLE_SEND_ERROR) : nil)
             hasEnded = receiveFailure == nil
         } else {
@@ -142,7 +142,7 @@ final class LiveConnection {
 
     // MARK: Writing
 
-    /// Sends as much as the peer takes now.
+    /// Sends as many bytes as the socket accepts.
     func write() {
         while !outgoing.isEmpty {
             var count = 0
@@ -150,7 +150,7 @@ final class LiveConnection {
             if code == CURLE_AGAIN { break }
             guard code == CURLE_OK else {
                 let error = failure(.sendFailed, code)
-                // What the peer has sent before it closed can still be read.
+                // Only sending fails: bytes that the peer sent before it closed can still be read.
                 sendFailure = error
                 queue.fail(error)
                 outgoing.removeAll()

@@ -1,9 +1,9 @@
 internal import Dispatch
 
-/// Runs tasks on the loop's thread: those that stand between a connection and its user. What they take from the connection, and
-/// what they give it, then costs no change of threads.
+/// Runs tasks on the loop thread, for the code between a connection and its user. Reading and writing then needs no
+/// change of threads.
 ///
-/// Such a task must not block, and must not run code of the library's users.
+/// Such a task must neither block nor run code of the library's users.
 final class LoopExecutor: TaskExecutor {
     private let loop: EngineLoop
 
@@ -12,7 +12,7 @@ final class LoopExecutor: TaskExecutor {
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         guard !loop.send(.job(job, self)) else { return }
-        // The loop has ended: the task has yet to learn of that, and to end.
+        // The loop has ended. The task still has to run, so that it learns of that and ends.
         DispatchQueue.global().async { job.runSynchronously(on: self.asUnownedTaskExecutor()) }
     }
 }

@@ -1,7 +1,7 @@
-/// What a connection has to send, in order.
+/// The bytes that a connection has to send, in order.
 struct OutgoingBytes {
     private var chunks: [[UInt8]] = []
-    /// The first chunk that is not sent, and how much of it is.
+    /// The first chunk that was not sent completely, and the number of its bytes that were.
     private var index = 0
     private var offset = 0
 
@@ -9,7 +9,8 @@ struct OutgoingBytes {
 
     mutating func append(_ bytes: [UInt8]) { chunks.append(bytes) }
 
-    /// The next bytes. The same again, at the same address, until some of them are sent: OpenSSL insists on that.
+    /// Calls `body` with the next bytes. Until some of them are sent they stay the same, at the same address, as
+    /// OpenSSL requires of a repeated write.
     func withNext<R>(_ body: (UnsafeRawBufferPointer) -> R) -> R {
         chunks[index].withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[offset...])) }
     }

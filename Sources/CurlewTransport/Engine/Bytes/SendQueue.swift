@@ -2,26 +2,26 @@ internal import CurlewCore
 internal import CurlewLocks
 internal import Glibc
 
-/// How much a connection has to send: what its user, on any thread, and the loop both know.
+/// The number of bytes that a connection has to send, shared by its user, on any thread, and the loop.
 final class SendQueue: Sendable {
     private struct State {
         var queued = 0
         var failure: CurlewError?
-        /// The kernel has told of a broken connection once, and now shows it as one that has ended.
+        /// A write found the connection broken. The kernel reports that once; a read then finds an ordinary end.
         var isBroken = false
         var lastWait = 0
     }
 
     private let state = Lock(State())
     private let limit: Int
-    /// The socket, where its bytes are the peer's: without TLS libcurl would hand them on as they are.
+    /// The socket, if it carries the peer's bytes as they are; `nil` over TLS, which only libcurl can write.
     private let socket: Int32?
 
-    /// With 0 a sender waits until everything is sent.
+    /// If `limit` is 0, a sender waits until everything is sent.
     init(limit: Int, socket: Int32?) { (self.limit, self.socket) = (max(0, limit), socket) }
 
-    /// Sends what the kernel takes, where nothing is queued. A socket is closed after `fail` alone, so this one is open. Errors are
-    /// left to the loop, which asks libcurl.
+    /// Sends the bytes that the kernel accepts, if nothing is queued. The socket is open, because it is closed only
+    /// after `fail`. Errors are left to the loop, which gets them from libcurl.
     func sendNow(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard let socket else { return 0 }
         return state.withLock { state in
@@ -32,10 +32,10 @@ final class SendQueue: Sendable {
         }
     }
 
-    /// Whether an end that is read now is that of a connection that broke while it was written to.
+    /// Whether an end that a read finds is that of a connection that broke during a write.
     var isBroken: Bool { state.withLock { $0.isBroken } }
 
-    /// Notes bytes that are to be sent; true where the sender has to wait. Throws what ended the sending.
+    /// Adds bytes to be sent. Returns true if the sender has to wait; throws the reason if sending has ended.
     func add(_ count: Int) throws(CurlewError) -> Bool {
         let (failure, isFull) = state.withLock { state -> (CurlewError?, Bool) in
             if let failure = state.failure { return (failure, false) }
@@ -46,19 +46,19 @@ final class SendQueue: Sendable {
         return isFull
     }
 
-    /// Notes bytes that were sent.
+    /// Subtracts bytes that were sent.
     func remove(_ count: Int) { state.withLock { $0.queued -= count } }
 
     var hasRoom: Bool { state.withLock { $0.queued <= limit } }
 
-    /// Nothing can be sent any more. The first reason stays.
+    /// Ends sending. The first reason is kept.
     func fail(_ error: CurlewError) {
         state.withLock { state in
             if state.failure == nil { state.failure = error }
         }
     }
 
-    /// A number for a wait: the next is always larger.
+    /// A number for a wait, larger than all before it.
     func nextWait() -> Int {
         state.withLock { state in
             state.lastWait += 1
